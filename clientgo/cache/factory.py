@@ -1,0 +1,153 @@
+"""One informer for each kind, shared by all who ask, started and stopped together."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from clientgo.cache.informer import SharedInformer
+from clientgo.cache.reflector import Tweak
+from clientgo.cache.sync import wait_for_cache_sync
+from clientgo.cache.transform import Transform, drop_managed_fields
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.lifecycle import Group
+from clientgo.meta.objects import ApiObject, GroupVersionResource
+from clientgo.meta.scheme import api_of
+from clientgo.meta.watch import ListerWatcher
+from clientgo.rest.request import Requester
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class Client(Protocol[T]):
+    """A client class: makes a lister-watcher of one kind in one namespace, or in all."""
+
+    kind: ClassVar[type[Any]]
+
+    def __call__(self, requester: Requester, namespace: str = "") -> ListerWatcher[T]:
+        """The client of one namespace."""
+
+
+class HasRequester(Protocol):
+    """A clientset."""
+
+    requester: Requester
+
+
+class InformerFactory:
+    """Makes each informer once; what generated factories inherit.
+
+    `resync` is in seconds (0 for never). `namespace` is one namespace, several, or all when empty. `tweak_list_options`
+    changes what lists and watches ask for; `transform` what is stored.
+    """
+
+    def __init__(
+        self,
+        clientset: HasRequester,
+        *,
+        resync: float = 0.0,
+        namespace: str | Sequence[str] = "",
+        tweak_list_options: Tweak | None = None,
+        transform: Transform[Any] = drop_managed_fields,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._requester = clientset.requester
+        self._resync = resync
+        self._namespaces = (namespace,) if isinstance(namespace, str) else tuple(namespace) or ("",)
+        self._tweak = tweak_list_options
+        self._transform = transform
+        self._clock = clock
+        self._lock = threading.Lock()
+        # Below: guarded by _lock.
+        self._informers: dict[GroupVersionResource, SharedInformer[Any]] = {}
+        self._started: set[GroupVersionResource] = set()
+        self._group: Group | None = None
+        self._shut_down = False
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {len(self._informers)} informers, {len(self._started)} started>"
+
+    def informer_for(self, client: Callable[..., ListerWatcher[T]], kind: type[T]) -> SharedInformer[T]:
+        """The informer of that client's kind, made now if nobody asked before."""
+        api = api_of(kind)
+        with self._lock:
+            informer = self._informers.get(api.gvr)
+            if informer is None:
+                namespaces = self._namespaces if api.namespaced else ("",)
+                informer = self._informers[api.gvr] = SharedInformer(
+                    {namespace: client(self._requester, namespace) for namespace in namespaces},
+                    name=api.plural,
+                    resync=self._resync,
+                    tweak=self._tweak,
+                    transform=self._transform,
+                    clock=self._clock,
+                )
+        return informer
+
+    def for_resource(self, resource: GroupVersionResource) -> SharedInformer[Any]:
+        """The informer of a resource that has been asked for before.
+
+        Raises:
+            LookupError: nobody has.
+        """
+        with self._lock:
+            informer = self._informers.get(resource)
+        if informer is None:
+            raise LookupError(f"no informer found for {resource}")
+        return informer
+
+    def start(self, stop: threading.Event) -> None:
+        """Start the informers that were asked for and do not run yet; they end when `stop` is set."""
+        with self._lock:
+            if self._shut_down:
+                return
+            first = self._group is None
+            group = self._group = self._group or Group(stop=stop, clock=self._clock)
+            new = [gvr for gvr in self._informers if gvr not in self._started]
+            self._started.update(new)
+            informers = [self._informers[gvr] for gvr in new]
+        if first:
+            group.start(self._close_after, stop, name="informers-stop")
+        for informer in informers:
+            informer.start(group)
+
+    def wait_for_cache_sync(self, stop: threading.Event, timeout: float | None = None) -> bool:
+        """Wait until every started informer has synced; False if `stop` was set or `timeout` seconds passed before."""
+        with self._lock:
+            informers = [self._informers[gvr] for gvr in self._started]
+        return wait_for_cache_sync(stop, *informers, timeout=timeout, clock=self._clock)
+
+    def shutdown(self, timeout: float | None = None) -> None:
+        """Stop every informer and wait until their threads have ended. May be called again.
+
+        Raises:
+            StillRunning: some had not after `timeout` seconds.
+            BaseException: what a thread died of.
+        """
+        with self._lock:
+            self._shut_down = True
+            group = self._group
+        if group is not None:
+            group.stop()
+            group.join(timeout)
+
+    def _close_after(self, stop: threading.Event) -> None:
+        stop.wait()
+        with self._lock:
+            informers = list(self._informers.values())
+        for informer in informers:
+            informer.close()
+
+
+class KindInformer(Generic[T]):
+    """One kind's place in a factory; what generated informers inherit."""
+
+    kind: ClassVar[type[Any]]
+    client: ClassVar[Callable[..., ListerWatcher[Any]]]
+
+    def __init__(self, factory: InformerFactory) -> None:
+        self._factory = factory
+
+    @property
+    def informer(self) -> SharedInformer[T]:
+        """The shared informer; asking for it makes the factory start it."""
+        return self._factory.informer_for(type(self).client, self.kind)

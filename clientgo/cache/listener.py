@@ -1,0 +1,169 @@
+"""One handler of an informer: its inbox, its thread, its own idea of being synced, its own resync timer.
+
+The informer puts notifications into the inbox and goes on; the listener's thread takes them out in order and calls the
+handler. So a slow handler delays nobody but itself. The waiting thread is the resync timer too: it waits for the next
+notification or the next resync, whichever comes first.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.clock import Clock
+from clientgo.meta.names import object_name
+from clientgo.meta.objects import ApiObject
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=ApiObject)
+
+PAUSE_AFTER_CRASH = 1.0
+"""Seconds a handler that raised is left alone (client-go's pause after a handler's panic)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Generic[T]):
+    """An object came; `initial` if it was there when the handler was added or the cache was filled."""
+
+    obj: T
+    initial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Updated(Generic[T]):
+    """An object changed, or is shown again by a resync (`old is new`)."""
+
+    old: T
+    new: T
+
+
+@dataclass(frozen=True, slots=True)
+class Removed(Generic[T]):
+    """An object went."""
+
+    obj: T | DeletedFinalStateUnknown[T]
+
+
+class InitialListEnd:
+    """Everything of the initial list has been put in before this."""
+
+
+INITIAL_LIST_END = InitialListEnd()
+
+Notification = Added[T] | Updated[T] | Removed[T] | InitialListEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Handler(Generic[T]):
+    """What to call; a missing function means that such changes are of no interest."""
+
+    on_add: Callable[[T], None] | None = None
+    on_update: Callable[[T, T], None] | None = None
+    on_delete: Callable[[T | DeletedFinalStateUnknown[T]], None] | None = None
+
+
+class Listener(Generic[T]):
+    """Delivers notifications to one handler, in order, from a thread of its own."""
+
+    def __init__(self, handler: Handler[T], *, name: str, resync: float, clock: Clock) -> None:
+        self.name = name
+        self.resync = resync
+        self.started = False  # guarded by the informer's lock
+        self._handler = handler
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._inbox: deque[Notification[T]] = deque()
+        self._closed = False
+        self._synced = threading.Event()
+        self._initial_failed = False
+
+    def __repr__(self) -> str:
+        state = "synced" if self.has_synced else "not synced"
+        return f"<Listener {self.name} {len(self._inbox)} waiting, {state}>"
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the handler was called for every object of the initial list, without raising."""
+        return self._synced.is_set()
+
+    @property
+    def waiting(self) -> int:
+        """How many notifications wait for the handler."""
+        return len(self._inbox)
+
+    def push(self, notification: Notification[T]) -> None:
+        """Put a notification into the inbox; never blocks."""
+        with self._changed:
+            if not self._closed:
+                self._inbox.append(notification)
+                self._changed.notify()
+
+    def close(self) -> None:
+        """End the thread after the call it is in; what waits is not delivered."""
+        with self._changed:
+            self._closed = True
+            self._inbox.clear()
+            self._changed.notify()
+
+    def run(self, stop: threading.Event, resync: Callable[["Listener[T]"], None]) -> None:
+        """Deliver until closed; every `self.resync` seconds call `resync(self)`, which pushes the cache's objects."""
+        due = self._clock.now() + self.resync if self.resync > 0 else None
+        while True:
+            batch = self._take(due)
+            if batch is None:
+                return
+            if due is not None and self._clock.now() >= due:
+                resync(self)
+                due = self._clock.now() + self.resync
+            for notification in batch:
+                if self._closed:
+                    return
+                self._deliver(notification, stop)
+
+    def _take(self, due: float | None) -> deque[Notification[T]] | None:
+        with self._changed:
+            while not self._inbox and not self._closed and (due is None or self._clock.now() < due):
+                self._clock.wait(self._changed, due)
+            if self._closed:
+                return None
+            batch, self._inbox = self._inbox, deque()
+            return batch
+
+    def _deliver(self, notification: Notification[T], stop: threading.Event) -> None:
+        try:
+            self._call(notification)
+        except Exception:  # a handler is foreign code: it may raise anything, and must not end the informer
+            # The initial list was not handled in full, so the handler can't be called synced any more.
+            self._initial_failed |= isinstance(notification, Added) and notification.initial
+            log.exception(
+                "handler raised; the notification is lost", extra={"handler": self.name, "object": _what(notification)}
+            )
+            self._clock.sleep(stop, PAUSE_AFTER_CRASH)
+
+    def _call(self, notification: Notification[T]) -> None:
+        handler = self._handler
+        match notification:
+            case Added(obj):
+                if handler.on_add is not None:
+                    handler.on_add(obj)
+            case Updated(old, new):
+                if handler.on_update is not None:
+                    handler.on_update(old, new)
+            case Removed(obj):
+                if handler.on_delete is not None:
+                    handler.on_delete(obj)
+            case _:
+                if not self._initial_failed:
+                    self._synced.set()
+
+
+def _what(notification: Notification[T]) -> str:
+    match notification:
+        case Added(obj) | Updated(_, obj) | Removed(obj):
+            return str(object_name(obj))
+        case _:
+            return ""

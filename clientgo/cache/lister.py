@@ -1,0 +1,56 @@
+"""The read side of a cache: objects by name or by selector, without asking the server."""
+
+from typing import Any, ClassVar, Generic, TypeVar
+
+from clientgo.cache.store import NAMESPACE_INDEX, Indexer, List
+from clientgo.errors import NotFound, StatusDetails
+from clientgo.meta.names import ObjectName
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.scheme import api_of
+from clientgo.meta.selectors import Selector, everything
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class Lister(Generic[T]):
+    """Reads one informer's objects, of one namespace or of all."""
+
+    kind: ClassVar[type[Any]]
+
+    def __init__(self, indexer: Indexer[T], namespace: str = "", *, kind: type[T] | None = None) -> None:
+        self._indexer = indexer
+        self._namespace = namespace
+        self._kind: type[T] = kind if kind is not None else self.kind
+
+    def __repr__(self) -> str:
+        return f"<Lister {self._kind.__name__}{' in ' + self._namespace if self._namespace else ''}>"
+
+    def list(self, selector: Selector = everything()) -> List[T]:  # noqa: B008  # a selector is a value
+        """The objects whose labels match; all of them by default."""
+        objects = self._of_namespace()
+        return objects if selector.empty else [o for o in objects if selector.matches(o.metadata.labels)]
+
+    def get(self, name: str) -> T:
+        """The object of that name.
+
+        Raises:
+            NotFound: the cache has none; the server may have, if it was created a moment ago.
+        """
+        obj = self._indexer.get_by_key(ObjectName(self._namespace, name))
+        if obj is None:
+            api = api_of(self._kind)
+            resource = api.gvr.group_resource
+            details = StatusDetails(name=name, group=api.group, kind=api.plural)
+            raise NotFound(f'{resource} "{name}" not found', details=details)
+        return obj
+
+    def in_namespace(self, namespace: str) -> "Lister[T]":
+        """The same objects, those of one namespace only."""
+        return Lister(self._indexer, namespace, kind=self._kind)
+
+    def _of_namespace(self) -> List[T]:
+        if not self._namespace:
+            return self._indexer.list()
+        if self._indexer.has_index(NAMESPACE_INDEX):
+            return self._indexer.by_index(NAMESPACE_INDEX, self._namespace)
+        return [o for o in self._indexer.list() if o.metadata.namespace == self._namespace]

@@ -1,0 +1,92 @@
+"""Reads one's own writes: a cache's objects, or what the server answered to a write if that is newer.
+
+Between a write and the watch event that reports it, the cache is behind; deciding on it again would repeat the write or
+send one that the server must refuse. What a write was answered with is kept here until the cache has caught up.
+"""
+
+import threading
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+from clientgo.cache.store import Indexer
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.meta.names import ObjectName, object_name
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.resourceversion import at_least
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class MutationCache(Generic[T]):
+    """An overlay of own writes over an informer's store.
+
+    A write is remembered for `ttl` seconds at most (so that an object deleted before the cache ever saw it does not live
+    on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too.
+    """
+
+    def __init__(
+        self,
+        backing: Indexer[T],
+        *,
+        ttl: float = 60.0,
+        size: int = 10_000,
+        include_adds: bool = True,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._backing = backing
+        self._ttl = ttl
+        self._size = size
+        self._include_adds = include_adds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._written: OrderedDict[ObjectName, tuple[float, T]] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"<MutationCache {len(self._written)} writes over {self._backing!r}>"
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def mutation(self, obj: T) -> None:
+        """Remember what the server answered to a write."""
+        key = object_name(obj)
+        with self._lock:
+            self._written.pop(key, None)
+            self._written[key] = (self._clock.now() + self._ttl, obj)
+            while len(self._written) > self._size:
+                self._written.popitem(last=False)
+
+    def get_by_key(self, key: ObjectName) -> T | None:
+        """The newest state known of the object of that name, or None."""
+        cached = self._backing.get_by_key(key)
+        if key not in self._written:
+            return cached
+        with self._lock:
+            return self._newest(key, cached)
+
+    def on_delete(self, key: ObjectName, obj: T | None) -> None:
+        """The object of that name was deleted, `obj` being its last state if known: forget what it makes stale."""
+        with self._lock:
+            entry = self._written.get(key)
+            if entry is None:
+                return
+            written = entry[1].metadata
+            if (
+                obj is None
+                or written.uid == obj.metadata.uid
+                or at_least(obj.metadata.resource_version, written.resource_version)
+            ):
+                del self._written[key]
+
+    def _newest(self, key: ObjectName, cached: T | None) -> T | None:
+        entry = self._written.get(key)
+        if entry is None:
+            return cached
+        expires, written = entry
+        caught_up = cached is not None and at_least(cached.metadata.resource_version, written.metadata.resource_version)
+        if caught_up or self._clock.now() >= expires:
+            del self._written[key]
+            return cached
+        if cached is None and not self._include_adds:
+            return None
+        return written

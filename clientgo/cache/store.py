@@ -1,0 +1,181 @@
+"""Objects by name and by index: the store that informers fill and listers read.
+
+Readers never wait for a list to be decoded and never see one half stored: a replacement is prepared aside and put in
+place at once. Objects are handed out as they are, not copied; they are values and cannot be changed.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Generic, TypeVar
+
+from clientgo.meta.names import ObjectName, object_name
+from clientgo.meta.objects import ApiObject
+
+T = TypeVar("T", bound=ApiObject)
+
+IndexFunc = Callable[[T], Iterable[str]]
+"""Gives the values an object is found under; it must not raise."""
+
+List = list  # inside a class that has a method of that name, the type needs another
+
+NAMESPACE_INDEX = "namespace"
+"""The index every informer has: objects by namespace."""
+
+
+def by_namespace(obj: ApiObject) -> tuple[str, ...]:
+    """The index function of `NAMESPACE_INDEX`."""
+    return (obj.metadata.namespace,)
+
+
+class Indexer(Generic[T]):
+    """Thread-safe objects by name, findable by the values of any number of indexes."""
+
+    def __init__(self, indexers: Mapping[str, IndexFunc[T]] | None = None) -> None:
+        self._lock = threading.Lock()
+        self._items: dict[ObjectName, T] = {}
+        self._indexers: dict[str, IndexFunc[T]] = {}
+        # Index -> value -> names of objects; a value without objects has no entry, so that values don't pile up.
+        self._indices: dict[str, dict[str, set[ObjectName]]] = {}
+        self.add_indexers(indexers or {})
+
+    def __repr__(self) -> str:
+        return f"<Indexer {len(self._items)} objects, indexes: {', '.join(self._indexers) or 'none'}>"
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __contains__(self, key: ObjectName) -> bool:
+        return key in self._items
+
+    def add(self, obj: T) -> None:
+        """Keep `obj`, in place of any object of its name."""
+        self.put(obj)
+
+    def update(self, obj: T) -> None:
+        """The same as `add`."""
+        self.put(obj)
+
+    def delete(self, obj: T) -> None:
+        """Forget the object of that name, if there is one."""
+        self.pop(object_name(obj))
+
+    def put(self, obj: T) -> T | None:
+        """Keep `obj`; return what it replaced."""
+        key = object_name(obj)
+        with self._lock:
+            old = self._items.get(key)
+            self._items[key] = obj
+            self._reindex(key, old, obj)
+        return old
+
+    def pop(self, key: ObjectName) -> T | None:
+        """Forget the object of that name; return it, or None if there was none."""
+        with self._lock:
+            old = self._items.pop(key, None)
+            if old is not None:
+                self._reindex(key, old, None)
+        return old
+
+    def replace(self, objects: Iterable[T]) -> None:
+        """Keep exactly these objects."""
+        items = {object_name(obj): obj for obj in objects}
+        with self._lock:
+            indexers = dict(self._indexers)
+        indices = {name: _index_of(func, items) for name, func in indexers.items()}
+        with self._lock:
+            for name in self._indexers.keys() - indexers.keys():  # added meanwhile
+                indices[name] = _index_of(self._indexers[name], items)
+            self._items = items
+            self._indices = indices
+
+    def get(self, obj: T) -> T | None:
+        """The object kept under the name of `obj`, or None."""
+        return self._items.get(object_name(obj))
+
+    def get_by_key(self, key: ObjectName) -> T | None:
+        """The object of that name, or None."""
+        return self._items.get(key)
+
+    def list(self) -> List[T]:
+        """All objects, in no order."""
+        with self._lock:
+            return list(self._items.values())
+
+    def list_keys(self) -> List[ObjectName]:
+        """The names of all objects, in no order."""
+        with self._lock:
+            return list(self._items)
+
+    def index(self, name: str, obj: T) -> List[T]:
+        """The objects that share a value of index `name` with `obj`; raises KeyError for an unknown index."""
+        with self._lock:
+            found = self._index_named(name)
+            keys: set[ObjectName] = set()
+            for value in self._indexers[name](obj):
+                keys |= found.get(value, set())
+            return [self._items[key] for key in keys]
+
+    def by_index(self, name: str, value: str) -> List[T]:
+        """The objects under that value of index `name`; raises KeyError for an unknown index."""
+        with self._lock:
+            return [self._items[key] for key in self._index_named(name).get(value, ())]
+
+    def index_keys(self, name: str, value: str) -> List[ObjectName]:
+        """The names under that value of index `name`, sorted; raises KeyError for an unknown index."""
+        with self._lock:
+            return sorted(self._index_named(name).get(value, ()))
+
+    def index_values(self, name: str) -> List[str]:
+        """The values index `name` has; none for an unknown index."""
+        with self._lock:
+            return list(self._indices.get(name, {}))
+
+    def has_index(self, name: str) -> bool:
+        """Whether there is an index of that name."""
+        return name in self._indexers
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
+        """Add indexes; objects already kept are indexed too.
+
+        Raises:
+            ValueError: an index of that name exists.
+        """
+        with self._lock:
+            if taken := sorted(indexers.keys() & self._indexers.keys()):
+                raise ValueError(f"indexer conflict: {', '.join(taken)}")
+            self._indexers.update(indexers)
+            for name, func in indexers.items():
+                self._indices[name] = _index_of(func, self._items)
+
+    def _index_named(self, name: str) -> dict[str, set[ObjectName]]:
+        try:
+            return self._indices[name]
+        except KeyError:
+            raise KeyError(f"Index with name {name} does not exist") from None
+
+    def _reindex(self, key: ObjectName, old: T | None, new: T | None) -> None:
+        for name, func in self._indexers.items():
+            index = self._indices[name]
+            before: Collection[str] = set(func(old)) if old is not None else ()
+            after: Collection[str] = set(func(new)) if new is not None else ()
+            for value in before:
+                if value not in after:
+                    _unfile(index, value, key)
+            for value in after:
+                if value not in before:
+                    index.setdefault(value, set()).add(key)
+
+
+def _index_of(func: IndexFunc[T], items: Mapping[ObjectName, T]) -> dict[str, set[ObjectName]]:
+    index: dict[str, set[ObjectName]] = {}
+    for key, obj in items.items():
+        for value in func(obj):
+            index.setdefault(value, set()).add(key)
+    return index
+
+
+def _unfile(index: dict[str, set[ObjectName]], value: str, key: ObjectName) -> None:
+    keys = index[value]
+    keys.discard(key)
+    if not keys:
+        del index[value]

@@ -1,0 +1,237 @@
+"""JSON bytes to objects and back: the one place that knows how, and the one to make faster.
+
+Decoding is lenient, because a server's answer must be readable whatever rules hold today: unknown fields are ignored,
+constraints are not enforced, and a `null` where a value should be reads as absent (as Go's decoder has it). An object
+that still can't be read raises `Undecodable`; in a list it is set aside and the others are returned.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from clientgo.meta.objects import ListMeta, MicroTime, ObjectMeta
+from clientgo.meta.scheme import api_of
+from clientgo.meta.wire import to_wire, wire_type
+
+T = TypeVar("T")
+
+
+class Undecodable(ValueError):
+    """An object the server sent that its class cannot hold; `metadata` is what could be read of its own."""
+
+    def __init__(self, kind: str, metadata: ObjectMeta, cause: str) -> None:
+        where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+        super().__init__(f"{kind} {where or 'without a name'} can't be decoded: {cause}")
+        self.kind = kind
+        self.metadata = metadata
+        self.cause = cause
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectList(Generic[T]):
+    """One page of a list: what could be decoded, what could not, and where the list stands."""
+
+    metadata: ListMeta
+    items: list[T]
+    undecodable: tuple[Undecodable, ...] = ()
+
+
+class _Identity(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _NameOnly(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+
+
+class _NameOnlyObject(msgspec.Struct, frozen=True):
+    metadata: _NameOnly = _NameOnly()
+
+
+class _RawList(msgspec.Struct, frozen=True):
+    metadata: ListMeta = ListMeta()
+    items: tuple[msgspec.Raw, ...] | None = ()
+
+
+def _decode_hook(wanted: type, value: Any) -> Any:
+    if wanted is MicroTime and isinstance(value, str):
+        return MicroTime.of(MicroTime.fromisoformat(value))
+    raise NotImplementedError(f"no rule reads {wanted.__qualname__}")
+
+
+def _encode_hook(value: Any) -> Any:
+    if isinstance(value, MicroTime):
+        return value.wire()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise NotImplementedError(f"{type(value).__qualname__} can't be sent as JSON")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_encode_hook)
+_IDENTITY = msgspec.json.Decoder(_Identity, dec_hook=_decode_hook)
+_NAME_ONLY = msgspec.json.Decoder(_NameOnlyObject, strict=False)
+_RAW_LIST = msgspec.json.Decoder(_RawList)
+
+
+class Codec(Generic[T]):
+    """Reads and writes objects of one kind; safe for any number of threads."""
+
+    def __init__(self, cls: type[T]) -> None:
+        self.cls = cls
+        self.api = api_of(cls)
+        self._prefix = f'{{"apiVersion":"{self.api.api_version}","kind":"{self.api.kind}"'.encode()
+        self._wire: Any = wire_type(cls)
+        self._same = self._wire is cls
+        page = _page_of(self.api.kind, self._wire)
+        self._one: Any = msgspec.json.Decoder(self._wire, dec_hook=_decode_hook)
+        self._page: Any = msgspec.json.Decoder(page, dec_hook=_decode_hook)
+
+    def decode(self, data: bytes | msgspec.Raw) -> T:
+        """The object in `data`.
+
+        Raises:
+            Undecodable: the class cannot hold it.
+        """
+        try:
+            return self._own(self._one.decode(data))
+        except msgspec.DecodeError as error:
+            return self._salvage(data, error)
+
+    def decode_list(self, data: bytes) -> ObjectList[T]:
+        """The page of a list in `data`; items that can't be decoded are set aside.
+
+        Raises:
+            Undecodable: `data` is no list at all.
+        """
+        try:
+            page = self._page.decode(data)
+            items = page.items if self._same else [self._own(item) for item in page.items]
+            return ObjectList(page.metadata, items)
+        except msgspec.DecodeError:
+            return self._one_by_one(data)
+
+    def encode(self, obj: T) -> bytes:
+        """`obj` as JSON, with its apiVersion and kind; an object of the official client's models is taken too."""
+        if isinstance(obj, self.cls):
+            body = _ENCODER.encode(to_wire(obj))
+        else:
+            body = _foreign_json(obj)
+            known = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+            body = _ENCODER.encode({k: v for k, v in known.items() if k not in ("apiVersion", "kind")})
+        return self._prefix + (b"," + body[1:] if len(body) > 2 else b"}")
+
+    def _own(self, wire: Any) -> T:
+        return cast(T, wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True))
+
+    def _salvage(self, data: bytes | msgspec.Raw, first: msgspec.DecodeError) -> T:
+        try:
+            generic = _without_nulls(msgspec.json.decode(data))
+            return self._own(msgspec.convert(generic, self._wire, dec_hook=_decode_hook))
+        except msgspec.DecodeError:
+            raise Undecodable(self.api.kind, identity(data), str(first)) from first
+
+    def _one_by_one(self, data: bytes) -> ObjectList[T]:
+        try:
+            page = _RAW_LIST.decode(data)
+        except msgspec.DecodeError as error:
+            raise Undecodable(f"{self.api.kind}List", ObjectMeta(), str(error)) from error
+        items: list[T] = []
+        bad: list[Undecodable] = []
+        for raw in page.items or ():
+            try:
+                items.append(self.decode(raw))
+            except Undecodable as error:
+                bad.append(error)
+        return ObjectList(page.metadata, items, tuple(bad))
+
+
+def _page_of(kind: str, item: Any) -> type[msgspec.Struct]:
+    fields: list[tuple[str, Any, Any]] = [
+        ("metadata", ListMeta, ListMeta()),
+        ("items", list[item], msgspec.field(default_factory=list)),
+    ]
+    return msgspec.defstruct(f"{kind}Page", fields, frozen=True)
+
+
+_CODECS: dict[type, Codec[Any]] = {}
+
+
+def codec_for(cls: type[T]) -> Codec[T]:
+    """The codec of a kind's class, made on first use.
+
+    Raises:
+        TypeError: the class is not marked with `@api_type`, or cannot be put on the wire.
+    """
+    codec = _CODECS.get(cls)
+    if codec is None:
+        # Two threads may both make one; either serves, and the last stays.
+        codec = _CODECS[cls] = Codec(cls)
+    return codec
+
+
+def decode(cls: type[T], data: bytes) -> T:
+    """The object of kind `cls` in `data`; raises `Undecodable`."""
+    return codec_for(cls).decode(data)
+
+
+def encode(obj: object) -> bytes:
+    """`obj` as JSON, with its apiVersion and kind."""
+    return codec_for(type(obj)).encode(obj)
+
+
+def to_dict(obj: object) -> dict[str, Any]:
+    """`obj` as the dict its JSON stands for."""
+    return cast(dict[str, Any], msgspec.json.decode(encode(obj)))
+
+
+def from_dict(cls: type[T], data: Mapping[str, Any]) -> T:
+    """The object of kind `cls` that `data` describes; raises `Undecodable`."""
+    return decode(cls, _ENCODER.encode(data))
+
+
+def encode_value(value: Any) -> bytes:
+    """Any JSON-like value, Structs and dataclasses in it included, as JSON."""
+    return _ENCODER.encode(value)
+
+
+def replace(obj: T, **changes: Any) -> T:
+    """A copy of `obj` with some attributes changed; objects themselves never change."""
+    if isinstance(obj, msgspec.Struct):
+        return msgspec.structs.replace(obj, **changes)
+    return cast(T, dataclasses.replace(cast(Any, obj), **changes))
+
+
+def identity(data: bytes | msgspec.Raw) -> ObjectMeta:
+    """As much of an object's metadata as can be read; empty if nothing can."""
+    try:
+        return _IDENTITY.decode(data).metadata
+    except msgspec.DecodeError:
+        pass  # its metadata itself is odd: the name alone may still be readable
+    try:
+        found = _NAME_ONLY.decode(data).metadata
+    except msgspec.DecodeError:
+        return ObjectMeta()
+    return ObjectMeta(
+        name=found.name, namespace=found.namespace, uid=found.uid, resource_version=found.resource_version
+    )
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(v) for v in value]
+    return value
+
+
+def _foreign_json(obj: object) -> bytes:
+    # The official client's models (kubernetes >= 37) are pydantic's; asking for its method spares importing either.
+    dump = getattr(obj, "model_dump_json", None)
+    if dump is None:
+        raise TypeError(f"{type(obj).__qualname__} is not an API object: mark its class with @api_type")
+    return cast(str, dump(by_alias=True, exclude_none=True)).encode()

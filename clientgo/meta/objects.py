@@ -1,0 +1,149 @@
+"""The metadata every Kubernetes object carries, as frozen values.
+
+Attribute names are the official client's (snake_case of the JSON names). An absent list or map reads as an empty one,
+as a nil slice or map does in Go, so `foo.metadata.labels.get("app")` needs no None check.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import msgspec
+
+
+class _EmptyMap(Mapping[str, Any]):
+    # Not a MappingProxyType: that can be neither copied nor pickled, and objects must be both.
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> Any:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return default
+
+    def __repr__(self) -> str:
+        return "{}"
+
+    def __reduce__(self) -> str:
+        return "EMPTY_MAP"
+
+
+EMPTY_MAP: Mapping[str, Any] = _EmptyMap()
+"""The one empty map that absent maps share; never encoded, because it is the default everywhere."""
+
+
+class MicroTime(datetime):
+    """A time written with exactly six digits, as Go's metav1.MicroTime demands when it reads one."""
+
+    @classmethod
+    def of(cls, at: datetime) -> "MicroTime":
+        """The same instant as `at`, which must be aware."""
+        at = at.astimezone(UTC)
+        return cls(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, UTC)
+
+    def wire(self) -> str:
+        """`2026-01-02T03:04:05.000006Z`."""
+        return self.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Who an object belongs to; it is collected once all its owners are gone."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Which fields a manager owns (server-side apply)."""
+
+    manager: str | None = None
+    operation: str | None = None
+    api_version: str | None = None
+    time: datetime | None = None
+    fields_type: str | None = None
+    fields_v1: Mapping[str, Any] | None = msgspec.field(default=None, name="fieldsV1")
+    subresource: str | None = None
+
+
+class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Name, identity and bookkeeping of one object."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: Mapping[str, str] = EMPTY_MAP
+    annotations: Mapping[str, str] = EMPTY_MAP
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
+    self_link: str | None = None
+
+
+class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Where a list stands: its version, and the token of the next page if there is one."""
+
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
+    self_link: str | None = None
+
+
+class GroupVersionKind(msgspec.Struct, frozen=True):
+    """What an object is; `group` is empty for the core group."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """`apps/v1`, or `v1` for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return f"{self.api_version}, Kind={self.kind}"
+
+
+class GroupVersionResource(msgspec.Struct, frozen=True):
+    """Where objects of a kind are served."""
+
+    group: str
+    version: str
+    resource: str
+
+    @property
+    def api_version(self) -> str:
+        """`apps/v1`, or `v1` for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def group_resource(self) -> str:
+        """`deployments.apps`, or `pods` for the core group."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+    def __str__(self) -> str:
+        return f"{self.api_version}, Resource={self.resource}"
+
+
+class ApiObject(Protocol):
+    """Anything with Kubernetes metadata."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Name, identity and bookkeeping."""

@@ -1,0 +1,173 @@
+"""Which class stands for which kind.
+
+`@api_type` notes on a class what the API calls it; `Scheme` finds the class for a kind. The note is all that clients,
+generators and the recorder need to know about a kind, whether its class is a user's dataclass or a generated Struct.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
+from clientgo.meta.plural import plural_of
+
+C = TypeVar("C", bound=type)
+
+Scope = Literal["Namespaced", "Cluster"]
+
+ALL_VERBS = (
+    "get", "list", "watch", "create", "update", "update_status", "patch", "patch_status", "apply", "apply_status",
+    "delete", "delete_collection",
+)  # fmt: skip
+"""The methods a generated client can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column `kubectl get` prints; `json_path` as in `.spec.replicas`."""
+
+    name: str
+    type: str
+    json_path: str
+    description: str = ""
+    format: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the scale subresource finds its numbers."""
+
+    spec_path: str
+    status_path: str
+    selector_path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiType:
+    """What the API server calls a kind and how it serves it."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    scope: Scope = "Namespaced"
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    status: bool = True
+    scale: Scale | None = None
+    columns: tuple[Column, ...] = ()
+    storage: bool = True
+    served: bool = True
+    verbs: tuple[str, ...] = ALL_VERBS
+    annotations: tuple[tuple[str, str], ...] = ()
+    api_version: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "api_version", f"{self.group}/{self.version}" if self.group else self.version)
+
+    @property
+    def namespaced(self) -> bool:
+        """Whether objects live in namespaces."""
+        return self.scope == "Namespaced"
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """What objects of this kind are."""
+        return GroupVersionKind(self.group, self.version, self.kind)
+
+    @property
+    def gvr(self) -> GroupVersionResource:
+        """Where objects of this kind are served."""
+        return GroupVersionResource(self.group, self.version, self.plural)
+
+
+def api_type(
+    *,
+    group: str,
+    version: str,
+    kind: str | None = None,
+    plural: str | None = None,
+    singular: str | None = None,
+    short_names: tuple[str, ...] = (),
+    categories: tuple[str, ...] = (),
+    scope: Scope = "Namespaced",
+    status: bool = True,
+    scale: Scale | None = None,
+    columns: tuple[Column, ...] = (),
+    storage: bool = True,
+    served: bool = True,
+    verbs: tuple[str, ...] = ALL_VERBS,
+    annotations: tuple[tuple[str, str], ...] = (),
+) -> Callable[[C], C]:
+    """Mark a class as an API kind; its name and an English plural are used where none are given."""
+
+    def mark(cls: C) -> C:
+        own_kind = kind or cls.__name__
+        cls.__api_type__ = ApiType(  # type: ignore[attr-defined]  # the note this module is about
+            group=group,
+            version=version,
+            kind=own_kind,
+            plural=plural or plural_of(own_kind.lower()),
+            singular=singular or own_kind.lower(),
+            short_names=short_names,
+            categories=categories,
+            scope=scope,
+            status=status,
+            scale=scale,
+            columns=columns,
+            storage=storage,
+            served=served,
+            verbs=verbs,
+            annotations=annotations,
+        )
+        return cls
+
+    return mark
+
+
+def api_of(cls: type) -> ApiType:
+    """What the API calls `cls`.
+
+    Raises:
+        TypeError: the class is not marked with `@api_type`.
+    """
+    # The class's own note, not an inherited one: a subclass would otherwise be sent as its base.
+    note = cls.__dict__.get("__api_type__")
+    if not isinstance(note, ApiType):
+        raise TypeError(
+            f"{cls.__module__}.{cls.__qualname__} is not an API kind: mark it with @api_type(group=, version=)"
+        )
+    return note
+
+
+class Scheme:
+    """Finds the class of a kind; one class for a kind, one kind for a class."""
+
+    def __init__(self, *classes: type) -> None:
+        self._classes: dict[GroupVersionKind, type] = {}
+        self.add(*classes)
+
+    def __repr__(self) -> str:
+        return f"<Scheme {len(self._classes)} kinds>"
+
+    def add(self, *classes: type) -> None:
+        """Register classes marked with `@api_type`.
+
+        Raises:
+            ValueError: another class is registered for the same kind.
+        """
+        for cls in classes:
+            gvk = api_of(cls).gvk
+            known = self._classes.setdefault(gvk, cls)
+            if known is not cls:
+                raise ValueError(f"{gvk} is {known.__qualname__} already, it can't be {cls.__qualname__} too")
+
+    def class_of(self, gvk: GroupVersionKind) -> type | None:
+        """The class for a kind, or None."""
+        return self._classes.get(gvk)
+
+    def kinds(self) -> list[GroupVersionKind]:
+        """Every registered kind."""
+        return list(self._classes)

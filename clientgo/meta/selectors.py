@@ -1,0 +1,184 @@
+"""Label selectors: Kubernetes' text form parsed into a value that matches labels.
+
+app=nginx, tier!=cache, env in (prod,test), zone notin (a), gpu, !spot, replicas>3
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_OPERATORS = {"=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label; `operator` is one of = != in notin exists ! > <."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels meet the condition; `!=` and `notin` are met by an absent label, as in Kubernetes."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "=" | "in":
+                return value is not None and value in self.values
+            case "!=" | "notin":
+                return value is None or value not in self.values
+            case "exists":
+                return value is not None
+            case "!":
+                return value is None
+            case _:
+                return self._compares(value)
+
+    def _compares(self, value: str | None) -> bool:
+        try:
+            number, bound = int(value or ""), int(self.values[0])
+        except ValueError:
+            return False
+        return number > bound if self.operator == ">" else number < bound
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "exists":
+                return self.key
+            case "!":
+                return f"!{self.key}"
+            case "in" | "notin":
+                return f"{self.key} {self.operator} ({','.join(self.values)})"
+            case _:
+                return f"{self.key}{self.operator}{self.values[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """All of its requirements must hold; none at all matches everything. Prints as what `parse_selector` reads."""
+
+    requirements: tuple[Requirement, ...] = ()
+    impossible: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether it matches everything, so that labels need not be looked at."""
+        return not self.requirements and not self.impossible
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels meet every requirement."""
+        return not self.impossible and all(r.matches(labels) for r in self.requirements)
+
+    def __str__(self) -> str:
+        return ",".join(str(r) for r in self.requirements)
+
+
+_EVERYTHING = Selector()
+_NOTHING = Selector(impossible=True)
+
+
+def everything() -> Selector:
+    """Matches all objects."""
+    return _EVERYTHING
+
+
+def nothing() -> Selector:
+    """Matches no object."""
+    return _NOTHING
+
+
+def selector_for(labels: Mapping[str, str]) -> Selector:
+    """Matches objects that carry all of these labels."""
+    return Selector(tuple(Requirement(key, "=", (value,)) for key, value in sorted(labels.items())))
+
+
+def parse_selector(text: str) -> Selector:
+    """Read a selector.
+
+    Raises:
+        ValueError: one sentence that names the text and what is wrong in it.
+    """
+    return Selector(tuple(sorted(_Parser(text).requirements(), key=lambda r: r.key))) if text.strip() else _EVERYTHING
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(self._split())
+        self._at = 0
+
+    def requirements(self) -> Iterator[Requirement]:
+        while True:
+            yield self._requirement()
+            if self._peek() == "":
+                return
+            self._expect(",")
+
+    def _split(self) -> Iterator[str]:
+        at = 0
+        while at < len(self._text.rstrip()):
+            found = _TOKEN.match(self._text, at)
+            if found is None:  # pragma: no cover - every character belongs to some token
+                raise self._error(f"unexpected {self._text[at:]!r}")
+            yield found[1]
+            at = found.end()
+
+    def _requirement(self) -> Requirement:
+        if self._peek() == "!":
+            self._next()
+            return Requirement(self._key(), "!")
+        key, operator = self._key(), self._peek()
+        if operator in _OPERATORS:
+            self._next()
+            return self._compared(key, _OPERATORS[operator])
+        if operator in ("in", "notin"):
+            self._next()
+            return Requirement(key, operator, self._values())
+        return Requirement(key, "exists")
+
+    def _compared(self, key: str, operator: str) -> Requirement:
+        value = self._value()
+        if operator in "<>" and not re.fullmatch(r"[+-]?[0-9]+", value):
+            raise self._error(f"for {operator!r} the value must be an integer, not {value!r}")
+        return Requirement(key, operator, (value,))
+
+    def _values(self) -> tuple[str, ...]:
+        self._expect("(")
+        values = [self._value()]
+        while self._peek() == ",":
+            self._next()
+            values.append(self._value())
+        self._expect(")")
+        return tuple(sorted(set(values)))
+
+    def _key(self) -> str:
+        key = self._next()
+        prefix, slash, name = key.rpartition("/")
+        if not _NAME.match(name) or len(name) > 63 or (slash and (not _PREFIX.match(prefix) or len(prefix) > 253)):
+            raise self._error(f"{key!r} is not a label key")
+        return key
+
+    def _value(self) -> str:
+        if self._peek() in ("", ",", ")"):
+            return ""
+        value = self._next()
+        if not _NAME.match(value) or len(value) > 63:
+            raise self._error(f"{value!r} is not a label value")
+        return value
+
+    def _peek(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+
+    def _next(self) -> str:
+        token = self._peek()
+        self._at += 1
+        return token
+
+    def _expect(self, token: str) -> None:
+        if (found := self._next()) != token:
+            raise self._error(f"found {found!r}, expected {token!r}" if found else f"expected {token!r} at the end")
+
+    def _error(self, what: str) -> ValueError:
+        return ValueError(f"unable to parse label selector {self._text!r}: {what}")

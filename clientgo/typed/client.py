@@ -1,0 +1,221 @@
+"""The verbs of one kind, typed: what a generated client inherits.
+
+A client is a value: a requester, a namespace (empty: all, or a cluster-scoped kind) and the class of its objects.
+It sends nothing that was not asked for and keeps nothing. All verbs raise `ApiError` for what the server refuses and
+`ConnectionFailed` for what the network does; reading an object its class can't hold raises `Undecodable`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from clientgo.meta.codec import Codec, ObjectList, codec_for, encode_value, identity
+from clientgo.meta.options import ListOptions
+from clientgo.meta.scheme import ApiType
+from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request, Requester
+from clientgo.typed.options import DeleteOptions, write_query
+from clientgo.typed.watch import DecodedWatch, ObjectWatch
+
+T = TypeVar("T")
+
+Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
+
+
+class TypedClient(Generic[T]):
+    """Reads and writes objects of one kind, in one namespace or in all."""
+
+    kind: ClassVar[type[Any]]
+
+    def __init__(self, requester: Requester, namespace: str = "") -> None:
+        self._requester = requester
+        self._namespace = namespace
+        self._codec: Codec[T] = codec_for(self.kind)
+        self._api: ApiType = self._codec.api
+        self._gvr = self._api.gvr
+
+    def __repr__(self) -> str:
+        where = f" in {self._namespace}" if self._namespace else ""
+        return f"<{type(self).__name__} {self._gvr.group_resource}{where}>"
+
+    def get(self, name: str, *, resource_version: str = "") -> T:
+        """The object of that name; `NotFound` if there is none."""
+        query = {"resourceVersion": resource_version} if resource_version else {}
+        return self._one(Request(verb="get", resource=self._gvr, namespace=self._namespace, name=name, query=query))
+
+    def list(
+        self,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        limit: int = 0,
+        continue_: str = "",
+    ) -> ObjectList[T]:
+        """All objects that match, or one page of at most `limit` of them."""
+        return self.list_page(
+            ListOptions(
+                label_selector=label_selector,
+                field_selector=field_selector,
+                resource_version=resource_version,
+                resource_version_match=resource_version_match,
+                limit=limit,
+                continue_=continue_,
+            )
+        )
+
+    def list_page(self, options: ListOptions) -> ObjectList[T]:
+        """What a list with these options answers."""
+        request = Request(verb="list", resource=self._gvr, namespace=self._namespace, query=options.query())
+        return self._codec.decode_list(self._requester.do(request))
+
+    def watch(
+        self,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        timeout_seconds: int = 0,
+    ) -> ObjectWatch[T]:
+        """Changes from `resource_version` on (from now, after what exists, when empty), until the server ends it."""
+        options = ListOptions(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            timeout_seconds=timeout_seconds,
+            allow_watch_bookmarks=True,
+            watch=True,
+        )
+        return ObjectWatch(self.watch_from(options))
+
+    def watch_from(self, options: ListOptions) -> DecodedWatch[T]:
+        """A watch with these options, bookmarks and undecodable objects included."""
+        request = Request(verb="watch", resource=self._gvr, namespace=self._namespace, query=options.query())
+        return DecodedWatch(self._requester.watch(request), self._codec)
+
+    def create(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
+        """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
+        return self._one(
+            Request(
+                verb="create",
+                resource=self._gvr,
+                namespace=self._namespace,
+                query=write_query(field_manager=field_manager, dry_run=dry_run),
+                body=self._codec.encode(obj),
+            )
+        )
+
+    def update(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
+        """Replace the object of that name; `Conflict` if it changed since `obj` was read."""
+        return self._update(obj, "", field_manager=field_manager, dry_run=dry_run)
+
+    def patch(
+        self,
+        name: str,
+        patch: Patch,
+        *,
+        content_type: str = MERGE_PATCH,
+        field_manager: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
+        force: bool = False,
+    ) -> T:
+        """Change what `patch` names: a merge patch (a mapping), a JSON patch (a list of operations), or bytes."""
+        if not isinstance(patch, bytes | Mapping):
+            content_type = JSON_PATCH
+        return self._one(
+            Request(
+                verb="apply" if content_type == APPLY_PATCH else "patch",
+                resource=self._gvr,
+                namespace=self._namespace,
+                name=name,
+                subresource=subresource,
+                query=write_query(field_manager=field_manager, dry_run=dry_run, force=force),
+                body=patch if isinstance(patch, bytes) else encode_value(patch),
+                content_type=content_type,
+            )
+        )
+
+    def apply(self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False) -> T:
+        """Server-side apply: the fields in `obj` become as given and `field_manager` owns them.
+
+        Raises:
+            Conflict: another manager owns one of them and `force` is not set.
+            ValueError: `obj` has no name.
+        """
+        return self._apply(obj, "", field_manager=field_manager, force=force)
+
+    def delete(self, name: str, options: DeleteOptions | None = None) -> None:
+        """Delete the object of that name; `NotFound` if there is none. Finalizers may keep it for a while."""
+        body = options.body() if options is not None else None
+        self._requester.do(Request(verb="delete", resource=self._gvr, namespace=self._namespace, name=name, body=body))
+
+    def delete_collection(
+        self, options: DeleteOptions | None = None, *, label_selector: str = "", field_selector: str = ""
+    ) -> None:
+        """Delete every object that matches."""
+        query = ListOptions(label_selector=label_selector, field_selector=field_selector).query()
+        body = options.body() if options is not None else None
+        self._requester.do(
+            Request(verb="deletecollection", resource=self._gvr, namespace=self._namespace, query=query, body=body)
+        )
+
+    def _one(self, request: Request) -> T:
+        return self._codec.decode(self._requester.do(request))
+
+    def _update(self, obj: T, subresource: str, *, field_manager: str, dry_run: bool) -> T:
+        body = self._codec.encode(obj)
+        return self._one(
+            Request(
+                verb="update",
+                resource=self._gvr,
+                namespace=self._namespace,
+                name=_name_in(obj, body),
+                subresource=subresource,
+                query=write_query(field_manager=field_manager, dry_run=dry_run),
+                body=body,
+            )
+        )
+
+    def _apply(self, obj: T | Mapping[str, Any], subresource: str, *, field_manager: str, force: bool) -> T:
+        if isinstance(obj, Mapping):
+            body = encode_value({"apiVersion": self._api.api_version, "kind": self._api.kind, **obj})
+        else:
+            body = self._codec.encode(obj)
+        name = _name_in(obj, body)
+        if not name:
+            raise ValueError(f"{self._api.kind}: metadata.name must be given to apply")
+        return self.patch(
+            name, body, content_type=APPLY_PATCH, field_manager=field_manager, subresource=subresource, force=force
+        )
+
+
+class StatusClient(TypedClient[T]):
+    """A client of a kind whose status is a subresource."""
+
+    def update_status(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
+        """Replace the status alone; `Conflict` if the object changed since `obj` was read."""
+        return self._update(obj, "status", field_manager=field_manager, dry_run=dry_run)
+
+    def patch_status(
+        self,
+        name: str,
+        patch: Patch,
+        *,
+        content_type: str = MERGE_PATCH,
+        field_manager: str = "",
+        dry_run: bool = False,
+    ) -> T:
+        """Change what `patch` names of the status."""
+        return self.patch(
+            name, patch, content_type=content_type, field_manager=field_manager, subresource="status", dry_run=dry_run
+        )
+
+    def apply_status(self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False) -> T:
+        """Server-side apply of the status."""
+        return self._apply(obj, "status", field_manager=field_manager, force=force)
+
+
+def _name_in(obj: object, body: bytes) -> str:
+    # The body stands in for objects that are not ours: mappings, and the official client's models.
+    meta = getattr(obj, "metadata", None)
+    return str(getattr(meta, "name", "") or identity(body).name)

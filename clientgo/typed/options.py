@@ -1,0 +1,44 @@
+"""How writes are asked for: who writes, whether it is only a rehearsal, what a deletion takes along."""
+
+from typing import Literal
+
+import msgspec
+
+from clientgo.meta.codec import encode_value
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+
+def write_query(*, field_manager: str = "", dry_run: bool = False, force: bool = False) -> dict[str, str]:
+    """The query parameters of a create, update, patch or apply."""
+    query: dict[str, str] = {}
+    if field_manager:
+        query["fieldManager"] = field_manager
+    if dry_run:
+        query["dryRun"] = "All"
+    if force:
+        query["force"] = "true"
+    return query
+
+
+class Preconditions(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What must hold of the object for a deletion to happen; the server answers 409 otherwise."""
+
+    uid: str = ""
+    resource_version: str = ""
+
+
+class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The body of a deletion (metav1.DeleteOptions); `grace_period_seconds` None leaves it to the server."""
+
+    grace_period_seconds: int | None = None
+    propagation_policy: Propagation | None = None
+    preconditions: Preconditions | None = None
+    dry_run: tuple[str, ...] = ()
+
+    def body(self) -> bytes | None:
+        """As JSON; None when nothing is asked, because then no body need be sent."""
+        return None if self == _NO_DELETE_OPTIONS else encode_value(self)
+
+
+_NO_DELETE_OPTIONS = DeleteOptions()

@@ -1,0 +1,86 @@
+"""A client's open watch: raw frames decoded into events of one kind."""
+
+import logging
+from collections.abc import Iterator
+from typing import Generic, Literal, TypeVar, cast
+
+import msgspec
+
+from clientgo.errors import api_error, decode_status
+from clientgo.meta.codec import Codec, Undecodable, identity
+from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, WatchEvent
+from clientgo.rest.request import EventStream, RawEvent
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""The bookmark annotation that closes a streamed list (KEP-3157)."""
+
+
+class DecodedWatch(Generic[T]):
+    """The events of one stream; an ERROR frame is raised as the `ApiError` it stands for."""
+
+    def __init__(self, stream: EventStream, codec: Codec[T]) -> None:
+        self._stream = stream
+        self._codec = codec
+
+    def __enter__(self) -> "DecodedWatch[T]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[WatchEvent[T] | Bookmark | BadEvent]:
+        for frame in self._stream:
+            kind = frame.type
+            if kind in ("ADDED", "MODIFIED", "DELETED"):
+                yield self._change(cast(ChangeType, kind), frame.object)
+            else:
+                yield _special(frame)
+
+    def close(self) -> None:
+        """End the watch from any thread; a blocked iteration ends."""
+        self._stream.close()
+
+    def _change(self, kind: ChangeType, raw: msgspec.Raw) -> WatchEvent[T] | BadEvent:
+        try:
+            return WatchEvent(kind, self._codec.decode(raw))
+        except Undecodable as error:
+            return BadEvent(kind, error)
+
+
+class ObjectWatch(Generic[T]):
+    """A watch as a program reads it: changes of objects only; what can't be decoded is logged and left out."""
+
+    def __init__(self, watch: DecodedWatch[T]) -> None:
+        self._watch = watch
+
+    def __enter__(self) -> "ObjectWatch[T]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[WatchEvent[T]]:
+        for event in self._watch:
+            if isinstance(event, WatchEvent):
+                yield event
+            elif isinstance(event, BadEvent):
+                log.warning("object left out of a watch", extra={"err": event.error})
+
+    def close(self) -> None:
+        """End the watch from any thread; a blocked iteration ends."""
+        self._watch.close()
+
+
+def _special(frame: RawEvent) -> Bookmark:
+    if frame.type == "BOOKMARK":
+        meta = identity(frame.object)
+        ended: Literal["true"] | str | None = meta.annotations.get(INITIAL_EVENTS_END)
+        return Bookmark(meta.resource_version, ended == "true")
+    status = decode_status(frame.object)
+    if frame.type == "ERROR":
+        raise api_error(status)
+    raise api_error(msgspec.structs.replace(status, message=f"the server sent a watch event of type {frame.type!r}"))
