@@ -40,11 +40,16 @@ class SystemClock:
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
         """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`."""
-        condition.wait(None if deadline is None else max(0.0, deadline - self.now()))
+        condition.wait(None if deadline is None else _waitable(deadline - self.now()))
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
         """Let `seconds` pass unless `stop` is set first; return whether it is set."""
-        return stop.wait(max(0.0, seconds))
+        return stop.wait(_waitable(seconds))
+
+
+def _waitable(seconds: float) -> float:
+    # Python refuses to wait longer than TIMEOUT_MAX (some 292 years); an infinite delay would. Waking early is allowed.
+    return min(max(0.0, seconds), threading.TIMEOUT_MAX)
 
 
 SYSTEM_CLOCK = SystemClock()

@@ -43,10 +43,10 @@ class Group:
         """Run `target(*args)` in a thread called `name`, until it returns; it must watch `stop_event` itself."""
         thread = threading.Thread(target=self._run, args=(target, args), name=name, daemon=True)
         with self._lock:
+            # Started under the lock: whoever joins must find no thread that can't be joined yet.
+            thread.start()
             # Ended threads are forgotten here, so that a long-lived group that starts many stays small.
-            self._threads = [t for t in self._threads if t.is_alive() or t.ident is None]
-            self._threads.append(thread)
-        thread.start()
+            self._threads = [*(t for t in self._threads if t.is_alive()), thread]
 
     def stop(self) -> None:
         """Ask every thread to end; returns at once."""
@@ -58,20 +58,18 @@ class Group:
             return [t.name for t in self._threads if t.is_alive()]
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until every thread has ended.
+        """Wait until every thread has ended, those started meanwhile included; the calling thread is left out.
 
         Raises:
             StillRunning: some had not after `timeout` seconds; the message names them.
             BaseException: whatever a thread died of.
         """
         deadline = None if timeout is None else self._clock.now() + timeout
-        with self._lock:
-            threads = list(self._threads)
-        for thread in threads:
-            if thread is not threading.current_thread():
+        while others := self._others():
+            for thread in others:
                 thread.join(None if deadline is None else max(0.0, deadline - self._clock.now()))
-        if names := [t.name for t in threads if t.is_alive() and t is not threading.current_thread()]:
-            raise StillRunning(f"still running after {timeout} s: {', '.join(names)}")
+            if late := [thread.name for thread in others if thread.is_alive()]:
+                raise StillRunning(f"still running after {timeout} s: {', '.join(late)}") from self._crash
         self.raise_crash()
 
     def raise_crash(self) -> None:
@@ -79,12 +77,19 @@ class Group:
         if self._crash is not None:
             raise self._crash
 
+    def _others(self) -> list[threading.Thread]:
+        me = threading.current_thread()
+        with self._lock:
+            return [t for t in self._threads if t.is_alive() and t is not me]
+
     def _run(self, target: Callable[..., object], args: tuple[Any, ...]) -> None:
         try:
             target(*args)
         except BaseException as error:
-            # BaseException: a SystemExit inside a thread would otherwise end it without a word.
-            log.exception("thread died; stopping its group", extra={"thread": threading.current_thread().name})
+            # BaseException: a SystemExit inside a thread would otherwise end it without a word. Logged last: whatever
+            # a log handler does, the crash is known and the others are told to end.
             with self._lock:
-                self._crash = self._crash or error
+                if self._crash is None:
+                    self._crash = error
             self.stop_event.set()
+            log.exception("thread died; stopping its group")

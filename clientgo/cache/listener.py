@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import msgspec
+
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.clock import Clock
 from clientgo.meta.names import object_name
@@ -25,24 +27,21 @@ PAUSE_AFTER_CRASH = 1.0
 """Seconds a handler that raised is left alone (client-go's pause after a handler's panic)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Added(Generic[T]):
+class Added(msgspec.Struct, Generic[T], frozen=True):
     """An object came; `initial` if it was there when the handler was added or the cache was filled."""
 
     obj: T
     initial: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Updated(Generic[T]):
+class Updated(msgspec.Struct, Generic[T], frozen=True):
     """An object changed, or is shown again by a resync (`old is new`)."""
 
     old: T
     new: T
 
 
-@dataclass(frozen=True, slots=True)
-class Removed(Generic[T]):
+class Removed(msgspec.Struct, Generic[T], frozen=True):
     """An object went."""
 
     obj: T | DeletedFinalStateUnknown[T]

@@ -20,7 +20,7 @@ T = TypeVar("T", bound=ApiObject)
 class MutationCache(Generic[T]):
     """An overlay of own writes over an informer's store.
 
-    A write is remembered for `ttl` seconds at most (so that an object deleted before the cache ever saw it does not live
+    A write is remembered for `ttl` seconds at most (so that an object deleted before the cache saw it does not live
     on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too.
     """
 

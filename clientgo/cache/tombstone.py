@@ -1,15 +1,15 @@
 """What stands for an object whose deletion was not seen."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from clientgo.meta.names import ObjectName
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedFinalStateUnknown(Generic[T]):
+class DeletedFinalStateUnknown(msgspec.Struct, Generic[T], frozen=True):
     """The object was gone when it was next looked for; `obj` is the last state known, perhaps long out of date."""
 
     name: ObjectName

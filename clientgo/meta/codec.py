@@ -29,8 +29,7 @@ class Undecodable(ValueError):
         self.cause = cause
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectList(Generic[T]):
+class ObjectList(msgspec.Struct, Generic[T], frozen=True):
     """One page of a list: what could be decoded, what could not, and where the list stands."""
 
     metadata: ListMeta
@@ -54,7 +53,7 @@ class _NameOnlyObject(msgspec.Struct, frozen=True):
 
 
 class _RawList(msgspec.Struct, frozen=True):
-    metadata: ListMeta = ListMeta()
+    metadata: ListMeta | None = None
     items: tuple[msgspec.Raw, ...] | None = ()
 
 
@@ -71,6 +70,9 @@ def _encode_hook(value: Any) -> Any:
         return dict(value)
     raise NotImplementedError(f"{type(value).__qualname__} can't be sent as JSON")
 
+
+# What msgspec raises for bytes it cannot read: wrong JSON or types, broken UTF-8, nesting deeper than Python's stack.
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_encode_hook)
 _IDENTITY = msgspec.json.Decoder(_Identity, dec_hook=_decode_hook)
@@ -99,7 +101,7 @@ class Codec(Generic[T]):
         """
         try:
             return self._own(self._one.decode(data))
-        except msgspec.DecodeError as error:
+        except _UNREADABLE as error:
             return self._salvage(data, error)
 
     def decode_list(self, data: bytes) -> ObjectList[T]:
@@ -112,7 +114,7 @@ class Codec(Generic[T]):
             page = self._page.decode(data)
             items = page.items if self._same else [self._own(item) for item in page.items]
             return ObjectList(page.metadata, items)
-        except msgspec.DecodeError:
+        except _UNREADABLE:
             return self._one_by_one(data)
 
     def encode(self, obj: T) -> bytes:
@@ -128,17 +130,17 @@ class Codec(Generic[T]):
     def _own(self, wire: Any) -> T:
         return cast(T, wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True))
 
-    def _salvage(self, data: bytes | msgspec.Raw, first: msgspec.DecodeError) -> T:
+    def _salvage(self, data: bytes | msgspec.Raw, first: Exception) -> T:
         try:
             generic = _without_nulls(msgspec.json.decode(data))
             return self._own(msgspec.convert(generic, self._wire, dec_hook=_decode_hook))
-        except msgspec.DecodeError:
+        except _UNREADABLE:
             raise Undecodable(self.api.kind, identity(data), str(first)) from first
 
     def _one_by_one(self, data: bytes) -> ObjectList[T]:
         try:
             page = _RAW_LIST.decode(data)
-        except msgspec.DecodeError as error:
+        except _UNREADABLE as error:
             raise Undecodable(f"{self.api.kind}List", ObjectMeta(), str(error)) from error
         items: list[T] = []
         bad: list[Undecodable] = []
@@ -147,7 +149,7 @@ class Codec(Generic[T]):
                 items.append(self.decode(raw))
             except Undecodable as error:
                 bad.append(error)
-        return ObjectList(page.metadata, items, tuple(bad))
+        return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
 
 
 def _page_of(kind: str, item: Any) -> type[msgspec.Struct]:
@@ -210,11 +212,11 @@ def identity(data: bytes | msgspec.Raw) -> ObjectMeta:
     """As much of an object's metadata as can be read; empty if nothing can."""
     try:
         return _IDENTITY.decode(data).metadata
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         pass  # its metadata itself is odd: the name alone may still be readable
     try:
         found = _NAME_ONLY.decode(data).metadata
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return ObjectMeta()
     return ObjectMeta(
         name=found.name, namespace=found.namespace, uid=found.uid, resource_version=found.resource_version

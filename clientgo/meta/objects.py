@@ -27,6 +27,10 @@ class _EmptyMap(Mapping[str, Any]):
     def get(self, key: str, default: Any = None) -> Any:
         return default
 
+    def __hash__(self) -> int:
+        # A Mapping has none by default, and dataclasses take what can't be hashed for a mutable default.
+        return hash(())
+
     def __repr__(self) -> str:
         return "{}"
 
@@ -49,7 +53,8 @@ class MicroTime(datetime):
 
     def wire(self) -> str:
         """`2026-01-02T03:04:05.000006Z`."""
-        return self.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        # Not strftime: it writes the years before 1000 (Go's zero time is in year 1) with fewer than four digits.
+        return self.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 _TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _OPERATORS = {"=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
 
 
@@ -37,9 +38,8 @@ class Requirement:
                 return self._compares(value)
 
     def _compares(self, value: str | None) -> bool:
-        try:
-            number, bound = int(value or ""), int(self.values[0])
-        except ValueError:
+        number, bound = _int64(value or ""), _int64(self.values[0])
+        if number is None or bound is None:
             return False
         return number > bound if self.operator == ">" else number < bound
 
@@ -103,6 +103,14 @@ def parse_selector(text: str) -> Selector:
     return Selector(tuple(sorted(_Parser(text).requirements(), key=lambda r: r.key))) if text.strip() else _EVERYTHING
 
 
+def _int64(text: str) -> int | None:
+    # What Go's ParseInt reads. int() alone would also read "1_000", which may well be a label's value.
+    if not _INTEGER.match(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -140,7 +148,7 @@ class _Parser:
 
     def _compared(self, key: str, operator: str) -> Requirement:
         value = self._value()
-        if operator in "<>" and not re.fullmatch(r"[+-]?[0-9]+", value):
+        if operator in "<>" and _int64(value) is None:
             raise self._error(f"for {operator!r} the value must be an integer, not {value!r}")
         return Requirement(key, operator, (value,))
 

@@ -1,8 +1,9 @@
 """What a watch hands out: changes of objects, bookmarks, and changes whose object could not be decoded."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
+
+import msgspec
 
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.options import ListOptions
@@ -12,24 +13,21 @@ T = TypeVar("T")
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent(Generic[T]):
+class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
     """An object came, changed or went; for DELETED, `object` is its last state."""
 
     type: ChangeType
     object: T
 
 
-@dataclass(frozen=True, slots=True)
-class Bookmark:
+class Bookmark(msgspec.Struct, frozen=True):
     """Everything up to `resource_version` has been sent; `initial_events_end` closes a streamed list."""
 
     resource_version: str
     initial_events_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BadEvent:
+class BadEvent(msgspec.Struct, frozen=True):
     """A change whose object could not be decoded; `error.metadata` names it."""
 
     type: ChangeType

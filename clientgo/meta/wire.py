@@ -51,6 +51,9 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
         return msgspec.field(default_factory=field.default_factory)
     if field.default is dataclasses.MISSING:
         return msgspec.field()
+    if isinstance(field.default, Mapping) and not field.default:
+        # msgspec leaves an empty dict out when encoding only if `dict` makes the default.
+        return msgspec.field(default_factory=dict)
     if dataclasses.is_dataclass(field.default) and not isinstance(field.default, type):
         made = to_wire(field.default)
         return msgspec.field(default_factory=lambda: made)

@@ -1,0 +1,104 @@
+"""The texts of `types/<group>_<version>.py`, `types/pods.py` and `types/shared.py`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from clientgo.codegen.builtin.groups import OfficialKind
+from clientgo.codegen.builtin.models import OURS, Model
+from clientgo.codegen.builtin.placing import in_order
+from clientgo.codegen.builtin.survey import Survey
+from clientgo.codegen.model import STATUS_VERBS
+from clientgo.codegen.source import import_line, names_list, quoted, tuple_text
+from clientgo.codegen.structs import StructType, struct_text
+from clientgo.meta.scheme import ALL_VERBS
+
+_DOCS = {
+    "shared": "Types that several API groups use.",
+    "pods": "Pods as templates and what they are made of: types that core/v1, apps/v1 and batch/v1 use.",
+    "volumes": "Persistent volumes and what they are made of: types that core/v1 and storage.k8s.io/v1 use.",
+}
+
+
+def type_texts(survey: Survey, package: str) -> Iterator[tuple[str, str]]:
+    """Module name and body (no header) of every module of types."""
+    for module in sorted({*survey.places.values()}):
+        yield module, _module_text(survey, module, package)
+
+
+def _module_text(survey: Survey, module: str, package: str) -> str:
+    kinds = {kind.model: kind for group in survey.kinds.values() for kind in group}
+    own = in_order(survey.models[c] for c, place in survey.places.items() if place == module)
+    classes = "\n\n\n".join(struct_text(_struct(model, kinds.get(model.official))) for model in own)
+    offered = {model.name for model in own}
+    borrowed = _borrowed(survey, module, own)
+    for names in borrowed.values():
+        offered |= names
+    imports = _imports(classes, {f"{package}.types.{place}": names for place, names in borrowed.items()})
+    head = f'"""{_doc(survey, module)}"""\n\nfrom __future__ import annotations\n\n{imports}\n\n'
+    return f"{head}{names_list(offered)}\n\n\n{classes}\n"
+
+
+def _doc(survey: Survey, module: str) -> str:
+    if module in _DOCS:
+        return _DOCS[module]
+    kind = survey.kinds[module][0]
+    return f"The types of {kind.group or 'core'}/{kind.version}."
+
+
+def _struct(model: Model, kind: OfficialKind | None) -> StructType:
+    return StructType(
+        name=model.name, doc=model.doc, attributes=model.attributes, mark=_mark(kind) if kind is not None else ()
+    )
+
+
+def _mark(kind: OfficialKind) -> tuple[str, ...]:
+    mark = [f"group={quoted(kind.group)}", f"version={quoted(kind.version)}"]
+    if not kind.namespaced:
+        mark.append('scope="Cluster"')
+    if not kind.status:
+        mark.append("status=False")
+    if kind.scale:
+        mark.append('scale=Scale(".spec.replicas", ".status.replicas")')
+    if kind.verbs != set(ALL_VERBS) - (set() if kind.status else set(STATUS_VERBS)):
+        mark.append(tuple_text((verb for verb in ALL_VERBS if verb in kind.verbs), prefix="verbs="))
+    return tuple(mark)
+
+
+def _borrowed(survey: Survey, module: str, own: Iterable[Model]) -> dict[str, set[str]]:
+    # A group offers every type its kinds reach, wherever it is defined; `pods` only takes what it mentions.
+    wanted: set[type[Any]] = set(survey.uses.get(module, ()))
+    for model in own:
+        wanted |= model.needs
+    borrowed: dict[str, set[str]] = {}
+    for official in wanted:
+        place = survey.places.get(official)
+        if place is not None and place != module:
+            borrowed.setdefault(place, set()).add(survey.models[official].name)
+    return borrowed
+
+
+def _imports(classes: str, borrowed: dict[str, set[str]]) -> str:
+    def used(*names: str) -> list[str]:
+        return [name for name in names if re.search(rf"\b{name}\b", _code(classes))]
+
+    standard = [
+        import_line(module, found)
+        for module, found in [
+            ("collections.abc", used("Mapping")),
+            ("datetime", used("datetime")),
+            ("typing", used("Any")),
+        ]
+        if found
+    ]
+    ours = {
+        "clientgo.meta.objects": used("EMPTY_MAP", "MicroTime", *OURS.values()),
+        "clientgo.meta.scheme": used("Scale", "api_type"),
+        **{module: sorted(names) for module, names in borrowed.items()},
+    }
+    local = [import_line(module, names) for module, names in sorted(ours.items()) if names]
+    return "\n\n".join("\n".join(part) for part in (standard, ["import msgspec"], local) if part)
+
+
+def _code(text: str) -> str:
+    return re.sub(r'"""[^\n]*"""', "", text)

@@ -1,0 +1,154 @@
+"""Kinds to CustomResourceDefinitions (apiextensions.k8s.io/v1): one YAML text for each resource, with all its versions.
+
+A column `Age` is put behind the columns of one's own, because a resource that names columns loses kubectl's usual one;
+name a column of `.metadata.creationTimestamp` to have it elsewhere.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+
+from clientgo.codegen.dataclassinput import OwnKind
+from clientgo.codegen.problems import Problems
+from clientgo.codegen.schema import Schema, SchemaMaker
+from clientgo.meta.scheme import ApiType, Column
+
+_AGE = Column("Age", "date", ".metadata.creationTimestamp")
+_TOP: dict[str, Schema] = {
+    "apiVersion": {
+        "type": "string",
+        "description": "The version of the schema that this object follows: group/version.",
+    },
+    "kind": {"type": "string", "description": "The kind of this object, in CamelCase."},
+    "metadata": {"type": "object"},
+}
+
+
+def crds(
+    kinds: Iterable[OwnKind], problems: Problems, *, allow_floats: bool = False
+) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """File name to YAML text and sources, for every resource of `kinds`."""
+    resources: dict[tuple[str, str], list[OwnKind]] = {}
+    for own in kinds:
+        resources.setdefault((own.kind.api.group, own.kind.api.plural), []).append(own)
+    maker = SchemaMaker(problems, allow_floats=allow_floats)
+    texts = {}
+    for (group, plural), members in sorted(resources.items()):
+        manifest = _manifest(members, maker, problems)
+        sources = tuple(sorted({own.kind.source for own in members}))
+        texts[f"{group}_{plural}.yaml"] = (to_yaml(manifest), sources)
+    return texts
+
+
+def to_yaml(value: Mapping[str, Any]) -> str:
+    """YAML in the given order, lists not indented, long lines left whole."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=2**16, allow_unicode=True)
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        del data
+        return True
+
+
+def _manifest(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
+    stored = next((own for own in members if own.kind.api.storage), members[0]).kind.api
+    metadata: dict[str, Any] = {"name": f"{stored.plural}.{stored.group}"}
+    if stored.annotations:
+        metadata["annotations"] = dict(sorted(stored.annotations))
+    members = sorted(members, key=lambda own: own.kind.api.version)
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": stored.group,
+            "names": _names(stored),
+            "scope": stored.scope,
+            "versions": [_version(own, maker, problems) for own in members],
+        },
+    }
+
+
+def _names(api: ApiType) -> dict[str, Any]:
+    names: dict[str, Any] = {
+        "kind": api.kind,
+        "listKind": f"{api.kind}List",
+        "plural": api.plural,
+        "singular": api.singular,
+    }
+    if api.short_names:
+        names["shortNames"] = list(api.short_names)
+    if api.categories:
+        names["categories"] = list(api.categories)
+    return names
+
+
+def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
+    api = own.kind.api
+    schema = _top_schema(maker.of_class(own.cls))
+    version: dict[str, Any] = {"name": api.version, "served": api.served, "storage": api.storage}
+    version["schema"] = {"openAPIV3Schema": schema}
+    if columns := _columns(api.columns):
+        version["additionalPrinterColumns"] = [_column(column) for column in columns]
+    subresources: dict[str, Any] = {}
+    if api.status:
+        subresources["status"] = {}
+    if api.scale is not None:
+        subresources["scale"] = {
+            "specReplicasPath": api.scale.spec_path,
+            "statusReplicasPath": api.scale.status_path,
+            **({"labelSelectorPath": api.scale.selector_path} if api.scale.selector_path else {}),
+        }
+    if subresources:
+        version["subresources"] = subresources
+    _check_paths(own, schema, problems)
+    return version
+
+
+def _top_schema(schema: Schema) -> Schema:
+    # What the server checks of metadata is its own business; a schema may only say that it is an object.
+    own = {name: field for name, field in schema.get("properties", {}).items() if name not in _TOP}
+    required = [name for name in schema.get("required", ()) if name not in _TOP]
+    top = {**schema, "properties": {**_TOP, **own}}
+    top.pop("required", None)
+    return {**top, "required": required} if required else top
+
+
+def _columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    if not columns or any(column.json_path == _AGE.json_path or column.name == _AGE.name for column in columns):
+        return columns
+    return (*columns, _AGE)
+
+
+def _column(column: Column) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+    for key in ("description", "format", "priority"):
+        if getattr(column, key):
+            made[key] = getattr(column, key)
+    return made
+
+
+def _check_paths(own: OwnKind, schema: Schema, problems: Problems) -> None:
+    scale = own.kind.api.scale
+    paths = [column.json_path for column in own.kind.api.columns]
+    if scale is not None:
+        paths += [path for path in (scale.spec_path, scale.status_path, scale.selector_path) if path]
+    for path in paths:
+        missing = _missing(schema, path)
+        if missing:
+            problems.at_class(own.cls, f"the path {path} leads nowhere: {own.cls.__name__} has no {missing}")
+
+
+def _missing(schema: Schema, path: str) -> str:
+    """The part of a plain path (`.spec.replicas`) that no field is called, or nothing; other paths are not judged."""
+    here = schema
+    for part in path.removeprefix(".").split("."):
+        properties = here.get("properties")
+        if properties is None or not part.isidentifier():
+            return ""
+        if part not in properties:
+            return part
+        here = properties[part]
+    return ""

@@ -1,0 +1,77 @@
+"""What is wrong with the input, each with the place to look at: all of it is told, not the first alone."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+class Problems:
+    """Collects `file:line: what is wrong: what to write instead`."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, str], None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{file}:{line}: {message}" for file, line, message in sorted(self._found))
+
+    def at_class(self, cls: type[Any], message: str) -> None:
+        """Something about a class as a whole."""
+        self._add(cls, None, message)
+
+    def at_field(self, cls: type[Any], field: str, message: str) -> None:
+        """Something about one field."""
+        self._add(cls, field, f"{cls.__name__}.{field}: {message}")
+
+    def at_module(self, file: str, line: int, message: str) -> None:
+        """Something about a module."""
+        self._found[file, line, message] = None
+
+    def _add(self, cls: type[Any], field: str | None, message: str) -> None:
+        file, line = place_of(cls, field)
+        self._found[file, line, message] = None
+
+
+def place_of(cls: type[Any], field: str | None = None) -> tuple[str, int]:
+    """File (below the current folder where it is) and line of a class, or of one of its fields."""
+    try:
+        file = inspect.getfile(cls)
+    except (OSError, TypeError):
+        return cls.__module__, 0
+    body = _classes(file).get(cls.__qualname__)
+    if body is None:
+        return shown(file), 0
+    for statement in body.body:
+        if isinstance(statement, ast.AnnAssign | ast.Assign) and field in _targets(statement):
+            return shown(file), statement.lineno
+    return shown(file), body.lineno
+
+
+def _targets(statement: ast.AnnAssign | ast.Assign) -> list[str]:
+    targets = [statement.target] if isinstance(statement, ast.AnnAssign) else statement.targets
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+@cache
+def _classes(file: str) -> dict[str, ast.ClassDef]:
+    found: dict[str, ast.ClassDef] = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                found[prefix + child.name] = child
+                visit(child, f"{prefix}{child.name}.")
+
+    visit(ast.parse(Path(file).read_text(encoding="utf-8")), "")
+    return found
+
+
+def shown(file: str) -> str:
+    """A path as it is told: below the current folder where it is."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -1,0 +1,118 @@
+"""Kinds to the texts of a package: clients, and what gathers them. Pure: knows no file.
+
+The templates look like their output, so they hold no conditions and no loops: what varies is which template is used,
+and which base class is named.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from clientgo.codegen.model import STATUS_VERBS, GroupVersion, Kind, group_versions
+from clientgo.codegen.rendercaches import cache_texts
+from clientgo.codegen.source import WIDTH
+from clientgo.codegen.texts import Layout, Text, fill, import_block, joined
+from clientgo.meta.scheme import ALL_VERBS
+
+
+def render(kinds: Iterable[Kind], layout: Layout) -> list[Text]:
+    """Every module for these kinds."""
+    groups = group_versions(kind for kind in kinds if kind.has_client)
+    sources = tuple(sorted({source for group in groups for source in group.sources}))
+    return [
+        *_packages(layout, sources),
+        *(_clients(group, layout) for group in groups),
+        _clientset(groups, layout, sources),
+        _fake(groups, layout, sources),
+        *cache_texts(groups, layout, sources),
+    ]
+
+
+def _packages(layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
+    docs = {
+        layout.package: "Clients, listers and informers; written by the generator, never by hand.",
+        layout.module("listers"): "Listers: the read side of informers' caches, one class for each kind.",
+    }
+    single = {layout.module("informers"): ("Informers, from one factory.", "factory", "SharedInformerFactory")}
+    clients = layout.module(layout.clients)
+    if layout.module(layout.clientset).startswith(clients + "."):
+        single[clients] = ("Typed clients, gathered in a clientset.", "clientset", "Clientset")
+    else:
+        docs[clients] = "Typed clients, one class for each kind."
+    for package, doc in docs.items():
+        yield Text(package, fill("package", doc=doc), sources, is_package=True)
+    for package, (doc, module, name) in single.items():
+        body = fill("package_of_one", doc=doc, package=package, module=module, name=name)
+        yield Text(package, body, sources, is_package=True)
+
+
+def _clients(group: GroupVersion, layout: Layout) -> Text:
+    imports: list[tuple[str, Iterable[str]]] = [("clientgo.rest.request", ["Requester"])]
+    for kind in group.kinds:
+        imports += [_base(kind), (kind.module, [kind.class_name])]
+    body = fill(
+        "clients",
+        api_version=group.api_version,
+        group_version=group.class_name,
+        imports=import_block(imports),
+        clients=joined((_client(kind) for kind in group.kinds), blank_lines=2),
+        kinds=_kinds_tuple([kind.class_name for kind in group.kinds]),
+        accessors=joined(_accessor(kind) for kind in group.kinds),
+    )
+    return Text(layout.module(layout.clients, group.module), body, group.sources)
+
+
+def _kinds_tuple(names: Sequence[str]) -> str:
+    line = f"    kinds = ({', '.join(names)}{',' if len(names) == 1 else ''})"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join(["    kinds = (", *(f"        {name}," for name in names), "    )"])
+
+
+def _base(kind: Kind) -> tuple[str, list[str]]:
+    if kind.api.scale is not None:
+        return "clientgo.typed.scale", ["ScaleClient"]
+    return "clientgo.typed.client", ["StatusClient" if kind.api.status else "TypedClient"]
+
+
+def _client(kind: Kind) -> str:
+    return fill("client", name=kind.class_name, base=_base(kind)[1][0], doc=_client_doc(kind))
+
+
+def _client_doc(kind: Kind) -> str:
+    possible = [verb for verb in ALL_VERBS if kind.api.status or verb not in STATUS_VERBS]
+    served = [verb for verb in possible if verb in kind.api.verbs]
+    missing = [verb for verb in possible if verb not in kind.api.verbs]
+    if missing:
+        limits = f"all but {', '.join(missing)}" if len(missing) < len(served) else f"{', '.join(served)} alone"
+        return f"Reads and writes {kind.class_name} objects at the API server, which serves {limits}."
+    status = ", and their status," if kind.api.status else ""
+    return f"Reads and writes {kind.class_name} objects{status} at the API server."
+
+
+def _accessor(kind: Kind) -> str:
+    template = "client_namespaced" if kind.api.namespaced else "client_cluster"
+    return fill(template, name=kind.class_name, accessor=kind.accessor)
+
+
+def _clientset(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
+    package = layout.module(layout.clients)
+    imports: list[tuple[str, Iterable[str]]] = [(f"{package}.{g.module}", [g.class_name]) for g in groups]
+    whole, part = ("clientset_lazy", "clientset_lazy_group") if layout.lazy else ("clientset", "clientset_group")
+    if not layout.lazy:
+        imports.append(("clientgo.typed.clientset", ["BaseClientset"]))
+    parts = joined(
+        fill(part, package=package, module=g.module, group_version=g.class_name, api_version=g.api_version)
+        for g in groups
+    )
+    body = fill(whole, imports=import_block(imports, indent="    " if layout.lazy else ""), groups=parts)
+    return Text(layout.module(layout.clientset), body, sources)
+
+
+def _fake(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
+    imports: list[tuple[str, Iterable[str]]] = [
+        ("clientgo.meta.scheme", ["Scheme"]),
+        ("clientgo.testing.fake", ["FakeClientsetMixin"]),
+        (layout.module(layout.clientset), ["Clientset"]),
+        *((layout.module(layout.clients, group.module), [group.class_name]) for group in groups),
+    ]
+    kinds = "\n".join(f"        *{group.class_name}.kinds," for group in groups)
+    return Text(layout.fake_module, fill("fake", imports=import_block(imports), kinds=kinds), sources)

@@ -1,0 +1,100 @@
+"""Kinds to the texts of their caches: listers, informers and the factory."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from clientgo.codegen.model import GroupVersion, class_case
+from clientgo.codegen.texts import Layout, Text, fill, import_block, joined
+
+_FACTORY: tuple[str, Iterable[str]] = ("clientgo.cache.factory", ["InformerFactory"])
+
+
+def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
+    """Every module about caches, for the kinds that can be listed and watched."""
+    cached = [group for group in map(_cached, groups) if group.kinds]
+    for group in cached:
+        yield _listers(group, layout)
+        yield _informers(group, layout)
+    by_name = [(name, list(versions)) for name, versions in groupby(cached, lambda group: group.name)]
+    for name, versions in by_name:
+        yield _group(name, versions, layout)
+    yield _factory([(name, versions[0].group) for name, versions in by_name], layout, sources)
+
+
+def _cached(group: GroupVersion) -> GroupVersion:
+    kinds = tuple(kind for kind in group.kinds if kind.has_cache)
+    return GroupVersion(group.group, group.version, group.name, kinds)
+
+
+def _listers(group: GroupVersion, layout: Layout) -> Text:
+    imports: list[tuple[str, Iterable[str]]] = [("clientgo.cache.lister", ["Lister"])]
+    imports += [(kind.module, [kind.class_name]) for kind in group.kinds]
+    listers = (
+        fill(
+            "lister_namespaced" if kind.api.namespaced else "lister_cluster",
+            name=kind.class_name,
+            accessor=kind.accessor,
+        )
+        for kind in group.kinds
+    )
+    body = fill(
+        "listers",
+        api_version=group.api_version,
+        imports=import_block(imports),
+        listers=joined(listers, blank_lines=2),
+    )
+    return Text(layout.module("listers", group.module), body, group.sources)
+
+
+def _informers(group: GroupVersion, layout: Layout) -> Text:
+    clients = layout.module(layout.clients, group.module)
+    listers = layout.module("listers", group.module)
+    imports: list[tuple[str, Iterable[str]]] = [("clientgo.cache.factory", ["InformerFactory", "KindInformer"])]
+    for kind in group.kinds:
+        imports += [
+            (kind.module, [kind.class_name]),
+            (clients, [f"{kind.class_name}Client"]),
+            (listers, [f"{kind.class_name}Lister"]),
+        ]
+    body = fill(
+        "informers",
+        api_version=group.api_version,
+        group_version=group.class_name,
+        imports=import_block(imports),
+        informers=joined((fill("informer", name=kind.class_name) for kind in group.kinds), blank_lines=2),
+        accessors=joined(
+            fill("informer_accessor", name=kind.class_name, accessor=kind.accessor) for kind in group.kinds
+        ),
+    )
+    return Text(layout.module("informers", group.module), body, group.sources)
+
+
+def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
+    package = layout.module("informers")
+    imports = [(f"{package}.{version.module}", [f"{version.class_name}Informers"]) for version in versions]
+    parts = joined(
+        fill(
+            "informer_version",
+            version=version.version,
+            group_version=version.class_name,
+            api_version=version.api_version,
+        )
+        for version in versions
+    )
+    group = versions[0].group or "core"
+    block = import_block([*imports, _FACTORY])
+    body = fill("informer_group", group=group, group_class=class_case(name), imports=block, versions=parts)
+    sources = tuple(sorted({source for version in versions for source in version.sources}))
+    return Text(f"{package}.{name}", body, sources)
+
+
+def _factory(names: Sequence[tuple[str, str]], layout: Layout, sources: tuple[str, ...]) -> Text:
+    package = layout.module("informers")
+    imports = [(f"{package}.{name}", [f"{class_case(name)}Informers"]) for name, _ in names]
+    whole, part = ("factory_lazy", "factory_lazy_group") if layout.lazy else ("factory", "factory_group")
+    groups = joined(
+        fill(part, package=package, name=name, group=group or "core", group_class=class_case(name))
+        for name, group in names
+    )
+    block = import_block(imports, indent="    ") if layout.lazy else import_block([*imports, _FACTORY])
+    return Text(f"{package}.factory", fill(whole, imports=block, groups=groups), sources)

@@ -1,0 +1,162 @@
+"""A dataclass as a structural OpenAPI v3 schema: what the API server holds objects to.
+
+JSON names are camelCase, a field without default is required, a scalar default is the schema's, and constraints are
+those of `Annotated[..., Meta(...)]`. What no structural schema can say is refused, with what to write instead.
+"""
+
+import dataclasses
+import enum
+import types
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from clientgo.codegen.constraints import apply_constraints, violations
+from clientgo.codegen.members import Member, members, unwrap
+from clientgo.codegen.problems import Problems
+from clientgo.meta.objects import MicroTime, ObjectMeta
+
+Schema = dict[str, Any]
+
+_SCALARS: dict[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    bytes: {"type": "string", "format": "byte"},
+    datetime: {"type": "string", "format": "date-time"},
+    MicroTime: {"type": "string", "format": "date-time"},
+    # Metadata inside of objects, as in templates: its fields are not described again in each CRD.
+    ObjectMeta: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+}
+
+
+class SchemaMaker:
+    """Makes the schemas of classes; what can't be said goes to `problems`."""
+
+    def __init__(self, problems: Problems, *, allow_floats: bool = False) -> None:
+        self._problems = problems
+        self._allow_floats = allow_floats
+
+    def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
+        """The schema of a dataclass' or Struct's objects."""
+        if cls in inside:
+            self._problems.at_class(cls, f"{cls.__name__} contains itself, which no structural schema can describe")
+            return {"type": "object"}
+        schema: Schema = {"type": "object"}
+        if doc := _own_doc(cls):
+            schema["description"] = doc
+        found = self._members(cls)
+        if found:
+            schema["properties"] = {m.json_name: self._of_member(m, _Place(cls, m.name, (*inside, cls))) for m in found}
+        if required := [member.json_name for member in found if member.required]:
+            schema["required"] = required
+        return schema
+
+    def _members(self, cls: type[Any]) -> list[Member]:
+        try:
+            return list(members(cls))
+        except (NameError, TypeError) as error:
+            self._problems.at_class(cls, f"the annotations of {cls.__name__} can't be read: {error}")
+            return []
+
+    def _of_member(self, member: Member, place: "_Place") -> Schema:
+        schema, nullable = self._of_hint(member.hint, place)
+        if nullable and member.required:
+            schema["nullable"] = True
+        if member.default is not None:
+            self._complain(
+                place,
+                *(f"its default {member.default!r} {how}: give another" for how in violations(schema, member.default)),
+            )
+            schema["default"] = member.default
+        return schema
+
+    def _of_item(self, hint: Any, place: "_Place") -> Schema:
+        schema, nullable = self._of_hint(hint, place)
+        return {**schema, "nullable": True} if nullable else schema
+
+    def _of_hint(self, hint: Any, place: "_Place") -> tuple[Schema, bool]:
+        bare, metas, nullable = unwrap(hint)
+        schema = self._of_type(bare, place)
+        self._complain(place, *apply_constraints(schema, metas))
+        return schema, nullable
+
+    def _of_type(self, hint: Any, place: "_Place") -> Schema:
+        origin, args = get_origin(hint), get_args(hint)
+        if hint in _SCALARS:
+            return dict(_SCALARS[hint])
+        if hint is float:
+            return self._float(place)
+        if origin is Literal:
+            return self._enum(args, place)
+        if isinstance(hint, type) and issubclass(hint, enum.Enum):
+            return self._enum([member.value for member in hint], place)
+        if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct)):
+            return self.of_class(hint, place.inside)
+        if origin in (Union, types.UnionType) and set(args) == {int, str}:
+            return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+        return self._of_collection(hint, origin, args, place)
+
+    def _of_collection(self, hint: Any, origin: Any, args: tuple[Any, ...], place: "_Place") -> Schema:
+        if origin is list or (origin is tuple and args[1:] == (...,)):
+            return {"type": "array", "items": self._of_item(args[0], place)}
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            if args[0] is not str:
+                self._complain(place, "the keys of a map must be strings: write Mapping[str, ...]")
+            if unwrap(args[1])[0] is Any:
+                return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+            return {"type": "object", "additionalProperties": self._of_item(args[1], place)}
+        if hint is Any:
+            return {"x-kubernetes-preserve-unknown-fields": True}
+        self._complain(place, f"{_name(hint)} has no schema: {_instead(hint, origin)}")
+        return {}
+
+    def _float(self, place: "_Place") -> Schema:
+        if not self._allow_floats:
+            self._complain(
+                place,
+                "floats differ between languages: write an int of a smaller unit or a str, or allow floats with"
+                " --allow-floats",
+            )
+        return {"type": "number"}
+
+    def _enum(self, values: Iterable[Any], place: "_Place") -> Schema:
+        values = list(values)
+        kinds = {type(value) for value in values}
+        if kinds in ({str}, {int}):
+            return {**_SCALARS[kinds.pop()], "enum": values}
+        self._complain(place, "the values of an enum must all be strings, or all integers")
+        return {"type": "string"}
+
+    def _complain(self, place: "_Place", *messages: str) -> None:
+        for message in messages:
+            self._problems.at_field(place.cls, place.field, message)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Place:
+    cls: type[Any]
+    field: str
+    inside: tuple[type[Any], ...]
+
+
+def _own_doc(cls: type[Any]) -> str:
+    # A dataclass without docstring is given its signature for one.
+    doc = cls.__dict__.get("__doc__") or ""
+    return "" if doc.startswith(f"{cls.__name__}(") else " ".join(doc.split())
+
+
+def _name(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+
+
+def _instead(hint: Any, origin: Any) -> str:
+    if origin in (set, frozenset) or hint in (set, frozenset):
+        return "write tuple[X, ...]"
+    if origin is tuple or hint in (tuple, list, dict):
+        return "write tuple[X, ...] or Mapping[str, X]"
+    if origin in (Union, types.UnionType):
+        return "write one type, or int | str"
+    return "write str, int, bool, datetime, an enum, a dataclass, tuple[X, ...] or Mapping[str, X]"

@@ -1,0 +1,1 @@
+"""The templates: texts that look like what they become."""

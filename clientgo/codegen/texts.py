@@ -1,0 +1,71 @@
+"""Texts to be files: templates filled in, and where each goes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from clientgo.codegen.source import import_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What the modules of a generated package are called."""
+
+    package: str
+    clients: str = "clientset"
+    """The subpackage with the clients of each group version."""
+    clientset: str = "clientset.clientset"
+    fake: str = ""
+    """The module of the fake clientset, by its full name; `clientset.fake` of the package when empty."""
+    lazy: bool = False
+    """Whether a group is imported only when it is asked for: for packages of more groups than one program uses."""
+
+    def module(self, *parts: str) -> str:
+        """The full name of a module of the package."""
+        return ".".join([self.package, *parts])
+
+    @property
+    def fake_module(self) -> str:
+        """The full name of the fake clientset's module."""
+        return self.fake or self.module("clientset", "fake")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One module: its full name, its text without header, and what it was made from."""
+
+    module: str
+    body: str
+    sources: tuple[str, ...]
+    is_package: bool = False
+
+    @property
+    def path(self) -> str:
+        """Its file, below the folder that is on the import path."""
+        return self.module.replace(".", "/") + ("/__init__.py" if self.is_package else ".py")
+
+
+def fill(template: str, **values: str) -> str:
+    """A template with its places filled; values it has no place for are not used."""
+    return _template(template).substitute(values)
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template((files("clientgo.codegen.templates") / f"{name}.tmpl").read_text(encoding="utf-8"))
+
+
+def joined(texts: Iterable[str], *, blank_lines: int = 1) -> str:
+    """Texts one below the other, with blank lines between."""
+    return ("\n" * (blank_lines + 1)).join(text.rstrip("\n") for text in texts)
+
+
+def import_block(imports: Iterable[tuple[str, Iterable[str]]], *, indent: str = "") -> str:
+    """One import of each module, sorted."""
+    merged: dict[str, set[str]] = {}
+    for module, names in imports:
+        merged.setdefault(module, set()).update(names)
+    block = "\n".join(import_line(module, names) for module, names in sorted(merged.items()) if names)
+    return "\n".join(indent + line for line in block.splitlines())

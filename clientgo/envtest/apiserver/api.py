@@ -1,0 +1,202 @@
+"""The front end without HTTP: one request in, one answer out.
+
+`Api.handle` finds out what a request means, lets the handler of its verb answer, turns every refusal into a Status,
+and counts. It runs on the server's event loop and never waits: only watches (streams) and slow documents (deferred)
+leave something to do for whoever carries the bytes.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clientgo.envtest.apiserver import nonresource
+from clientgo.envtest.apiserver.messages import (
+    Query,
+    Request,
+    Response,
+    Stream,
+    json_response,
+    parse_query,
+    text_response,
+)
+from clientgo.envtest.apiserver.paths import Target, parse_path
+from clientgo.envtest.apiserver.registry import Resource
+from clientgo.envtest.apiserver.state import Call, State
+from clientgo.envtest.apiserver.status import (
+    ApiFailure,
+    PageNotFound,
+    internal_error,
+    method_not_allowed,
+    method_not_supported,
+    too_large,
+    unauthorized,
+)
+from clientgo.envtest.apiserver.verbs import VERBS, Route
+
+log = logging.getLogger(__name__)
+
+Answer = Response | Stream | nonresource.Deferred
+# Runs before every request; an answer of its own takes the place of the server's.
+Hook = Callable[[Request], Answer | None]
+
+_NAMED = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+_COLLECTION = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+_COUNTED = {
+    "get": "GET",
+    "list": "LIST",
+    "watch": "WATCH",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETECOLLECTION",
+}
+_SUBRESOURCE_VERBS = {
+    "status": ("get", "patch", "update"),
+    "scale": ("get", "patch", "update"),
+    "finalize": ("update",),
+}
+
+
+class Api:
+    """Answers requests from one `State`. `hooks` run first, in order: the place where faults are put in."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.hooks: list[Hook] = []
+
+    def __repr__(self) -> str:
+        return f"<Api {self.state.registry} {self.state.store}>"
+
+    def handle(
+        self,
+        method: str,
+        path: str,
+        query: str | Query = "",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Answer:
+        """Answer one request; header names in lower case, `query` as in the URL or parsed. Never raises."""
+        parsed = parse_query(query) if isinstance(query, str) else query
+        return self.answer(Request(method, path, parsed, headers or {}, body))
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request; whatever goes wrong is an answer too."""
+        for hook in self.hooks:
+            given = hook(request)
+            if given is not None:
+                return given
+        route: Route | None = None
+        try:
+            self._authenticate(request)
+            if len(request.body) > self.state.options.max_body:
+                raise too_large(self.state.options.max_body)
+            route = self._route(request)
+            answer = self._non_resource(request) if route is None else VERBS[route.verb](self.state, route, request)
+        except ApiFailure as failure:
+            answer = json_response(failure.body, failure.code)
+            answer.headers.extend(failure.headers)
+        except PageNotFound:
+            answer = text_response("404 page not found\n", 404)
+        except Exception as error:  # a fault of ours must not take the server down with it
+            log.exception("request failed", extra={"method": request.method, "path": request.path})
+            answer = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
+        if isinstance(answer, Response) and request.warnings:
+            answer.headers.extend(("Warning", _warning(text)) for text in dict.fromkeys(request.warnings))
+        if route is not None and not request.internal:
+            self._count(route, request, answer)
+        return answer
+
+    def _authenticate(self, request: Request) -> None:
+        if request.internal:
+            return
+        options = self.state.options
+        given = request.headers.get("authorization", "")
+        if given:
+            scheme, _, token = given.partition(" ")
+            user = options.tokens.get(token.strip()) if scheme.lower() == "bearer" else None
+            if user is None:
+                raise unauthorized()
+            request.user = user
+        elif not options.anonymous:
+            raise unauthorized()
+
+    def _route(self, request: Request) -> Route | None:
+        target = parse_path(request.path)
+        if target is None:
+            return None
+        resource = self.state.registry.find(target.group, target.version, target.plural)
+        if resource is None:
+            raise PageNotFound
+        verb = _verb(request, target)
+        route = Route(resource, target.namespace, target.name, target.subresource, verb)
+        _check_route(route, target)
+        return route
+
+    def _non_resource(self, request: Request) -> Answer:
+        if request.method not in ("GET", "HEAD"):
+            if parse_path(request.path) is None and not request.path.startswith(("/api", "/version", "/openapi")):
+                raise PageNotFound
+            raise method_not_allowed()
+        return nonresource.answer(self.state, request)
+
+    def _count(self, route: Route, request: Request, answer: Answer) -> None:
+        resource = route.resource
+        scope = "resource" if route.name or route.verb == "create" else "namespace" if route.namespace else "cluster"
+        verb = _COUNTED[route.verb]
+        if verb == "PATCH" and request.headers.get("content-type", "").startswith("application/apply-patch"):
+            verb = "APPLY"
+        code = 200 if callable(answer) else answer.status
+        call = Call(verb, resource.group, resource.version, resource.plural, route.subresource, scope, code)
+        self.state.calls[call] += 1
+
+
+def _verb(request: Request, target: Target) -> str:
+    verb = (_NAMED if target.name else _COLLECTION).get(request.method)
+    if verb is None or (target.name and verb == "create" and not target.subresource):
+        raise method_not_allowed()
+    if request.method == "GET" and not target.subresource and (target.watch or request.query.flag("watch")):
+        return "watch"
+    return verb
+
+
+def _check_route(route: Route, target: Target) -> None:
+    """Refuse what the resource does not do.
+
+    Raises:
+        PageNotFound: no such subresource.
+        ApiFailure: 405.
+    """
+    resource, verb = route.resource, route.verb
+    if target.namespace and not resource.namespaced:
+        raise PageNotFound
+    if target.name and resource.namespaced and not target.namespace and verb != "watch":
+        raise PageNotFound
+    if route.subresource:
+        if not has_subresource(resource, route.subresource):
+            raise PageNotFound
+        if verb not in _SUBRESOURCE_VERBS[route.subresource]:
+            raise method_not_supported(resource, verb)
+    elif verb not in resource.verbs:
+        raise method_not_allowed() if verb != "watch" else method_not_supported(resource, verb)
+    elif resource.namespaced and not target.namespace and verb in ("create", "deletecollection"):
+        raise method_not_allowed()
+
+
+def has_subresource(resource: Resource, subresource: str) -> bool:
+    """Whether the resource has this subresource."""
+    if subresource == "finalize":
+        return resource.storage == ("", "namespaces")
+    return resource.status if subresource == "status" else subresource == "scale" and resource.scale is not None
+
+
+def _warning(text: str) -> str:
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{quoted}"'
+
+
+def result_of(answer: Answer) -> Response:
+    """The whole answer of a request that is no watch, computed now if it was deferred."""
+    found: Any = answer() if callable(answer) else answer
+    assert isinstance(found, Response), "a watch has no whole answer"
+    return found

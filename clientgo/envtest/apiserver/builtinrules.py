@@ -1,0 +1,215 @@
+"""Built-in kinds as Go's types would decode and check them.
+
+Decoding: fields nobody knows are dropped (and reported), nulls and empty maps and lists vanish as `omitempty` lets
+them, a value of the wrong type is a 400. Checking: the rules newcomers meet, in the real server's words.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from clientgo.envtest.apiserver import crdschema
+from clientgo.envtest.apiserver.causes import invalid_value, required, too_long
+from clientgo.envtest.apiserver.metadata import json_type
+from clientgo.envtest.apiserver.names import data_key_faults, label_faults
+from clientgo.envtest.apiserver.openapi_builtin import schema_for
+from clientgo.envtest.apiserver.registry import Resource
+from clientgo.envtest.apiserver.status import Cause, bad_request
+
+Object = dict[str, Any]
+Schema = dict[str, Any]
+Check = Callable[[Object, Object | None], list[Cause]]
+
+# Written even when null or empty: their Go types have no omitempty.
+_WRITTEN_EMPTY = frozenset({"eventTime", "firstTimestamp", "lastTimestamp", "rules", "conditions", "emptyDir"})
+# A schema is data to us: an empty default in it means something.
+_OPAQUE = ".openAPIV3Schema"
+_GO_TYPES = {"integer": "int32", "string": "string", "boolean": "bool", "number": "float64"}
+
+
+def clean(resource: Resource, obj: Object, unknown: list[str]) -> Object:
+    """The object as its Go type would hold it; paths of fields the type does not have are appended to `unknown`.
+
+    Raises:
+        ApiFailure: 400, a value is of the wrong type.
+    """
+    schema = _schema(resource.group, resource.version, resource.kind)
+    if not schema.get("properties"):
+        return {field: value for field, value in obj.items() if value is not None}
+    kept: Object = {}
+    for field, value in obj.items():
+        known = schema["properties"].get(field)
+        if field == "metadata":
+            kept[field] = value  # normalized elsewhere
+        elif known is None:
+            unknown.append(field)
+        elif value is not None or field in _WRITTEN_EMPTY:
+            kept[field] = _value(known, value, field, (resource.kind, unknown))
+    return kept
+
+
+def _value(schema: Schema, value: Any, path: str, place: tuple[str, list[str]]) -> Any:
+    if value is None or schema.get("x-kubernetes-preserve-unknown-fields") or path.endswith(_OPAQUE):
+        return value
+    wanted = schema.get("type", "")
+    if wanted == "object":
+        if not isinstance(value, dict):
+            raise _mistyped(value, path, place[0], "object")
+        return _object(schema, value, path, place)
+    if wanted == "array":
+        if not isinstance(value, list):
+            raise _mistyped(value, path, place[0], "[]object")
+        items = schema.get("items") or {}
+        return [_value(items, one, f"{path}[{index}]", place) for index, one in enumerate(value)]
+    fits = _SCALARS.get(wanted)
+    if fits is not None and not fits(value):
+        raise _mistyped(value, path, place[0], _GO_TYPES[wanted])
+    return value
+
+
+def _object(schema: Schema, value: Object, path: str, place: tuple[str, list[str]]) -> Object:
+    properties, additional = schema.get("properties"), schema.get("additionalProperties")
+    if properties is None and not isinstance(additional, dict):
+        return value
+    kept: Object = {}
+    for field, child in value.items():
+        where = f"{path}.{field}"
+        known = (properties or {}).get(field, additional if isinstance(additional, dict) else None)
+        if known is None:
+            place[1].append(where)
+        elif child is None and field not in _WRITTEN_EMPTY:
+            continue
+        elif not _vanishes(known, field, child):
+            kept[field] = _value(known, child, where, place)
+    return kept
+
+
+def _vanishes(schema: Schema, field: str, value: Any) -> bool:
+    """Whether Go would leave this empty value out: maps and lists do vanish, structs do not."""
+    if field in _WRITTEN_EMPTY or value not in ({}, []):
+        return False
+    return value == [] or isinstance(schema.get("additionalProperties"), dict)
+
+
+def _mistyped(value: Any, path: str, kind: str, wanted: str) -> Exception:
+    head, _, field = path.rpartition(".")
+    holder = f"{head}.{field}" if head else field
+    return bad_request(
+        f'{kind} in version "v1" cannot be handled as a {kind}: json: cannot unmarshal {json_type(value)} into Go struct'
+        f" field {kind}.{holder} of type {wanted}"
+    )
+
+
+_SCALARS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+}
+
+
+@lru_cache(maxsize=256)
+def _schema(group: str, version: str, kind: str) -> Schema:
+    return schema_for(group, version, kind)
+
+
+def builtin_faults(resource: Resource, new: Object, old: Object | None) -> list[Cause]:
+    """The rules of its kind that the object breaks; `old` is what it replaces."""
+    check = _CHECKS.get(resource.storage)
+    return check(new, old) if check is not None else []
+
+
+def _workload(new: Object, old: Object | None) -> list[Cause]:
+    spec = new.get("spec") or {}
+    found: list[Cause] = []
+    selector = spec.get("selector") or {}
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    matched = selector.get("matchLabels") or {}
+    if not matched and not selector.get("matchExpressions"):
+        found.append(required("spec.selector"))
+    elif any(labels.get(key) != value for key, value in matched.items()):
+        why = "`selector` does not match template `labels`"
+        found.append(invalid_value("spec.template.metadata.labels", labels, why))
+    if old is not None and (old.get("spec") or {}).get("selector") != spec.get("selector"):
+        found.append(invalid_value("spec.selector", spec.get("selector"), "field is immutable"))
+    if isinstance(spec.get("replicas"), int) and spec["replicas"] < 0:
+        found.append(invalid_value("spec.replicas", spec["replicas"], "must be greater than or equal to 0"))
+    return found + _pod_spec(spec["template"].get("spec") or {}, "spec.template.spec")
+
+
+def _job(new: Object, _: Object | None) -> list[Cause]:
+    spec = new["spec"]["template"].get("spec") or {}
+    found = _pod_spec(spec, "spec.template.spec")
+    if spec.get("restartPolicy") not in ("OnFailure", "Never"):
+        message = f'Unsupported value: "{spec.get("restartPolicy")}": supported values: "OnFailure", "Never"'
+        found.append(Cause("FieldValueNotSupported", "spec.template.spec.restartPolicy", message))
+    return found
+
+
+def _pod(new: Object, old: Object | None) -> list[Cause]:
+    return _pod_spec(new.get("spec") or {}, "spec") if old is None else []
+
+
+def _pod_spec(spec: Object, path: str) -> list[Cause]:
+    containers = spec.get("containers") or []
+    found = [] if containers else [required(f"{path}.containers")]
+    names: list[str] = []
+    for index, container in enumerate(containers):
+        where, name = f"{path}.containers[{index}]", container.get("name") or ""
+        if not name:
+            found.append(required(f"{where}.name"))
+        elif name in names:
+            found.append(Cause("FieldValueDuplicate", f"{where}.name", f'Duplicate value: "{name}"'))
+        else:
+            found += [invalid_value(f"{where}.name", name, why) for why in label_faults(name)]
+        names.append(name)
+        if not container.get("image"):
+            found.append(required(f"{where}.image"))
+    return found
+
+
+def _keyed(new: Object, old: Object | None) -> list[Cause]:
+    found: list[Cause] = []
+    size = 0
+    for field in ("data", "binaryData"):
+        for key, value in (new.get(field) or {}).items():
+            found += [invalid_value(f"{field}[{key}]", key, why) for why in data_key_faults(key)]
+            size += len(value)
+    if size > _MAX_DATA:
+        found.append(too_long("", _MAX_DATA))
+    if old is not None and old.get("immutable"):
+        for field in ("data", "binaryData"):
+            if (new.get(field) or {}) != (old.get(field) or {}):
+                found.append(
+                    Cause("FieldValueForbidden", field, "Forbidden: field is immutable when `immutable` is set")
+                )
+    return found
+
+
+def _service(new: Object, old: Object | None) -> list[Cause]:
+    spec = new.get("spec") or {}
+    if spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName":
+        return []
+    found = [] if spec.get("ports") else [required("spec.ports")]
+    if old is not None and (old.get("spec") or {}).get("clusterIP") != spec.get("clusterIP"):
+        found.append(invalid_value("spec.clusterIP", spec.get("clusterIP"), "field is immutable"))
+    return found
+
+
+def _definition(new: Object, _: Object | None) -> list[Cause]:
+    return crdschema.faults(new)
+
+
+_MAX_DATA = 1024 * 1024
+_CHECKS: dict[tuple[str, str], Check] = {
+    ("", "configmaps"): _keyed,
+    ("", "secrets"): _keyed,
+    ("", "services"): _service,
+    ("", "pods"): _pod,
+    ("apps", "deployments"): _workload,
+    ("apps", "replicasets"): _workload,
+    ("apps", "statefulsets"): _workload,
+    ("apps", "daemonsets"): _workload,
+    ("batch", "jobs"): _job,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
+}

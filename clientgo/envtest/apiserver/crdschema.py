@@ -1,0 +1,169 @@
+"""What a CustomResourceDefinition says: its defaults, its rules, and the resources it makes."""
+
+from typing import Any
+
+from clientgo.envtest.apiserver.causes import invalid_value, not_supported, required
+from clientgo.envtest.apiserver.cel import RULES, compile_fault
+from clientgo.envtest.apiserver.names import label_1035_faults, subdomain_faults
+from clientgo.envtest.apiserver.registry import Column, Resource, ScalePaths
+from clientgo.envtest.apiserver.status import Cause
+
+Object = dict[str, Any]
+
+_AGE = Column("Age", "date", ".metadata.creationTimestamp")
+_APPROVAL = "api-approved.kubernetes.io"
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+
+
+def with_defaults(definition: Object) -> Object:
+    """The definition with what a client may leave out."""
+    spec = dict(definition.get("spec") or {})
+    names = dict(spec.get("names") or {})
+    kind = names.get("kind") or ""
+    names["singular"] = names.get("singular") or kind.lower()
+    names["listKind"] = names.get("listKind") or f"{kind}List"
+    spec["names"] = names
+    spec["conversion"] = spec.get("conversion") or {"strategy": "None"}
+    status = definition.get("status") or {
+        "acceptedNames": {"kind": "", "plural": ""},
+        "conditions": None,
+        "storedVersions": [version.get("name") for version in spec.get("versions") or () if version.get("storage")],
+    }
+    return {**definition, "spec": spec, "status": status}
+
+
+def faults(definition: Object) -> list[Cause]:
+    """Every rule of definitions that this one breaks."""
+    spec = definition["spec"]
+    names, group = spec["names"], spec.get("group") or ""
+    found: list[Cause] = []
+    if not group:
+        found.append(required("spec.group"))
+    else:
+        found += [invalid_value("spec.group", group, why) for why in subdomain_faults(group)]
+        if "." not in group:
+            found.append(invalid_value("spec.group", group, "should be a domain with at least one dot"))
+    expected = f"{names.get('plural') or ''}.{group}"
+    if definition["metadata"].get("name") != expected:
+        why = 'must be spec.names.plural+"."+spec.group'
+        found.append(invalid_value("metadata.name", definition["metadata"].get("name", ""), why))
+    if spec.get("scope") not in ("Cluster", "Namespaced"):
+        found.append(
+            not_supported("spec.scope", spec["scope"], ("Cluster", "Namespaced"))
+            if spec.get("scope")
+            else required("spec.scope")
+        )
+    for field in ("plural", "singular", "kind", "listKind"):
+        found += _name_faults(f"spec.names.{field}", names.get(field) or "")
+    found += _version_faults(spec.get("versions") or [])
+    if (group.endswith((".k8s.io", ".kubernetes.io")) or group in ("k8s.io", "kubernetes.io")) and (
+        _APPROVAL not in definition["metadata"].get("annotations", {})
+    ):
+        why = (
+            f'protected groups must have approval annotation "{_APPROVAL}",'
+            " see https://github.com/kubernetes/enhancements/pull/1111"
+        )
+        found.append(required(f"metadata.annotations[{_APPROVAL}]", why))
+    return found
+
+
+def served_resources(definition: Object) -> list[Resource]:
+    """One resource for each served version."""
+    spec = definition["spec"]
+    storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
+    return [_resource(definition, version, storage) for version in spec["versions"] if version.get("served")]
+
+
+def _resource(definition: Object, version: Object, storage: str) -> Resource:
+    spec = definition["spec"]
+    names = spec["names"]
+    subresources = version.get("subresources") or {}
+    scale = subresources.get("scale")
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return Resource(
+        group=spec["group"],
+        version=version["name"],
+        plural=names["plural"],
+        kind=names["kind"],
+        singular=names["singular"],
+        list_kind=names["listKind"],
+        namespaced=spec["scope"] == "Namespaced",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        status="status" in subresources,
+        scale=ScalePaths(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath") or "")
+        if scale
+        else None,
+        columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()) or (_AGE,),
+        schema=schema,
+        storage_version=storage,
+        custom=True,
+        selectable_fields=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
+        definition=definition["metadata"]["name"],
+        unconditional_update=False,
+    )
+
+
+def _column(column: Object) -> Column:
+    return Column(
+        name=column["name"],
+        type=column["type"],
+        json_path=column["jsonPath"],
+        description=column.get("description") or "",
+        format=column.get("format") or "",
+        priority=column.get("priority") or 0,
+    )
+
+
+def _name_faults(field: str, name: str) -> list[Cause]:
+    if not name:
+        return [required(field)]
+    return [invalid_value(field, name, why) for why in label_1035_faults(name.lower())]
+
+
+def _version_faults(versions: list[Object]) -> list[Cause]:
+    found: list[Cause] = []
+    storing = [version for version in versions if version.get("storage")]
+    if len(storing) != 1:
+        why = "must have exactly one version marked as storage version"
+        found.append(invalid_value("spec.versions", [version.get("name") for version in versions], why))
+    for index, version in enumerate(versions):
+        field = f"spec.versions[{index}]"
+        found += [
+            invalid_value(f"{field}.name", version.get("name"), w) for w in label_1035_faults(version.get("name") or "")
+        ]
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        where = f"{field}.schema.openAPIV3Schema"
+        if schema is None:
+            found.append(required(where, "schemas are required"))
+        else:
+            found += _schema_faults(schema, where, root=True)
+    return found
+
+
+def _schema_faults(schema: Object, where: str, *, root: bool = False) -> list[Cause]:
+    """The rules that make a schema structural: every node has a type, items and properties are schemas of their own."""
+    found: list[Cause] = []
+    kind = schema.get("type") or ""
+    loose = schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields")
+    if root and kind != "object":
+        found.append(invalid_value(f"{where}.type", kind, "must be object at the root"))
+    elif not kind and not loose:
+        found.append(
+            required(f"{where}.type", "must not be empty for specified " + ("object fields" if not root else "root"))
+        )
+    elif kind and kind not in _TYPES:
+        found.append(not_supported(f"{where}.type", kind, _TYPES))
+    for index, rule in enumerate(schema.get(RULES) or ()):
+        if why := compile_fault(rule.get("rule") or ""):
+            found.append(invalid_value(f"{where}.{RULES}[{index}].rule", rule.get("rule"), why))
+    if kind == "array" and "items" not in schema:
+        found.append(required(f"{where}.items", "must be specified"))
+    for field, child in (schema.get("properties") or {}).items():
+        if not (root and field == "metadata"):
+            found += _schema_faults(child, f"{where}.properties[{field}]")
+    if isinstance(schema.get("items"), dict):
+        found += _schema_faults(schema["items"], f"{where}.items")
+    if isinstance(schema.get("additionalProperties"), dict):
+        found += _schema_faults(schema["additionalProperties"], f"{where}.additionalProperties")
+    return found

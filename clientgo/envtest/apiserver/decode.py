@@ -1,0 +1,118 @@
+"""Bodies become objects here: JSON or YAML, checked for kind and apiVersion, refused in the real server's words."""
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from clientgo.envtest.apiserver.causes import invalid_value
+from clientgo.envtest.apiserver.gojson import explain, summarize
+from clientgo.envtest.apiserver.registry import Resource
+from clientgo.envtest.apiserver.status import ApiFailure, bad_request, invalid, unsupported_media_type
+
+Object = dict[str, Any]
+
+_JSON_TYPES = ("", "application/json", "*/*")
+_YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
+_ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+# The scheme's name in messages about kinds a real server has not registered.
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_decode = msgspec.json.Decoder().decode
+_SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def media_type(content_type: str) -> str:
+    """The media type of a Content-Type header, without parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def read_body(body: bytes, content_type: str, kind: str) -> Any:
+    """The value a JSON or YAML body holds.
+
+    Raises:
+        ApiFailure: 415 for another type, 400 when it does not parse; `kind` names what was expected.
+    """
+    media = media_type(content_type)
+    if media in _JSON_TYPES:
+        return read_json(body, kind)
+    if media in _YAML_TYPES:
+        return read_yaml(body, kind)
+    raise unsupported_media_type(_ACCEPTED)
+
+
+def read_json(body: bytes, kind: str) -> Any:
+    """The value a JSON body holds, or a 400 that explains why it holds none."""
+    try:
+        return _decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        why = explain(body.decode(errors="replace")) if not isinstance(error, RecursionError) else "exceeded max depth"
+        why = f"couldn't get version/kind; json parse error: {why or error}"
+        raise _unrecognized(kind, why, body) from error
+
+
+def read_yaml(body: bytes, kind: str) -> Any:
+    """The value a YAML body holds, or a 400 that explains why it holds none. Dates stay the text they were."""
+    try:
+        return yaml.load(body, Loader=_Loader)  # a subclass of the safe loader
+    except (yaml.YAMLError, RecursionError, UnicodeDecodeError, ValueError) as error:
+        raise _unrecognized(kind, f"yaml: {str(error).splitlines()[0]}", body) from error
+
+
+def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
+    """The object of this resource that a body holds; apiVersion and kind are checked.
+
+    Raises:
+        ApiFailure: 400, 415 or (a custom object of another kind) 422.
+    """
+    value = read_body(body, content_type, resource.kind)
+    if not isinstance(value, dict):
+        why = "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+        raise _unrecognized(resource.kind, why, body)
+    return check_kind(value, resource, body)
+
+
+def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
+    """The object with apiVersion and kind as the resource has them; what is missing is filled in for built-in kinds."""
+    kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
+    if kind == resource.kind and api_version == resource.api_version:
+        return value
+    if resource.custom:
+        return _check_custom(value, resource, kind, api_version, body)
+    kind, api_version = kind or resource.kind, api_version or resource.api_version
+    group, _, version = api_version.rpartition("/")
+    if kind != resource.kind:
+        why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}')
+    if (group, version) != (resource.group, resource.version):
+        raise _version_mismatch(api_version, resource)
+    return {**value, "apiVersion": api_version, "kind": kind}
+
+
+def _check_custom(value: Object, resource: Resource, kind: str, api_version: str, body: bytes) -> Object:
+    if not kind or not api_version:
+        missing = "Kind" if not kind else "apiVersion"
+        raise _unrecognized(resource.kind, f"Object '{missing}' is missing in '{body.decode(errors='replace')}'", body)
+    if api_version != resource.api_version:
+        raise _version_mismatch(api_version, resource)
+    name = str((value.get("metadata") or {}).get("name") or "")
+    cause = invalid_value("kind", kind, f"must be {resource.kind}")
+    raise invalid(kind, resource.group, name, [cause])
+
+
+def _version_mismatch(api_version: str, resource: Resource) -> ApiFailure:
+    return bad_request(
+        f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
+    )
+
+
+def _unrecognized(kind: str, why: str, body: bytes) -> ApiFailure:
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summarize(body)})")
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
+    """YAML as JSON sees it: timestamps are texts, map keys are texts."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }

@@ -1,0 +1,1 @@
+"""Defaults of built-in kinds, as the real server fills them in."""

@@ -1,0 +1,80 @@
+"""What goes in and out of the front end: requests, answers and streams, free of any HTTP server."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
+
+import msgspec
+
+JSON = "application/json"
+_encode = msgspec.json.Encoder().encode
+_TRUE = ("true", "1", "True", "TRUE", "t", "T")
+
+
+class Query(dict[str, str]):
+    """Query parameters by name; the first of a name counts."""
+
+    def flag(self, name: str) -> bool:
+        """Whether a boolean parameter is set; any unreadable value is false."""
+        return self.get(name) in _TRUE
+
+
+def parse_query(text: str) -> Query:
+    """Read the part of a URL behind the question mark."""
+    found = Query()
+    if text:
+        for name, value in parse_qsl(text, keep_blank_values=True):
+            found.setdefault(name, value)
+    return found
+
+
+@dataclass(slots=True)
+class Request:
+    """One request; header names are in lower case. `internal` marks the server's own controllers."""
+
+    method: str
+    path: str
+    query: Query = field(default_factory=Query)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    user: str = "system:anonymous"
+    internal: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Response:
+    """A whole answer."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: list[tuple[str, str]] = field(default_factory=list)
+
+    def json(self) -> Any:
+        """The body, decoded."""
+        return msgspec.json.decode(self.body)
+
+
+class Stream(Protocol):
+    """An answer without an end: chunks until it is over or closed. The head of the answer is known at once."""
+
+    status: int
+    content_type: str
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Each chunk as it is ready; ends when the stream's time is up."""
+
+    def close(self) -> None:
+        """End the stream soon; chunks not yet taken may be lost."""
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """Answer with this value as JSON."""
+    return Response(status, _encode(value))
+
+
+def text_response(text: str, status: int = 200) -> Response:
+    """Answer with plain text."""
+    return Response(status, text.encode(), "text/plain; charset=utf-8")

@@ -1,0 +1,1 @@
+"""Patches: merge, JSON, strategic merge, and server-side apply."""

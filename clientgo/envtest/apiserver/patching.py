@@ -1,0 +1,161 @@
+"""PATCH: four kinds of patch, one path from the patched object to the store."""
+
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.envtest.apiserver import metadata
+from clientgo.envtest.apiserver.causes import required
+from clientgo.envtest.apiserver.creation import read_metadata, store_new
+from clientgo.envtest.apiserver.decode import media_type, read_json, read_yaml
+from clientgo.envtest.apiserver.fieldvalidation import report_duplicates
+from clientgo.envtest.apiserver.namespaces import require_namespace
+from clientgo.envtest.apiserver.patches.apply import Applied, apply
+from clientgo.envtest.apiserver.patches.jsonops import json_patch
+from clientgo.envtest.apiserver.patches.merge import merge_patch
+from clientgo.envtest.apiserver.patches.strategic import strategic_merge
+from clientgo.envtest.apiserver.registry import Resource
+from clientgo.envtest.apiserver.rules import rules_of
+from clientgo.envtest.apiserver.state import State
+from clientgo.envtest.apiserver.status import bad_request, invalid, not_found, unsupported_media_type
+from clientgo.envtest.apiserver.strategy import drop_status, refine, validate
+from clientgo.envtest.apiserver.updating import check_name, replace
+from clientgo.envtest.apiserver.views import from_storage
+from clientgo.envtest.apiserver.writes import Write, with_entries
+
+Object = dict[str, Any]
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+def accepted(resource: Resource) -> tuple[str, ...]:
+    """The kinds of patch the resource takes; strategic merge needs Go types, which custom kinds have not."""
+    if resource.custom:
+        return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+    return (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
+
+
+def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
+    """Patch the object of the write's name; return it as shown, and whether it was created (by an apply).
+
+    Raises:
+        ApiFailure: the patch or what it makes of the object is refused.
+    """
+    resource = write.resource
+    kind = media_type(content_type)
+    if kind not in accepted(resource):
+        raise unsupported_media_type(accepted(resource))
+    write.patch = body
+    if kind == APPLY_PATCH:
+        write.patch = None  # problems of an applied configuration are told like those of an object
+        return _apply(state, write, body)
+    entry = state.store.entry(resource.storage, write.namespace, write.name)
+    if entry is None:
+        raise not_found(resource, write.name)
+    shown = from_storage(resource, entry.object)
+    patched = patched_object(resource, shown, kind, body)
+    if kind != JSON_PATCH:
+        report_duplicates(write, body)
+    meta = read_metadata(write, patched)
+    check_name(write, meta)
+    obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
+    return replace(state, write, entry, obj), False
+
+
+def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) -> Object:
+    """What the patch makes of the object, before any rule is applied.
+
+    Raises:
+        ApiFailure: 400 or 422, the patch does not parse or cannot be done.
+    """
+    value = read_json(body, resource.kind)
+    if kind == JSON_PATCH:
+        patched = json_patch(shown, value)
+    elif not isinstance(value, dict):
+        raise bad_request(
+            f"json: cannot unmarshal {metadata.json_type(value)} into Go value of type map[string]interface {{}}"
+        )
+    elif kind == STRATEGIC_PATCH:
+        patched = strategic_merge(shown, value, rules_of(resource))
+    else:
+        patched = merge_patch(shown, value)
+    if not isinstance(patched, dict):
+        raise bad_request(
+            f"json: cannot unmarshal {metadata.json_type(patched)} into Go value of type v1.{resource.kind}"
+        )
+    return patched
+
+
+def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
+    resource = write.resource
+    config = _configuration(write, body)
+    entry = state.store.entry(resource.storage, write.namespace, write.name)
+    if entry is None:
+        if write.subresource:
+            raise not_found(resource, write.name)
+        return _create_applied(state, write, config), True
+    shown = from_storage(resource, entry.object)
+    applied = _merged(state, write, shown, config)
+    meta = read_metadata(write, applied.obj)
+    meta["resourceVersion"] = config["metadata"].get("resourceVersion", shown["metadata"]["resourceVersion"])
+    obj = {**applied.obj, "metadata": with_entries(meta, applied.entries)}
+    return replace(state, write, entry, obj, _keep(applied)), False
+
+
+def _configuration(write: Write, body: bytes) -> Object:
+    """The applied configuration, without what the target cannot set.
+
+    Raises:
+        ApiFailure: 400, it is no object of this kind and name.
+    """
+    resource = write.resource
+    config = read_yaml(body, resource.kind)
+    if not isinstance(config, dict):
+        raise bad_request(
+            f"error decoding YAML: json: cannot unmarshal {metadata.json_type(config)} into Go value of type map"
+        )
+    if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
+        raise bad_request(
+            f"incorrect apiVersion or kind in the applied object: {config.get('apiVersion')}, {config.get('kind')}; "
+            f"expected {resource.api_version}, {resource.kind}"
+        )
+    meta = read_metadata(write, config)
+    if "managedFields" in meta:
+        raise bad_request("metadata.managedFields must be nil")
+    check_name(write, {"name": write.name, **meta})
+    config = {**config, "metadata": {**meta, "name": write.name}}
+    if write.subresource == "status":
+        return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
+    return {field: value for field, value in config.items() if field != "status"} if resource.status else config
+
+
+def _merged(state: State, write: Write, live: Object, config: Object) -> Applied:
+    if "fieldManager" in write.missing:
+        cause = required("fieldManager", "is required for apply patch")
+        raise invalid("PatchOptions", "meta.k8s.io", "", [cause])
+    time = metadata.timestamp(state.clock)
+    return apply(live, config, write.who("Apply"), rules_of(write.resource), force=write.force, time=time)
+
+
+def _create_applied(state: State, write: Write, config: Object) -> Object:
+    resource = write.resource
+    require_namespace(state, resource, write.namespace, write.name)
+    applied = _merged(state, write, {}, config)
+    new = drop_status(resource, refine(state, write, applied.obj, None))
+    meta = metadata.fill_in(resource, config["metadata"], state.clock)
+    new = {**new, "metadata": with_entries(meta, applied.entries)}
+    causes = [*metadata.faults(resource, meta), *validate(resource, new, None)]
+    if causes:
+        raise invalid(resource.kind, resource.group, write.name, causes)
+    return store_new(state, write, new)
+
+
+def _keep(applied: Applied) -> Callable[[State, Write, Object, Object], Object]:
+    """A tracker that trusts what the apply found out about managers."""
+
+    def keep(_: State, __: Write, ___: Object, new: Object) -> Object:
+        return {**new, "metadata": with_entries(new["metadata"], applied.entries)}
+
+    return keep

@@ -1,0 +1,149 @@
+"""Deployments and ReplicaSets become available, as if a cluster ran their pods.
+
+Nothing is created for them: no ReplicaSets, no Pods, so that counting a namespace's objects stays simple. Each change
+of a spec is answered by one write of the status (two where a delay or `minReadySeconds` keeps replicas from being
+available at once), made inside the server: it is no client's write and counts as none.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clientgo.clock import utc
+from clientgo.envtest.apiserver.cluster import Cluster, Key, Object, Timer
+from clientgo.envtest.apiserver.simulation.rollout import (
+    Stage,
+    deployment_status,
+    replica_set_status,
+    template_hash,
+    wanted_replicas,
+)
+from clientgo.envtest.apiserver.status import ApiFailure
+
+DEPLOYMENTS: Key = ("apps", "deployments")
+REPLICA_SETS: Key = ("apps", "replicasets")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Rollout:
+    """What is known of one object: the template that runs, how many are ready, the step that is due."""
+
+    template: str = ""
+    ready: int = 0
+    observed: int = 0
+    timer: Timer | None = None
+
+
+class DeploymentSimulation:
+    """Answers every change of a Deployment's or ReplicaSet's spec, from `start` to `stop`.
+
+    Replicas take `ready_seconds`, and `minReadySeconds` of the object on top, to become available.
+    """
+
+    def __init__(self, cluster: Cluster, *, ready_seconds: float = 0.0) -> None:
+        self._cluster = cluster
+        self._ready_seconds = ready_seconds
+        self._rollouts: dict[str, _Rollout] = {}
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<DeploymentSimulation {len(self._rollouts)} followed>"
+
+    def start(self) -> None:
+        """Bring what is stored up to date, and follow every change from now on."""
+        self._unsubscribe = self._cluster.subscribe(self._changed)
+        for key in (DEPLOYMENTS, REPLICA_SETS):
+            for obj in self._cluster.list(key):
+                self._changed("ADDED", key, None, obj)
+
+    def stop(self) -> None:
+        """Write no further status."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        for rollout in self._rollouts.values():
+            if rollout.timer is not None:
+                rollout.timer.cancel()
+        self._rollouts.clear()
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        obj = new if new is not None else old
+        if key not in {DEPLOYMENTS, REPLICA_SETS} or obj is None:
+            return
+        uid = obj["metadata"]["uid"]
+        if kind == "DELETED":
+            gone = self._rollouts.pop(uid, None)
+            if gone is not None and gone.timer is not None:
+                gone.timer.cancel()
+            return
+        generation = obj["metadata"].get("generation", 1)
+        rollout = self._rollouts.setdefault(uid, _known(obj))
+        if generation != rollout.observed:
+            rollout.observed = generation
+            self._cluster.call_soon(self._begin, key, _place(obj), uid)
+
+    def _begin(self, key: Key, place: tuple[str, str], uid: str) -> None:
+        found = self._current(key, place, uid)
+        if found is None:
+            return
+        obj, rollout = found
+        if rollout.timer is not None:
+            rollout.timer.cancel()
+            rollout.timer = None
+        wanted = wanted_replicas(obj)
+        template = template_hash(obj)
+        changed = template != rollout.template
+        wait = self._ready_seconds + float(obj.get("spec", {}).get("minReadySeconds") or 0)
+        paused = bool(obj.get("spec", {}).get("paused"))
+        if paused and changed:
+            self._write(key, obj, Stage(min(rollout.ready, wanted), 0, template_changed=False))
+        elif wait and (changed or wanted > rollout.ready):
+            ready = min(rollout.ready, wanted)
+            self._write(key, obj, Stage(ready, 0 if changed else wanted, template_changed=changed))
+            rollout.timer = self._cluster.call_later(wait, self._finish, key, place, uid)
+        else:
+            self._finish(key, place, uid)
+
+    def _finish(self, key: Key, place: tuple[str, str], uid: str) -> None:
+        found = self._current(key, place, uid)
+        if found is None:
+            return
+        obj, rollout = found
+        rollout.timer = None
+        rollout.template = template_hash(obj)
+        rollout.ready = wanted_replicas(obj)
+        self._write(key, obj, Stage(rollout.ready, rollout.ready, template_changed=False))
+
+    def _current(self, key: Key, place: tuple[str, str], uid: str) -> tuple[Object, _Rollout] | None:
+        """Give the object and what is known of it, unless it is gone or was made again meanwhile."""
+        rollout = self._rollouts.get(uid)
+        obj = self._cluster.get(key, *place)
+        if self._unsubscribe is None or rollout is None or obj is None or obj["metadata"]["uid"] != uid:
+            return None
+        return obj, rollout
+
+    def _write(self, key: Key, obj: Object, stage: Stage) -> None:
+        now = utc(self._cluster.clock).strftime("%Y-%m-%dT%H:%M:%SZ")
+        made = deployment_status(obj, stage, now) if key == DEPLOYMENTS else replica_set_status(obj, stage.ready)
+        try:
+            self._cluster.patch(key, *_place(obj), {"status": made}, subresource="status")
+        except ApiFailure as failure:
+            # Only a client's broken object can be refused; it stays as it is until its spec changes again.
+            _log.warning("status not written", extra={"object": _place(obj), "reason": failure.message})
+
+
+def _place(obj: Object) -> tuple[str, str]:
+    metadata = obj["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]
+
+
+def _known(obj: Object) -> _Rollout:
+    """Take up an object where its status says it stands, so that a restarted server rolls nothing out again."""
+    status = obj.get("status") or {}
+    if status.get("observedGeneration") != obj["metadata"].get("generation", 1):
+        return _Rollout(ready=status.get("readyReplicas", 0))
+    ready = status.get("readyReplicas", 0)
+    done = ready == wanted_replicas(obj)
+    return _Rollout(template_hash(obj) if done else "", ready, status["observedGeneration"] if done else 0)

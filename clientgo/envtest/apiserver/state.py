@@ -1,0 +1,125 @@
+"""What all handlers share: the store, the registry, the clock, and a way to do something later on the same loop."""
+
+import heapq
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Protocol
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.envtest.apiserver.builtin import builtin_registry
+from clientgo.envtest.apiserver.registry import Registry
+from clientgo.envtest.apiserver.store import Store
+
+
+class Handle(Protocol):
+    """Something due later that can be called off."""
+
+    def cancel(self) -> None:
+        """Don't do it; nothing happens when it is done already."""
+
+
+class Scheduler(Protocol):
+    """Runs callables on the server's loop. An asyncio event loop is one."""
+
+    def call_soon(self, callback: Callable[..., object], *args: object) -> Handle:
+        """Run it after what runs now."""
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Handle:
+        """Run it in `delay` seconds."""
+
+
+class _Due:
+    __slots__ = ("args", "callback", "cancelled")
+
+    def __init__(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
+        self.callback = callback
+        self.args = args
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class ManualScheduler:
+    """Runs what is due when told to: for use of the server in process, without a loop."""
+
+    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._clock = clock
+        self._soon: deque[_Due] = deque()
+        self._later: list[tuple[float, int, _Due]] = []
+        self._order = count()
+
+    def call_soon(self, callback: Callable[..., object], *args: object) -> Handle:
+        """Run it at the next `run`."""
+        due = _Due(callback, args)
+        self._soon.append(due)
+        return due
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Handle:
+        """Run it at the first `run` that is `delay` seconds later by the clock."""
+        due = _Due(callback, args)
+        heapq.heappush(self._later, (self._clock.now() + delay, next(self._order), due))
+        return due
+
+    def run(self) -> None:
+        """Run everything that is due, and what that makes due at once."""
+        while True:
+            while self._later and self._later[0][0] <= self._clock.now():
+                self._soon.append(heapq.heappop(self._later)[2])
+            if not self._soon:
+                return
+            due = self._soon.popleft()
+            if not due.cancelled:
+                due.callback(*due.args)
+
+
+@dataclass(slots=True)
+class Options:
+    """How the server behaves where a real one has flags.
+
+    `tokens` maps bearer tokens to users; `anonymous` lets requests without one in. `bookmark_interval` and
+    `max_watch` are seconds. `history` is how many events are kept, `max_body` and `watch_buffer`
+    are bytes. `ready_seconds` is how long simulated replicas take to become available.
+    """
+
+    tokens: dict[str, str] = field(default_factory=dict)
+    anonymous: bool = True
+    history: int = 10_000
+    max_body: int = 3 * 1024 * 1024  # kube-apiserver's limit for request bodies
+    bookmark_interval: float = 60.0
+    max_watch: float = 1800.0
+    watch_buffer: int = 16 * 1024 * 1024
+    ready_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a request is counted under, as apiserver_request_total labels it."""
+
+    verb: str
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    scope: str
+    code: int
+
+
+@dataclass(slots=True)
+class State:
+    """Everything one server knows."""
+
+    scheduler: Scheduler
+    clock: Clock = SYSTEM_CLOCK
+    options: Options = field(default_factory=Options)
+    registry: Registry = field(default_factory=builtin_registry)
+    store: Store = field(default_factory=Store)
+    calls: Counter[Call] = field(default_factory=Counter)
+    ready: bool = True
+
+    def new_uid(self) -> str:
+        """A uid no object has had."""
+        return str(uuid.uuid4())

@@ -1,0 +1,83 @@
+"""An API server to test against: a cluster that is there, or the bundled server.
+
+`USE_EXISTING_CLUSTER=true` takes the cluster kubectl would talk to. Otherwise the bundled server is started, which
+needs neither binaries nor a container engine. A test that must not touch a real cluster asks for `bundled=True`.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.envtest.apiserver.kubeconfig import write_kubeconfig
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.crds import install, read_crds
+from clientgo.rest import Config, RESTClient, load_config
+
+
+class Environment:
+    """Starts an API server with some CRDs installed; a context manager that gives its `Config`."""
+
+    def __init__(
+        self,
+        *,
+        crd_paths: Sequence[Path] = (),
+        port: int = 0,
+        kubeconfig: Path | None = None,
+        bundled: bool = False,
+        simulate: bool = True,
+        environ: Mapping[str, str] = os.environ,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """`kubeconfig` is where the bundled server's is written; `simulate` lets its Deployments become available."""
+        self._crds = read_crds(crd_paths)
+        self._existing = not bundled and environ.get("USE_EXISTING_CLUSTER", "").lower() == "true"
+        self._port = port
+        self._kubeconfig = kubeconfig
+        self._simulate = simulate
+        self._clock = clock
+        self.server: BundledServer | None = None
+
+    def __repr__(self) -> str:
+        kind = "existing cluster" if self._existing else "bundled server"
+        return f"<Environment {kind}{' at ' + self.server.url if self.server else ''}>"
+
+    def __enter__(self) -> Config:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> Config:
+        """Start, install the CRDs, and say how to connect.
+
+        Raises:
+            ConfigError: the existing cluster can't be found, or a CRD is not served.
+            ApiError: the server refuses a CRD.
+            OSError: the port is taken, or the kubeconfig can't be written.
+        """
+        config = load_config() if self._existing else self._start_bundled()
+        client = RESTClient(config)
+        try:
+            install(client, self._crds, clock=self._clock)
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            client.close()
+        return config
+
+    def stop(self) -> None:
+        """Stop the server, unless it was there before. May be called again."""
+        server, self.server = self.server, None
+        if server is not None:
+            server.stop()
+            if self._kubeconfig is not None:
+                self._kubeconfig.unlink(missing_ok=True)
+
+    def _start_bundled(self) -> Config:
+        self.server = BundledServer(port=self._port, simulate=self._simulate)
+        self.server.start()
+        if self._kubeconfig is not None:
+            write_kubeconfig(self._kubeconfig, self.server.url)
+        return Config(host=self.server.url)

@@ -1,0 +1,10 @@
+"""Talks to an API server: where it is and who we are (`Config`), requests, watches.
+
+`load_config()` finds a configuration as kubectl would, `RESTClient(config)` sends requests by it. Generated clientsets
+stand on these two; few programs need the rest of the package.
+"""
+
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config, in_cluster_config, load_config
+
+__all__ = ["Config", "RESTClient", "in_cluster_config", "load_config"]

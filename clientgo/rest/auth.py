@@ -1,0 +1,168 @@
+"""Who we say we are: the Authorization header, and client certificates that a plugin hands out.
+
+Credentials are asked for at every request and renew themselves: a token file is read again every minute (the kubelet
+replaces a pod's token in place), a plugin's credential when it runs out or the server refuses it.
+"""
+
+import base64
+import logging
+import threading
+from pathlib import Path
+from typing import Protocol
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.rest.config import Config
+from clientgo.rest.delegated import REREAD_SECONDS, Credential, KubernetesPackage, one_line
+from clientgo.rest.tls import ClientCertificate
+
+log = logging.getLogger(__name__)
+
+LEEWAY_SECONDS = 10.0
+"""How long before it runs out a credential is renewed (client-go's transport/token_source)."""
+
+
+class Credentials(Protocol):
+    """Proves who asks; safe for any number of threads."""
+
+    def authorization(self) -> str:
+        """The Authorization header's value now; empty for none."""
+
+    def certificate(self) -> ClientCertificate | None:
+        """The client certificate handed out by a plugin, if one was."""
+
+    def rejected(self) -> bool:
+        """Take note that the server answered 401; return whether the next request may prove something new."""
+
+
+def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
+    """The credentials a configuration asks for; raises `ConfigError` when a token file can't be read."""
+    if config.token_file:
+        return TokenFile(config.token_file, initial=config.token, clock=clock)
+    if config.token:
+        return Static(f"Bearer {one_line(config.token)}")
+    if config.username:
+        pair = base64.b64encode(f"{config.username}:{config.password}".encode())
+        return Static(f"Basic {pair.decode()}")
+    if config.delegated is not None:
+        return Renewing(KubernetesPackage(config, config.delegated, clock), clock=clock)
+    return Static("")
+
+
+class Static:
+    """A credential that never changes."""
+
+    def __init__(self, authorization: str) -> None:
+        self._authorization = authorization
+
+    def __repr__(self) -> str:
+        return f"<Static {self._authorization.partition(' ')[0] or 'nothing'}>"
+
+    def authorization(self) -> str:
+        """Always the same."""
+        return self._authorization
+
+    def certificate(self) -> ClientCertificate | None:
+        """None: certificates of a configuration belong to its TLS."""
+        return None
+
+    def rejected(self) -> bool:
+        """Nothing new is to be had."""
+        return False
+
+
+class TokenFile:
+    """The token in a file, read again every minute; what was read last stays good while the file can't be read."""
+
+    def __init__(self, path: str, *, initial: str = "", clock: Clock = SYSTEM_CLOCK) -> None:
+        self._path = path
+        self._clock = clock
+        self._authorization = f"Bearer {one_line(initial)}" if initial else ""
+        self._renew_at = 0.0
+        self._read()
+
+    def __repr__(self) -> str:
+        return f"<TokenFile {self._path}>"
+
+    def authorization(self) -> str:
+        """The token as the file has it, at most a minute old."""
+        # Without a lock: two threads that both find it old both read it, and both get it right.
+        if self._clock.now() >= self._renew_at:
+            self._read()
+        return self._authorization
+
+    def certificate(self) -> ClientCertificate | None:
+        """None: a token file holds no certificate."""
+        return None
+
+    def rejected(self) -> bool:
+        """Read the file again at the next request; it may have been replaced."""
+        self._renew_at = self._clock.now()
+        return False
+
+    def _read(self) -> None:
+        self._renew_at = self._clock.now() + REREAD_SECONDS - LEEWAY_SECONDS
+        try:
+            token = one_line(Path(self._path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            if not self._authorization:
+                raise ConfigError(f"the token file {self._path} can't be read: {error}") from error
+            log.warning("token file can't be read; the former token stays in use", extra={"path": self._path})
+            return
+        if token != self._authorization.partition(" ")[2]:
+            self._authorization = f"Bearer {token}"
+
+
+class CredentialSource(Protocol):
+    """Hands out a credential on demand, perhaps slowly."""
+
+    def fetch(self) -> Credential:
+        """A fresh credential; raises `ConfigError`."""
+
+
+class Renewing:
+    """A credential fetched at first use, and again when it runs out or is refused; one thread fetches, others wait."""
+
+    def __init__(self, source: CredentialSource, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._source = source
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._current: Credential | None = None
+        self._refused: Credential | None = None
+
+    def authorization(self) -> str:
+        """The credential's header; raises `ConfigError` at first, later `ConnectionFailed`, if none can be had."""
+        return self._fresh().authorization
+
+    def certificate(self) -> ClientCertificate | None:
+        """The credential's certificate, if it has one."""
+        return self._fresh().certificate
+
+    def rejected(self) -> bool:
+        """Fetch anew at the next request."""
+        self._refused = self._current
+        return True
+
+    def _fresh(self) -> Credential:
+        current = self._current
+        if current is not None and not self._is_old(current):
+            return current
+        # The lock is held while fetching, on purpose: a plugin must run once, not once a thread.
+        with self._lock:
+            current = self._current
+            if current is None or self._is_old(current):
+                self._current = current = self._fetch()
+            return current
+
+    def _is_old(self, current: Credential) -> bool:
+        expires = current.expires
+        return current is self._refused or (expires is not None and self._clock.time() >= expires - LEEWAY_SECONDS)
+
+    def _fetch(self) -> Credential:
+        try:
+            return self._source.fetch()
+        except ConfigError as error:
+            if self._current is None:
+                raise
+            # It worked before, so it may again: callers retry this one.
+            raise ConnectionFailed(str(error), sent=False) from error

@@ -1,0 +1,232 @@
+"""HTTP/1.1 messages between us and one API server: a request becomes bytes, bytes become a reply. No sockets here.
+
+Why our own: `http.client`, which every Python client stands on, reads each head with the e-mail parser and assembles
+each request header by header. That is two thirds of the CPU of a small request, and a controller's day is small
+requests. What an API server may answer is narrow (a status line, plain headers, a length or chunks), so reading it
+takes a page; whatever is not narrow is refused as `Garbled` instead of guessed at.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Iterator
+
+Headers = tuple[tuple[str, str], ...]
+"""Request headers in order; a name may appear twice (Impersonate-Group does)."""
+
+_TARGET = re.compile(r"[!-~]+").fullmatch
+_TOKEN = re.compile(r"[A-Z]+").fullmatch
+_DIGITS = re.compile(r"[0-9]+").fullmatch
+_HEXDIGITS = re.compile(rb"[0-9a-fA-F]{1,15}").fullmatch
+_GZIP = 31  # zlib's window bits for a gzip wrapper
+_MAX_HEAD = 256 * 1024
+_MAX_LINE = 16 * 1024
+_READ = 64 * 1024
+_READ_LARGE = 1024 * 1024
+
+
+class Garbled(Exception):
+    """What came is not an HTTP/1.1 reply we understand."""
+
+
+class Ended(Exception):
+    """The peer closed the connection before the message was complete."""
+
+
+def encode_request(method: str, target: str, host: str, headers: Headers, body: bytes | None) -> bytes:
+    """The request as it is sent.
+
+    Raises:
+        ValueError: a line break or a space would let the request say something else than was meant.
+    """
+    if not _TOKEN(method) or not _TARGET(target):
+        raise ValueError(f"not a request line: {method!r} {target!r}")
+    parts = [f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n"]
+    parts += [f"{name}: {value}\r\n" for name, value in headers]
+    if body is not None or method in ("POST", "PUT", "PATCH"):
+        parts.append(f"Content-Length: {len(body or b'')}\r\n")
+    parts.append("\r\n")
+    text = "".join(parts)
+    lines = text.count("\n")
+    if lines != len(parts) + 1 or text.count("\r") != lines:
+        raise ValueError("a header contains a line break")
+    head = text.encode("latin-1")
+    return head + body if body else head
+
+
+class Head:
+    """A reply's status line and headers, and what they say about its body.
+
+    Header names are lower-case; values of a repeated header are joined by a comma.
+    """
+
+    __slots__ = ("chunked", "headers", "keep_alive", "length", "status")
+
+    def __init__(self, text: str, method: str) -> None:
+        lines = text.split("\r\n")
+        self.status, newer = _status_line(lines[0])
+        self.headers = headers = _headers(lines)
+        connection = headers.get("connection")
+        self.keep_alive = newer if connection is None else "close" not in connection.lower()
+        self.chunked = False
+        self.length: int | None = None
+        if method == "HEAD" or self.status in (204, 304) or self.status < 200:
+            self.length = 0
+        elif "transfer-encoding" in headers:
+            if headers["transfer-encoding"].lower() != "chunked":
+                raise Garbled(f"unknown transfer encoding {headers['transfer-encoding']!r}")
+            self.chunked = True
+        elif "content-length" in headers:
+            if not _DIGITS(headers["content-length"]):
+                raise Garbled(f"bad content length {headers['content-length']!r}")
+            self.length = int(headers["content-length"])
+        else:
+            self.keep_alive = False
+
+    def __repr__(self) -> str:
+        return f"<Head {self.status}>"
+
+
+def _status_line(line: str) -> tuple[int, bool]:
+    version, _, rest = line.partition(" ")
+    code = rest[:3]
+    if version not in ("HTTP/1.1", "HTTP/1.0") or not _DIGITS(code) or len(code) != 3 or rest[3:4].strip():
+        raise Garbled(f"not a status line: {line[:80]!r}")
+    return int(code), version == "HTTP/1.1"
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        # A name with a space is a folded line, or a smuggled one; both are long forbidden.
+        if not colon or not name or " " in name or "\t" in name:
+            raise Garbled(f"not a header line: {line[:80]!r}")
+        name = name.lower()
+        value = value.strip(" \t")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+class Reader:
+    """Reads replies, one after the other, from `recv`, which returns `b""` at the end.
+
+    `recv`'s own exceptions pass through. Memory: a body, plus at most one read.
+    """
+
+    __slots__ = ("_buffer", "_position", "_recv", "begun")
+
+    def __init__(self, recv: Callable[[int], bytes]) -> None:
+        self._recv = recv
+        self._buffer = b""
+        self._position = 0
+        self.begun = False
+        """Whether any byte of the present reply has come."""
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is left over that nobody asked for."""
+        return self._position == len(self._buffer)
+
+    def head(self, method: str) -> Head:
+        """The next reply's head, interim (1xx) heads left out.
+
+        Raises:
+            Ended: the peer closed first. Garbled: not HTTP/1.1.
+        """
+        self.begun = not self.clean
+        while True:
+            end = self._find(b"\r\n\r\n", _MAX_HEAD)
+            text = self._buffer[self._position : end].decode("latin-1")
+            self._position = end + 4
+            head = Head(text, method)
+            if head.status >= 200:
+                return head
+            if head.status == 101:
+                raise Garbled("the server switched protocols unasked")
+
+    def body(self, head: Head) -> bytes:
+        """The whole body, decompressed."""
+        raw = b"".join(self.pieces(head)) if head.length is None else self._exactly(head.length)
+        encoding = head.headers.get("content-encoding", "identity")
+        if encoding == "identity" or not raw:
+            return raw
+        if encoding != "gzip":
+            raise Garbled(f"unknown content encoding {encoding!r}")
+        try:
+            return zlib.decompress(raw, _GZIP)
+        except zlib.error as error:
+            raise Garbled(f"bad gzip: {error}") from error
+
+    def pieces(self, head: Head) -> Iterator[bytes]:
+        """The body as it arrives, in no particular portions."""
+        if head.chunked:
+            return self._chunks()
+        return self._up_to(head.length) if head.length is not None else self._until_end()
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := self._chunk_size():
+            yield from self._up_to(size)
+            if self._exactly(2) != b"\r\n":
+                raise Garbled("a chunk is longer than it says")
+        while self._line():
+            pass  # trailers: none are asked for
+
+    def _chunk_size(self) -> int:
+        digits = self._line().partition(b";")[0].strip()
+        if not _HEXDIGITS(digits):
+            raise Garbled(f"not a chunk size: {digits[:40]!r}")
+        return int(digits, 16)
+
+    def _until_end(self) -> Iterator[bytes]:
+        if not self.clean:
+            yield self._take(len(self._buffer) - self._position)
+        while data := self._recv(_READ):
+            yield data
+
+    def _up_to(self, size: int) -> Iterator[bytes]:
+        while size:
+            if self.clean:
+                self._more()
+            piece = self._take(min(size, len(self._buffer) - self._position))
+            size -= len(piece)
+            yield piece
+
+    def _exactly(self, size: int) -> bytes:
+        ready = len(self._buffer) - self._position
+        if ready >= size:
+            return self._take(size)
+        parts = [self._take(ready)]
+        missing = size - ready
+        while missing:
+            # Never more than is missing: what follows is not ours to split.
+            data = self._recv(min(missing, _READ_LARGE))
+            if not data:
+                raise Ended
+            parts.append(data)
+            missing -= len(data)
+        return b"".join(parts)
+
+    def _line(self) -> bytes:
+        end = self._find(b"\r\n", _MAX_LINE)
+        line = self._buffer[self._position : end]
+        self._position = end + 2
+        return line
+
+    def _find(self, mark: bytes, limit: int) -> int:
+        while (end := self._buffer.find(mark, self._position)) < 0:
+            if len(self._buffer) - self._position > limit:
+                raise Garbled(f"no end of line or head within {limit} bytes")
+            self._more()
+        return end
+
+    def _take(self, size: int) -> bytes:
+        start, self._position = self._position, self._position + size
+        return self._buffer[start : self._position]
+
+    def _more(self) -> None:
+        data = self._recv(_READ)
+        if not data:
+            raise Ended
+        self.begun = True
+        self._buffer = self._buffer[self._position :] + data
+        self._position = 0

@@ -1,0 +1,253 @@
+"""Kubeconfig documents, merged and one context chosen, as kubectl does it. Text in, values out.
+
+Of several files the first that names a cluster, a user or a context has it, whole; the first with a current context
+decides that. Relative paths are meant from the folder of the file they stand in. Whatever is wrong is one `ConfigError`
+sentence: what, where, what to do.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import msgspec
+import yaml
+
+from clientgo.errors import ConfigError
+from clientgo.meta.objects import EMPTY_MAP
+
+
+class Cluster(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
+    """Where a server is and how it is trusted (clientcmd/api/v1.Cluster)."""
+
+    server: str = ""
+    tls_server_name: str = ""
+    insecure_skip_tls_verify: bool = False
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    proxy_url: str = ""
+    disable_compression: bool = False
+    extensions: tuple[dict[str, Any], ...] = ()
+
+
+class User(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
+    """Who asks, and how that is proved (clientcmd/api/v1.AuthInfo)."""
+
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    token: str = ""
+    token_file: str = msgspec.field(default="", name="tokenFile")
+    impersonate: str = msgspec.field(default="", name="as")
+    impersonate_uid: str = msgspec.field(default="", name="as-uid")
+    impersonate_groups: tuple[str, ...] = msgspec.field(default=(), name="as-groups")
+    impersonate_extra: Mapping[str, tuple[str, ...]] = msgspec.field(default=EMPTY_MAP, name="as-user-extra")
+    username: str = ""
+    password: str = ""
+    auth_provider: dict[str, Any] | None = None
+    exec: dict[str, Any] | None = None
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster, a user and a namespace put together (clientcmd/api/v1.Context)."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class _NamedCluster(msgspec.Struct, frozen=True):
+    name: str
+    cluster: Cluster = Cluster()
+
+
+class _NamedUser(msgspec.Struct, frozen=True):
+    name: str
+    user: User = User()
+
+
+class _NamedContext(msgspec.Struct, frozen=True):
+    name: str
+    context: Context = Context()
+
+
+class _File(msgspec.Struct, frozen=True, rename="kebab"):
+    clusters: tuple[_NamedCluster, ...] = ()
+    users: tuple[_NamedUser, ...] = ()
+    contexts: tuple[_NamedContext, ...] = ()
+    current_context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file's content; `path` is where it lies."""
+
+    path: str
+    clusters: Mapping[str, Cluster]
+    users: Mapping[str, User]
+    contexts: Mapping[str, Context]
+    current_context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one context comes to, its paths absolute; `folder` is that of the user's file."""
+
+    context: str
+    cluster: Cluster
+    user: User
+    namespace: str
+    folder: str
+    source: str
+
+
+def read(path: str) -> Document:
+    """The kubeconfig at `path`.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ConfigError: it can't be read or understood.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
+        raise ConfigError(f"the kubeconfig {path} can't be read: {reason}") from error
+    return parse(text, path)
+
+
+def parse(text: str, path: str) -> Document:
+    """The kubeconfig that `text` is; `path` serves messages and relative paths."""
+    try:
+        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"the kubeconfig {path} is not YAML: {_yaml_problem(error)}") from error
+    try:
+        file = msgspec.convert({} if data is None else _without_nulls(data), _File)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"the kubeconfig {path} is broken: {error}") from error
+    folder = str(Path(path).parent.absolute())
+    return Document(
+        path,
+        _unique([(n.name, _absolute_cluster(n.cluster, folder)) for n in file.clusters], "cluster", path),
+        _unique([(n.name, _absolute_user(n.user, folder)) for n in file.users], "user", path),
+        _unique([(n.name, n.context) for n in file.contexts], "context", path),
+        file.current_context,
+    )
+
+
+def choose(documents: Sequence[Document], context: str = "") -> Choice:
+    """What `context`, or else the current context, of the merged documents comes to."""
+    source = " and ".join(document.path for document in documents)
+    name = context or next((d.current_context for d in documents if d.current_context), "")
+    chosen, _ = _first(documents, "contexts", name) if name else (None, "")
+    if chosen is None:
+        raise ConfigError(_no_context(name, source, sorted({n for d in documents for n in d.contexts})))
+    cluster, _ = _first(documents, "clusters", chosen.cluster)
+    user, home = _first(documents, "users", chosen.user)
+    if cluster is None:
+        raise ConfigError(_missing("cluster", chosen.cluster, name, source))
+    if user is None:
+        raise ConfigError(_missing("user", chosen.user, name, source))
+    _check(cluster, chosen.cluster, user, chosen.user, source)
+    folder = str(Path(home).parent.absolute())
+    return Choice(name, cluster, user, chosen.namespace or "default", folder, source)
+
+
+def is_empty(document: Document) -> bool:
+    """Whether the file says nothing, as `touch config` leaves it."""
+    return not (document.clusters or document.users or document.contexts or document.current_context)
+
+
+def _first(documents: Sequence[Document], section: str, name: str) -> tuple[Any, str]:
+    for document in documents:
+        if name in getattr(document, section):
+            return getattr(document, section)[name], document.path
+    return None, ""
+
+
+def _no_context(name: str, source: str, known: list[str]) -> str:
+    there = f"it has {', '.join(known)}" if known else "it has none"
+    if name:
+        return f"the context {name!r} is not in the kubeconfig {source} ({there})"
+    return f"no context is chosen in the kubeconfig {source}: run `kubectl config use-context NAME` ({there})"
+
+
+def _missing(what: str, name: str, context: str, source: str) -> str:
+    if not name:
+        how = f"kubectl config set-context {context} --{what} NAME"
+        return f"the context {context!r} in the kubeconfig {source} names no {what}: set it with `{how}`"
+    return (
+        f"the context {context!r} in the kubeconfig {source} names the {what} {name!r}, which is not there: "
+        f"add it with `kubectl config set-{'cluster' if what == 'cluster' else 'credentials'} {name}`"
+    )
+
+
+def _check(cluster: Cluster, cluster_name: str, user: User, user_name: str, source: str) -> None:
+    if not cluster.server:
+        raise ConfigError(f"the cluster {cluster_name!r} in the kubeconfig {source} has no server address")
+    if cluster.certificate_authority_data and cluster.certificate_authority:
+        raise ConfigError(_twice("certificate-authority", "cluster", cluster_name, source))
+    if cluster.insecure_skip_tls_verify and (cluster.certificate_authority_data or cluster.certificate_authority):
+        raise ConfigError(
+            f"the cluster {cluster_name!r} in the kubeconfig {source} has both a certificate authority and "
+            "insecure-skip-tls-verify: remove one of them"
+        )
+    for key in ("client_certificate", "client_key"):
+        if getattr(user, key) and getattr(user, f"{key}_data"):
+            raise ConfigError(_twice(key.replace("_", "-"), "user", user_name, source))
+    if (user.client_certificate or user.client_certificate_data) and not (user.client_key or user.client_key_data):
+        raise ConfigError(f"the user {user_name!r} in the kubeconfig {source} has a client certificate without its key")
+    if user.username and (user.token or user.token_file):
+        raise ConfigError(f"the user {user_name!r} in the kubeconfig {source} has a token and a password: remove one")
+
+
+def _twice(key: str, what: str, name: str, source: str) -> str:
+    return f"the {what} {name!r} in the kubeconfig {source} has both {key} and {key}-data: remove one of them"
+
+
+def _absolute_cluster(cluster: Cluster, folder: str) -> Cluster:
+    return msgspec.structs.replace(cluster, certificate_authority=_absolute(cluster.certificate_authority, folder))
+
+
+def _absolute_user(user: User, folder: str) -> User:
+    return msgspec.structs.replace(
+        user,
+        client_certificate=_absolute(user.client_certificate, folder),
+        client_key=_absolute(user.client_key, folder),
+        token_file=_absolute(user.token_file, folder),
+    )
+
+
+def _absolute(path: str, folder: str) -> str:
+    return str(Path(folder) / path) if path else ""
+
+
+_V = TypeVar("_V")
+
+
+def _unique(pairs: list[tuple[str, _V]], what: str, path: str) -> dict[str, _V]:
+    named: dict[str, _V] = {}
+    for name, value in pairs:
+        if name in named:
+            raise ConfigError(f"the kubeconfig {path} has the {what} {name!r} twice: remove one of them")
+        named[name] = value
+    return named
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    return f"{problem} in line {mark.line + 1}" if mark is not None else cast(str, problem)
+
+
+def _without_nulls(value: Any) -> Any:
+    # kubectl itself writes `clusters: null` into an empty file.
+    if isinstance(value, dict):
+        return {str(key): _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value if item is not None]
+    return value

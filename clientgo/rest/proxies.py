@@ -1,0 +1,77 @@
+"""Which proxy, if any, stands before a server: the rules of Go's net/http, so one environment serves both. Pure."""
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from clientgo.errors import ConfigError
+
+
+def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
+    """The URL of the proxy on the way to the URL `server`; empty: none.
+
+    An `explicit` one (a kubeconfig's proxy-url) is taken as it is; else HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY
+    names the server or it is this machine.
+
+    Raises:
+        ConfigError: what is named is no http:// or https:// address.
+    """
+    parts = urlsplit(server)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    chosen = explicit or _from_environment(parts.scheme, host, port, environ)
+    if not chosen:
+        return ""
+    address = chosen if "://" in chosen else f"http://{chosen}"
+    scheme = address.partition("://")[0]
+    if scheme not in ("http", "https") or not urlsplit(address).hostname:
+        raise ConfigError(f"the proxy {_without_password(address)} can't be used: give an http:// or https:// address")
+    return address
+
+
+def _from_environment(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> str:
+    if _is_loopback(host) or _excluded(host, port, environ.get("no_proxy") or environ.get("NO_PROXY") or ""):
+        return ""
+    name = f"{scheme}_proxy"
+    return environ.get(name) or environ.get(name.upper()) or ""
+
+
+def _is_loopback(host: str) -> bool:
+    address = _address(host)
+    return host == "localhost" if address is None else address.is_loopback
+
+
+def _excluded(host: str, port: int, no_proxy: str) -> bool:
+    entries = [entry.strip().lower() for entry in no_proxy.split(",") if entry.strip()]
+    return any(_names(entry, host.lower(), port) for entry in entries)
+
+
+def _names(entry: str, host: str, port: int) -> bool:
+    if entry == "*":
+        return True
+    address = _address(host)
+    if "/" in entry:
+        try:
+            return address is not None and address in ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            return False
+    name, colon, digits = entry.rpartition(":")
+    if colon and digits.isdigit() and ":" not in name.strip("[]").replace("::", ""):
+        if int(digits) != port:
+            return False
+        entry = name
+    if address is not None:
+        return _address(entry.strip("[]")) == address
+    entry = entry.removeprefix("*")
+    return host.endswith(entry) if entry.startswith(".") else host == entry or host.endswith(f".{entry}")
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def _without_password(url: str) -> str:
+    scheme, mark, rest = url.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}"

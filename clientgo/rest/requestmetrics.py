@@ -1,0 +1,61 @@
+"""What requests cost, under client-go's names (`rest_client_*`)."""
+
+from clientgo.metrics import Counter, Histogram, NoMetrics, Provider
+
+LATENCY_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+SIZE_BUCKETS = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
+
+ERROR = "<error>"
+"""The code of a request that got no answer."""
+
+
+class RequestMetrics:
+    """Counts the requests to one host. Each metric is looked up once; with no provider nothing is done at all."""
+
+    def __init__(self, provider: Provider, host: str) -> None:
+        self.enabled = not isinstance(provider, NoMetrics)
+        self._provider = provider
+        self._host = host
+        # Filled by several threads; the last to find an entry missing wins, and all get the same metric.
+        self._counters: dict[tuple[str, str, str], Counter] = {}
+        self._histograms: dict[tuple[str, str], Histogram] = {}
+
+    def answered(self, method: str, code: str, seconds: float, sent: int, received: int) -> None:
+        """One attempt is over; sizes are bytes of body."""
+        self._counter(
+            "rest_client_requests_total", "Number of HTTP requests, by code, method and host.", method, code
+        ).inc()
+        help_text = "Request latency in seconds, by verb and host."
+        self._histogram("rest_client_request_duration_seconds", help_text, method, LATENCY_BUCKETS).observe(seconds)
+        help_text = "Request size in bytes, by verb and host."
+        self._histogram("rest_client_request_size_bytes", help_text, method, SIZE_BUCKETS).observe(sent)
+        help_text = "Response size in bytes, by verb and host."
+        self._histogram("rest_client_response_size_bytes", help_text, method, SIZE_BUCKETS).observe(received)
+
+    def throttled(self, method: str, seconds: float) -> None:
+        """A request waited for the client's own limiter."""
+        help_text = "Client side rate limiter latency in seconds, by verb and host."
+        name = "rest_client_rate_limiter_duration_seconds"
+        self._histogram(name, help_text, method, LATENCY_BUCKETS).observe(seconds)
+
+    def retried(self, method: str, code: str) -> None:
+        """A request is sent once more."""
+        help_text = "Number of request retries, by code, verb and host."
+        self._counter("rest_client_request_retries_total", help_text, method, code).inc()
+
+    def _counter(self, name: str, help_text: str, method: str, code: str) -> Counter:
+        key = (name, method, code)
+        found = self._counters.get(key)
+        if found is None:
+            verb = "method" if name == "rest_client_requests_total" else "verb"
+            labels = {"code": code, verb: method, "host": self._host}
+            found = self._counters[key] = self._provider.counter(name, help_text, labels)
+        return found
+
+    def _histogram(self, name: str, help_text: str, method: str, buckets: tuple[float, ...]) -> Histogram:
+        key = (name, method)
+        found = self._histograms.get(key)
+        if found is None:
+            labels = {"verb": method, "host": self._host}
+            found = self._histograms[key] = self._provider.histogram(name, help_text, labels, buckets=buckets)
+        return found

@@ -1,0 +1,54 @@
+"""The client's own limit on requests a second, and what it says when requests wait for it."""
+
+import logging
+import threading
+
+from clientgo.clock import Clock
+from clientgo.errors import ConnectionFailed
+from clientgo.rest.flowcontrol import TokenBucket
+
+log = logging.getLogger(__name__)
+
+DEBUG_ABOVE = 0.05
+"""Seconds of waiting worth a debug line (client-go: 50 ms)."""
+
+INFO_ABOVE = 1.0
+"""Seconds of waiting worth a line for everyone (client-go: 1 s)."""
+
+INFO_EVERY = 10.0
+"""Seconds between two such lines (client-go: 10 s)."""
+
+
+class Throttle:
+    """Lets requests pass at the rate of a bucket; whoever comes too early waits, unless `stop` is set."""
+
+    def __init__(self, bucket: TokenBucket, clock: Clock, stop: threading.Event) -> None:
+        self._bucket = bucket
+        self._clock = clock
+        self._stop = stop
+        self._said_at: float | None = None
+
+    def wait(self, method: str, target: str) -> float:
+        """Wait for one's turn; return the seconds waited. Raises `ConnectionFailed` when stopped meanwhile."""
+        wait = self._bucket.reserve(self._clock.now())
+        if wait <= 0:
+            return 0.0
+        if self._clock.sleep(self._stop, wait):
+            self._bucket.give_back()
+            raise ConnectionFailed("stopping: the request was not sent", sent=False)
+        self._say(wait, method, target)
+        return wait
+
+    def _say(self, wait: float, method: str, target: str) -> None:
+        if wait <= DEBUG_ABOVE:
+            return
+        level = logging.DEBUG
+        now = self._clock.now()
+        if wait > INFO_ABOVE and (self._said_at is None or now - self._said_at >= INFO_EVERY):
+            self._said_at = now
+            level = logging.INFO
+        log.log(
+            level,
+            "request waited for the client's own limit, not for the server",
+            extra={"seconds": round(wait, 3), "verb": method, "url": target},
+        )

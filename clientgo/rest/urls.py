@@ -1,0 +1,46 @@
+"""What follows the server's address in a URL: paths of objects, query strings. Pure, and quick for plain names."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+from clientgo.errors import BadRequest
+from clientgo.rest.request import Request
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_:~-][A-Za-z0-9._:~-]*").fullmatch
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
+_NEEDS_NAME = frozenset({"get", "update", "patch", "apply", "delete"})
+
+
+def target_of(request: Request) -> str:
+    """Path and query of a request.
+
+    Raises:
+        BadRequest: the name is missing where one is needed, or would lead to another path. Sent all the same, the
+            deletion of an empty name would delete the collection.
+    """
+    name, namespace = request.name, request.namespace
+    if not name and request.verb in _NEEDS_NAME:
+        raise BadRequest("resource name may not be empty")
+    path = request.path
+    if not ((not name or _PLAIN_NAME(name)) and (not namespace or _PLAIN_NAME(namespace))):
+        _check_segment("name", name)
+        _check_segment("namespace", namespace)
+        path = quote(path, safe="/:~!$&'()*+,;=@")
+    query = request.query
+    if request.verb == "watch" and "watch" not in query:
+        query = {**query, "watch": "true"}
+    return f"{path}?{query_string(query)}" if query else path
+
+
+def query_string(query: Mapping[str, str]) -> str:
+    """The parameters, encoded."""
+    if all(_PLAIN_VALUE(value) for value in query.values()):
+        return "&".join([f"{key}={value}" for key, value in query.items()])
+    return urlencode(query)
+
+
+def _check_segment(what: str, value: str) -> None:
+    # The same names as apimachinery's IsValidPathSegmentName refuses.
+    if value in (".", "..") or "/" in value or "%" in value:
+        raise BadRequest(f"invalid resource {what} {value!r}: may not be '.' or '..', nor contain '/' or '%'")

@@ -1,0 +1,110 @@
+"""An open watch: bytes as they arrive become frames, one JSON object a line."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from clientgo.errors import ConnectionFailed
+from clientgo.rest.request import RawEvent
+from clientgo.rest.transport import HTTPStream
+
+MAX_FRAME = 64 * 1024 * 1024
+"""Bytes; a longer frame is taken for garbage. etcd holds no object above 1.5 MiB, aggregated servers may."""
+
+
+class Garbage(ValueError):
+    """Bytes that are no watch frame."""
+
+
+class FrameSplitter:
+    """Bytes in, frames out, in order; however they were cut on the way. No I/O, linear in the bytes."""
+
+    def __init__(self) -> None:
+        # Pieces of one unfinished line; joined once, when its end has come.
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._decode = msgspec.json.Decoder(RawEvent).decode
+
+    def feed(self, chunk: bytes) -> list[RawEvent]:
+        """The frames that `chunk` completes.
+
+        Raises:
+            Garbage: a line is no frame. Frames before it in the same chunk are lost with it: the watch must start anew.
+        """
+        end = chunk.rfind(b"\n")
+        if end < 0:
+            self._wait_for_more(chunk)
+            return []
+        lines = chunk[:end]
+        if self._pending:
+            self._pending.append(lines)
+            lines = b"".join(self._pending)
+            self._pending.clear()
+            self._size = 0
+        if end + 1 < len(chunk):
+            self._wait_for_more(chunk[end + 1 :])
+        return [self._frame(line) for line in lines.split(b"\n") if line and not line.isspace()]
+
+    def finish(self) -> list[RawEvent]:
+        """What stands without its end of line when the stream ends.
+
+        Raises:
+            Garbage: it is not a whole frame.
+        """
+        rest = b"".join(self._pending)
+        self._pending.clear()
+        self._size = 0
+        # A JSON object that was cut off can't be read, so one that can be is whole.
+        return [self._frame(rest)] if rest.strip() else []
+
+    def _wait_for_more(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > MAX_FRAME:
+            raise Garbage(f"a frame is longer than {MAX_FRAME} bytes")
+        if piece:
+            self._pending.append(piece)
+
+    def _frame(self, line: bytes) -> RawEvent:
+        try:
+            return self._decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Garbage(f"{error} in {line[:80]!r}") from error
+
+
+class WatchStream:
+    """The frames of one answer; ends when the server ends it, raises `ConnectionFailed` when it breaks off."""
+
+    def __init__(self, stream: HTTPStream, where: str) -> None:
+        self._stream = stream
+        self._where = where
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<WatchStream {self._where} {self._stream!r}>"
+
+    def __iter__(self) -> Iterator[RawEvent]:
+        splitter = FrameSplitter()
+        try:
+            for chunk in self._stream:
+                yield from splitter.feed(chunk)
+            if not self._closed:
+                yield from splitter.finish()
+        except Garbage as error:
+            raise ConnectionFailed(f"{self._where} garbled a watch: {error}") from error
+        finally:
+            self._stream.close()
+
+    def close(self) -> None:
+        """End the watch from any thread; a blocked reader returns at once."""
+        self._closed = True
+        self._stream.close()
+
+
+class EmptyStream:
+    """A watch that ended before it began: the server closed the connection while it was being opened."""
+
+    def __iter__(self) -> Iterator[RawEvent]:
+        return iter(())
+
+    def close(self) -> None:
+        """Nothing is open."""

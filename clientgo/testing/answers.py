@@ -1,0 +1,156 @@
+"""How a tracker answers each verb: the last reactor of every fake."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
+from clientgo.meta.codec import to_dict
+from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from clientgo.testing.actions import Action
+from clientgo.testing.patches import BadPatch, json_patch, merge_patch, strategic_merge_patch
+from clientgo.testing.selection import select
+from clientgo.testing.tracker import Object, Tracker
+
+_UNKEPT = frozenset(("binding", "eviction", "exec", "log", "attach", "portforward", "proxy", "token"))
+"""Subresources that are no view of their object, so that a tracker has nothing to answer with."""
+
+
+def answer(tracker: Tracker, action: Action) -> Object:
+    """What the tracker says to the action, after doing it.
+
+    Raises:
+        ApiError: as a server would refuse.
+        MethodNotAllowed: a subresource the tracker knows nothing about; give the fake a reactor for it.
+    """
+    if action.subresource in _UNKEPT:
+        raise MethodNotAllowed(
+            f"a fake keeps no {action.resource.resource}/{action.subresource}: prepend a reactor that answers"
+        )
+    if action.subresource == "scale":
+        return _scale(tracker, action)
+    return _ANSWERS[action.verb](tracker, action)
+
+
+def _get(tracker: Tracker, action: Action) -> Object:
+    return tracker.get(action.resource, action.namespace, action.name)
+
+
+def _list(tracker: Tracker, action: Action) -> Object:
+    chosen = select(action.namespace, action.label_selector, action.field_selector)
+    items, version = tracker.list(action.resource, chosen)
+    kind = items[0].get("kind", "") if items else ""
+    return {
+        "apiVersion": action.resource.api_version,
+        "kind": f"{kind}List",
+        "metadata": {"resourceVersion": version},
+        "items": items,
+    }
+
+
+def _create(tracker: Tracker, action: Action) -> Object:
+    return tracker.create(action.resource, _submitted(action), action.namespace, dry_run=action.dry_run)
+
+
+def _update(tracker: Tracker, action: Action) -> Object:
+    obj = _submitted(action)
+    return tracker.change(action.resource, action.namespace, action.name, lambda _: obj, dry_run=action.dry_run)
+
+
+def _patch(tracker: Tracker, action: Action) -> Object:
+    return tracker.change(
+        action.resource, action.namespace, action.name, lambda old: patched(old, action), dry_run=action.dry_run
+    )
+
+
+def _apply(tracker: Tracker, action: Action) -> Object:
+    try:
+        return _patch(tracker, action)
+    except NotFound:
+        return tracker.create(action.resource, patched({}, action), action.namespace, dry_run=action.dry_run)
+
+
+def _delete(tracker: Tracker, action: Action) -> Object:
+    wanted = action.delete_options.get("preconditions")
+    tracker.delete(action.resource, action.namespace, action.name, preconditions=wanted, dry_run=_rehearsed(action))
+    return SUCCESS
+
+
+def _delete_collection(tracker: Tracker, action: Action) -> Object:
+    items, _ = tracker.list(action.resource, select(action.namespace, action.label_selector, action.field_selector))
+    for item in items:
+        meta = item["metadata"]
+        # One that another thread has just deleted is as gone as was asked.
+        with suppress(NotFound):
+            tracker.delete(action.resource, meta.get("namespace", ""), meta["name"], dry_run=_rehearsed(action))
+    return SUCCESS
+
+
+def _rehearsed(action: Action) -> bool:
+    return action.dry_run or bool(action.delete_options.get("dryRun"))
+
+
+def _scale(tracker: Tracker, action: Action) -> Object:
+    if action.verb not in ("get", "update", "patch"):
+        raise MethodNotAllowed(f"{action.resource.resource}/scale has no verb {action.verb}")
+    if action.verb == "get":
+        return _scale_of(tracker.get(action.resource, action.namespace, action.name))
+
+    def scaled(obj: Object) -> Object:
+        wanted = _submitted(action) if action.verb == "update" else patched(_scale_of(obj), action)
+        return {**obj, "spec": {**obj.get("spec", {}), "replicas": wanted.get("spec", {}).get("replicas", 0)}}
+
+    return _scale_of(tracker.change(action.resource, action.namespace, action.name, scaled, dry_run=action.dry_run))
+
+
+def _scale_of(obj: Object) -> Object:
+    meta = obj["metadata"]
+    return {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion") if k in meta},
+        "spec": {"replicas": obj.get("spec", {}).get("replicas", 0)},
+        "status": {"replicas": obj.get("status", {}).get("replicas", 0)},
+    }
+
+
+def _submitted(action: Action) -> Object:
+    return dict(action.object) if isinstance(action.object, Mapping) else to_dict(action.object)
+
+
+def patched(old: Object, action: Action) -> Object:
+    """`old` with the action's patch applied.
+
+    Raises:
+        BadRequest: the patch is no JSON.
+        Invalid: it can't be applied to `old`.
+        UnsupportedMediaType: a kind of patch no server knows.
+    """
+    rule = _PATCH_RULES.get(action.patch_type)
+    if rule is None:
+        raise UnsupportedMediaType(f"the body of the request was in an unknown format: {action.patch_type}")
+    try:
+        new: Object = rule(old, action.patch_value)
+    except msgspec.DecodeError as error:
+        raise BadRequest(f"the patch can't be read: {error}") from error
+    except BadPatch as error:
+        raise Invalid(f"the server rejected our request due to an error in our request: {error}") from error
+    return new
+
+
+_PATCH_RULES: Mapping[str, Callable[[Any, Any], Any]] = {
+    JSON_PATCH: json_patch,
+    MERGE_PATCH: merge_patch,
+    STRATEGIC_PATCH: strategic_merge_patch,
+    APPLY_PATCH: strategic_merge_patch,
+}
+
+SUCCESS: Object = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}
+"""What a deletion answers."""
+
+_ANSWERS: Mapping[str, Callable[[Tracker, Action], Object]] = {
+    "get": _get, "list": _list, "create": _create, "update": _update, "patch": _patch, "apply": _apply,
+    "delete": _delete, "deletecollection": _delete_collection,
+}  # fmt: skip

@@ -1,0 +1,110 @@
+"""What happened to the objects of one resource, in order, and the watches that read along."""
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from clientgo.clock import Clock
+from clientgo.meta.codec import encode_value
+from clientgo.rest.request import RawEvent
+from clientgo.testing.selection import Selection
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write: the object before (None if it came) and after (None if it went)."""
+
+    version: int
+    old: Object | None
+    new: Object | None
+
+
+@dataclass(slots=True)
+class ChangeLog:
+    """All changes of one resource since the beginning; guarded by `changed`, which is notified after each."""
+
+    changed: threading.Condition
+    clock: Clock
+    changes: list[Change] = field(default_factory=list)
+
+    def append(self, change: Change) -> None:
+        """Add the latest change; the caller holds `changed`."""
+        self.changes.append(change)
+
+    def after(self, version: int) -> int:
+        """The position of the first change later than `version`; the caller holds `changed`."""
+        return bisect_right(self.changes, version, key=lambda change: change.version)
+
+
+class TrackerWatch:
+    """A watch over a tracker: an `EventStream` whose position in the change log is all it keeps."""
+
+    def __init__(
+        self,
+        log: ChangeLog,
+        selection: Selection,
+        first: Sequence[Object],
+        *,
+        after: int,
+        timeout: float = 0.0,
+        bookmarks: bool = False,
+    ) -> None:
+        self._log = log
+        self._selection = selection
+        self._first = list(first)
+        self._next = log.after(after)
+        self._last = after
+        self._deadline = log.clock.now() + timeout if timeout else None
+        self._bookmarks = bookmarks
+        self._closed = False
+
+    def __iter__(self) -> Iterator[RawEvent]:
+        first, self._first = self._first, []
+        for obj in first:
+            yield _frame("ADDED", obj)
+        while (batch := self._wait()) is not None:
+            for change in batch:
+                self._last = change.version
+                if (event := seen_by(self._selection, change)) is not None:
+                    yield event
+        if self._bookmarks and not self._closed:
+            yield _frame("BOOKMARK", {"metadata": {"resourceVersion": str(self._last)}})
+
+    def close(self) -> None:
+        """End the watch from any thread; a blocked iteration ends. What was not read yet is dropped."""
+        with self._log.changed:
+            self._closed = True
+            self._log.changed.notify_all()
+
+    def _wait(self) -> list[Change] | None:
+        log = self._log
+        with log.changed:
+            while not self._closed:
+                if self._next < len(log.changes):
+                    batch = log.changes[self._next :]
+                    self._next = len(log.changes)
+                    return batch
+                if self._deadline is not None and log.clock.now() >= self._deadline:
+                    return None
+                log.clock.wait(log.changed, self._deadline)
+            return None
+
+
+def seen_by(selection: Selection, change: Change) -> RawEvent | None:
+    """The frame a watch with that selection sends, if any: an object that ceases to match is DELETED for it."""
+    before = change.old is not None and selection.matches(change.old)
+    if change.new is not None and selection.matches(change.new):
+        return _frame("MODIFIED" if before else "ADDED", change.new)
+    if before and change.old is not None:
+        return _frame("DELETED", change.new if change.new is not None else change.old)
+    return None
+
+
+def _frame(kind: str, obj: Object) -> RawEvent:
+    return RawEvent(kind, msgspec.Raw(encode_value(obj)))

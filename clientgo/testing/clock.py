@@ -1,0 +1,143 @@
+"""A clock that stands still until a test steps it.
+
+Tests of delays neither sleep nor poll: they start their threads, wait until these are blocked (`wait_for_waiters`), and
+`step` the time. A single-threaded test takes `FakeClock(auto=True)`, where whoever waits moves the time to the end of
+its own wait.
+
+Lock order: a waiter holds its condition and then takes the clock's lock; `step` lets go of the clock's lock before it
+takes any condition. So the two orders never meet.
+"""
+
+import math
+import threading
+from dataclasses import dataclass
+
+
+_LOOK_AT_EVENTS = 0.002
+"""Real seconds between looks at the event that may end a `sleep`."""
+
+
+class NobodyWaits(AssertionError):
+    """Fewer threads than expected blocked on the clock within the (real) time given."""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    condition: threading.Condition
+    deadline: float | None
+
+
+class FakeClock:
+    """A `clientgo.clock.Clock` whose time passes only when `step` is called; safe for any number of threads."""
+
+    def __init__(self, *, time: float = 1_700_000_000.0, now: float = 0.0, auto: bool = False) -> None:
+        # Plain floats, added up as the users of a clock add up their deadlines: a deadline of `now() + d` is met by
+        # `step(d)` to the last bit. Whole nanoseconds would round the two differently.
+        self._now = now
+        self._time = time
+        self._auto = auto
+        self._changed = threading.Condition()
+        # Every thread inside `wait` that `step` has not yet released.
+        self._waiters: list[_Waiter] = []
+        self.slept: list[float] = []
+        """The seconds of every `sleep` so far, in order."""
+
+    def __repr__(self) -> str:
+        return f"<FakeClock {self.now()} s, {self.waiters()} waiting>"
+
+    def now(self) -> float:
+        """Monotonic seconds; only `step` changes them."""
+        return self._now
+
+    def time(self) -> float:
+        """Seconds since the epoch; `step` and `set_time` change them."""
+        return self._time
+
+    def set_time(self, seconds: float) -> None:
+        """Set the seconds since the epoch, as when a machine's clock is put right: `now()` does not change."""
+        with self._changed:
+            self._time = seconds
+
+    def step(self, seconds: float) -> None:
+        """Let `seconds` pass and release every waiter whose deadline has come.
+
+        Raises:
+            ValueError: `seconds` is negative.
+        """
+        if seconds < 0:
+            raise ValueError(f"time can't be stepped by {seconds} s: it does not run backwards")
+        with self._changed:
+            self._now += seconds
+            self._time += seconds
+            due = [w for w in self._waiters if w.deadline is not None and w.deadline <= self._now]
+            # Taken off here and not by the waiters, so that `waiters` is right as soon as `step` returns.
+            self._waiters = [w for w in self._waiters if w not in due]
+        for waiter in due:
+            with waiter.condition:
+                waiter.condition.notify_all()
+
+    def waiters(self) -> int:
+        """How many threads are blocked on the clock.
+
+        A thread that something else than `step` has woken counts until it has run.
+        """
+        return len(self._waiters)
+
+    def wait_for_waiters(self, count: int = 1, *, timeout: float = 10.0) -> None:
+        """Return once at least `count` threads are blocked on the clock.
+
+        Raises:
+            NobodyWaits: they are not within `timeout` seconds of real time.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self._waiters) >= count, timeout):
+                raise NobodyWaits(f"{len(self._waiters)} of {count} threads wait on the clock after {timeout} s")
+
+    def wait_for_sleeps(self, count: int = 1, *, timeout: float = 10.0) -> None:
+        """Return once `sleep` has been called at least `count` times in all; stepping then ends those sleeps.
+
+        Raises:
+            NobodyWaits: it has not within `timeout` seconds of real time.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self.slept) >= count, timeout):
+                raise NobodyWaits(f"{len(self.slept)} of {count} sleeps began after {timeout} s")
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        """Wait, holding `condition`, until it is notified or the time is stepped to `deadline`."""
+        waiter = _Waiter(condition, deadline)
+        with self._changed:
+            # Checked and entered in one go: a step between the two would be missed for good.
+            if deadline is not None and self._reached(deadline):
+                return
+            self._waiters.append(waiter)
+            self._changed.notify_all()
+        try:
+            condition.wait()
+        finally:
+            with self._changed:
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+
+    def sleep(self, stop: threading.Event, seconds: float) -> bool:
+        """Let `seconds` be stepped over unless `stop` is set first; return whether it is set."""
+        with self._changed:
+            # The deadline is fixed before anyone can learn of the sleep and step over it.
+            deadline = self._now + seconds
+            waiter = _Waiter(self._changed, deadline)
+            self.slept.append(seconds)
+            self._waiters.append(waiter)
+            self._changed.notify_all()
+            while not stop.is_set() and not self._reached(deadline):
+                # Setting an event can't wake us: waiting on the event's own condition would, but a step would then
+                # wake everyone who waits for the event itself, as if it were set.
+                self._changed.wait(_LOOK_AT_EVENTS)
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+        return stop.is_set()
+
+    def _reached(self, deadline: float) -> bool:
+        if self._auto and self._now < deadline < math.inf:
+            self._time += deadline - self._now
+            self._now = deadline
+        return deadline <= self._now

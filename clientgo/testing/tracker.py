@@ -1,0 +1,291 @@
+"""Objects in memory that answer as an API server would, as far as a test of a client needs it.
+
+What it does: names are taken once, absent objects are NotFound, lists have a version from which a watch goes on
+without a gap. What it leaves out, as client-go's tracker does: defaulting, validation, subresources (a status update is
+a full update), finalizers and garbage collection. Objects keep the resourceVersion they were given; a tracker made with
+`versioned=True` instead stamps every write with its own counter and answers a stale update with a Conflict.
+
+Every change is kept in order. A watch is a cursor into that order and not a buffer of its own, so a watch nobody reads
+costs nothing, and none can overflow or lose an event.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import AlreadyExists, BadRequest, Conflict, NotFound, StatusDetails
+from clientgo.meta.codec import ObjectList, to_dict
+from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
+from clientgo.meta.plural import plural_of
+from clientgo.meta.scheme import Scheme, api_of
+from clientgo.testing.changes import Change, ChangeLog, TrackerWatch
+from clientgo.testing.selection import EVERYTHING, Selection
+
+Object = dict[str, Any]
+Name = tuple[str, str]
+
+
+class Tracker:
+    """Keeps objects of any kind by resource, namespace and name; safe for any number of threads.
+
+    Objects handed out are the ones kept: they are not to be changed in place.
+    """
+
+    def __init__(
+        self, *objects: object, scheme: Scheme | None = None, clock: Clock = SYSTEM_CLOCK, versioned: bool = False
+    ) -> None:
+        self._scheme = scheme if scheme is not None else Scheme()
+        self._clock = clock
+        self._versioned = versioned
+        self._changed = threading.Condition()
+        self._version = 1
+        self._made = 0
+        self._objects: dict[GroupVersionResource, dict[Name, Object]] = {}
+        self._logs: dict[GroupVersionResource, ChangeLog] = {}
+        for obj in objects:
+            self.add(obj)
+
+    def __repr__(self) -> str:
+        with self._changed:
+            return f"<Tracker {sum(map(len, self._objects.values()))} objects, version {self._version}>"
+
+    @property
+    def version(self) -> int:
+        """The version lists report now: 1 at first, one more with every write."""
+        with self._changed:
+            return self._version
+
+    def add(self, obj: object) -> None:
+        """Keep `obj`, or every item of it if it is a list; what is there under its name is replaced.
+
+        The resource is the one of its class; for a dict of a kind the scheme does not know it is the English plural.
+
+        Raises:
+            ValueError: a dict that does not say its apiVersion and kind.
+        """
+        items = _items(obj)
+        if items is not None:
+            for item in items:
+                self.add(item)
+            return
+        plain = dict(obj) if isinstance(obj, Mapping) else to_dict(obj)
+        gvr = self._resource_of(obj, plain)
+        with self._changed:
+            self._put(gvr, _named(plain, str((plain.get("metadata") or {}).get("namespace", ""))))
+
+    def get(self, gvr: GroupVersionResource, namespace: str, name: str) -> Object:
+        """The object of exactly that namespace and name.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self._changed:
+            return self._present(gvr, (namespace, name))
+
+    def list(self, gvr: GroupVersionResource, selection: Selection = EVERYTHING) -> tuple[list[Object], str]:
+        """The selected objects, sorted by namespace and name, and the version at which they are."""
+        with self._changed:
+            kept = sorted(self._objects.get(gvr, {}).items())
+            return [obj for _, obj in kept if selection.matches(obj)], str(self._version)
+
+    def create(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
+        """Keep a new object and return it as kept; a `generateName` is completed.
+
+        Raises:
+            AlreadyExists: its name is taken.
+            BadRequest: it is of another namespace.
+        """
+        obj = _named(obj, namespace)
+        with self._changed:
+            if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
+                self._made += 1
+                obj = _with_meta(obj, name=f"{obj['metadata']['generateName']}{self._made:05d}")
+            name = _name_of(obj)
+            if name in self._objects.get(gvr, {}):
+                raise AlreadyExists(f'{gvr.group_resource} "{name[1]}" already exists', details=_details(gvr, name[1]))
+            return obj if dry_run else self._put(gvr, obj)
+
+    def update(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
+        """Replace the object of that name and return it as kept.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: a versioned tracker, and `obj` names another version than the one kept.
+            BadRequest: it is of another namespace.
+        """
+        obj = _named(obj, namespace)
+        _, name = _name_of(obj)
+        return self.change(gvr, namespace, name, lambda _: obj, dry_run=dry_run)
+
+    def change(
+        self,
+        gvr: GroupVersionResource,
+        namespace: str,
+        name: str,
+        change: Callable[[Object], Object],
+        *,
+        dry_run: bool = False,
+    ) -> Object:
+        """Replace the object by what the pure function `change` makes of it, with no other write in between.
+
+        Raises:
+            NotFound, Conflict, BadRequest: as for `update`; and whatever `change` raises.
+        """
+        with self._changed:
+            old = self._present(gvr, (namespace, name))
+            obj = _named(change(old), namespace)
+            if _name_of(obj)[1] != name:
+                raise BadRequest(
+                    f"the name of the object ({_name_of(obj)[1]}) does not match the name on the URL ({name})"
+                )
+            if self._versioned:
+                _check_version(gvr, old, obj)
+            return obj if dry_run else self._put(gvr, obj)
+
+    def delete(
+        self,
+        gvr: GroupVersionResource,
+        namespace: str,
+        name: str,
+        *,
+        preconditions: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Forget the object and return its last state.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: it is not the one that `preconditions` (uid, resourceVersion) mean.
+        """
+        with self._changed:
+            old = self._present(gvr, (namespace, name))
+            _check_preconditions(gvr, old, preconditions or {})
+            if not dry_run:
+                del self._objects[gvr][(namespace, name)]
+                self._record(gvr, Change(self._version + 1, old, None))
+            return old
+
+    def watch(
+        self,
+        gvr: GroupVersionResource,
+        selection: Selection = EVERYTHING,
+        *,
+        resource_version: str = "",
+        timeout: float = 0.0,
+        bookmarks: bool = False,
+    ) -> TrackerWatch:
+        """The changes after `resource_version`; without one ("" or "0") what exists first, then what comes.
+
+        It ends after `timeout` seconds of the clock, if that is not 0, with a bookmark if wanted.
+
+        Raises:
+            BadRequest: `resource_version` is no number.
+        """
+        if resource_version and not resource_version.isdigit():
+            raise BadRequest(f"invalid resource version {resource_version!r}: it is no number")
+        first, now = self.list(gvr, selection)
+        live = resource_version in ("", "0")
+        with self._changed:
+            log = self._logs.setdefault(gvr, ChangeLog(self._changed, self._clock))
+            return TrackerWatch(
+                log,
+                selection,
+                first if live else [],
+                after=int(now if live else resource_version),
+                timeout=timeout,
+                bookmarks=bookmarks,
+            )
+
+    def _resource_of(self, obj: object, plain: Object) -> GroupVersionResource:
+        if not isinstance(obj, Mapping):
+            return api_of(type(obj)).gvr
+        kind, api_version = str(plain.get("kind", "")), str(plain.get("apiVersion", ""))
+        if not kind or not api_version:
+            raise ValueError("an object given as a dict must have apiVersion and kind")
+        group, _, version = api_version.rpartition("/")
+        cls = self._scheme.class_of(GroupVersionKind(group, version, kind))
+        return api_of(cls).gvr if cls is not None else GroupVersionResource(group, version, plural_of(kind.lower()))
+
+    def _present(self, gvr: GroupVersionResource, name: Name) -> Object:
+        found = self._objects.get(gvr, {}).get(name)
+        if found is None:
+            raise NotFound(f'{gvr.group_resource} "{name[1]}" not found', details=_details(gvr, name[1]))
+        return found
+
+    def _put(self, gvr: GroupVersionResource, obj: Object) -> Object:
+        name = _name_of(obj)
+        kept = self._objects.setdefault(gvr, {})
+        old = kept.get(name)
+        if self._versioned:
+            obj = self._stamped(old, obj)
+        kept[name] = obj
+        self._record(gvr, Change(self._version + 1, old, obj))
+        return obj
+
+    def _stamped(self, old: Object | None, obj: Object) -> Object:
+        known = old["metadata"].get("uid", "") if old is not None else ""
+        version = self._version + 1
+        uid = known or obj["metadata"].get("uid") or f"00000000-0000-4000-8000-{version:012d}"
+        return _with_meta(obj, resourceVersion=str(version), uid=uid)
+
+    def _record(self, gvr: GroupVersionResource, change: Change) -> None:
+        self._version = change.version
+        self._logs.setdefault(gvr, ChangeLog(self._changed, self._clock)).append(change)
+        self._changed.notify_all()
+
+
+def _items(obj: object) -> Iterable[object] | None:
+    if isinstance(obj, ObjectList):
+        return list(obj.items)
+    if isinstance(obj, Mapping) and str(obj.get("kind", "")).endswith("List") and isinstance(obj.get("items"), list):
+        return list(obj["items"])
+    return None
+
+
+def _named(obj: Object, namespace: str) -> Object:
+    meta = dict(obj.get("metadata") or {})
+    own = meta.get("namespace", "")
+    if own and own != namespace:
+        raise BadRequest(f'request namespace does not match object namespace, request: "{namespace}" object: "{own}"')
+    if namespace:
+        meta["namespace"] = namespace
+    return {**obj, "metadata": meta}
+
+
+def _name_of(obj: Object) -> Name:
+    return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
+
+
+def _with_meta(obj: Object, **changes: str) -> Object:
+    return {**obj, "metadata": {**obj["metadata"], **changes}}
+
+
+def _details(gvr: GroupVersionResource, name: str) -> StatusDetails:
+    # A Status names the resource in the field called kind.
+    return StatusDetails(name=name, group=gvr.group, kind=gvr.resource)
+
+
+def _check_version(gvr: GroupVersionResource, old: Object, new: Object) -> None:
+    wanted = new["metadata"].get("resourceVersion", "")
+    if wanted and wanted != old["metadata"].get("resourceVersion"):
+        raise _conflict(
+            gvr,
+            old,
+            "the object has been modified; please apply your changes to the latest version and try again",
+        )
+
+
+def _check_preconditions(gvr: GroupVersionResource, old: Object, wanted: Mapping[str, Any]) -> None:
+    for field, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        found = old["metadata"].get(field, "")
+        if wanted.get(field) and wanted[field] != found:
+            what = f"{label} in precondition: {wanted[field]}, {label} in object meta: {found}"
+            raise _conflict(gvr, old, f"Precondition failed: {what}")
+
+
+def _conflict(gvr: GroupVersionResource, old: Object, why: str) -> Conflict:
+    name = old["metadata"].get("name", "")
+    return Conflict(
+        f'Operation cannot be fulfilled on {gvr.group_resource} "{name}": {why}', details=_details(gvr, name)
+    )

@@ -1,0 +1,1 @@
+"""The sample controller, written by hand: keeps one Deployment for each Foo."""

@@ -1,0 +1,252 @@
+"""The generator's command on projects of one's own: what it writes works, is formatted, and is written again the same."""
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+KINDS = """
+    from dataclasses import dataclass
+    from clientgo.meta import Column, Int32, ObjectMeta, Scale, api_type
+
+    @dataclass(frozen=True, slots=True)
+    class Spec:
+        cidr: str
+        block_size: Int32 = 26
+
+    @dataclass(frozen=True, slots=True)
+    class Status:
+        used: Int32 | None = None
+"""
+POOLS = f"""{KINDS}
+    @api_type(group="tsi.tiduyun.com", version="v1", scope="Cluster", short_names=("ipp",), categories=("all",))
+    @dataclass(frozen=True, slots=True)
+    class IPPool:
+        metadata: ObjectMeta
+        spec: Spec
+        status: Status = Status()
+
+    @api_type(group="tsi.tiduyun.com", version="v1", status=False, plural="fleet-of-ships", singular="ship")
+    @dataclass(frozen=True, slots=True)
+    class Ship:
+        metadata: ObjectMeta
+
+    @api_type(group="tsi.tiduyun.com", version="v1", status=False, verbs=("get", "create"))
+    @dataclass(frozen=True, slots=True)
+    class Receipt:
+        metadata: ObjectMeta
+"""
+HOME = f"""{KINDS}
+    @api_type(group="ajd.my.domain", version="VERSION", storage=STORED, scale=Scale(".spec.blockSize", ".status.used"),
+              columns=(Column("Cidr", "string", ".spec.cidr", priority=1),))
+    @dataclass(frozen=True, slots=True)
+    class Home:
+        metadata: ObjectMeta
+        spec: Spec
+        status: Status = Status()
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": f"{folder}:{ROOT}", "PATH": "/usr/bin:/bin"},
+    )
+
+
+def generate(folder: Path, *modules: str, more: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    inputs = [part for module in modules for part in ("--input", module)]
+    options = ("--output-package", "made", "--crd-dir", "crd", *more)
+    return run(folder, "-m", "clientgo.codegen", *inputs, *options)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pools.py").write_text(textwrap.dedent(POOLS))
+    for version, stored in (("v1", "True"), ("v1beta1", "False")):
+        text = HOME.replace("VERSION", version).replace("STORED", stored)
+        (tmp_path / f"home_{version}.py").write_text(textwrap.dedent(text))
+    return tmp_path
+
+
+MODULES = ("pools", "home_v1", "home_v1beta1")
+
+
+def crd(folder: Path, name: str) -> dict[str, object]:
+    return dict(yaml.safe_load((folder / "crd" / name).read_text())["spec"])
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.*") if "__pycache__" not in p.parts}
+
+
+@pytest.mark.feature("A-48")
+def test_a_second_run_changes_nothing_and_verify_agrees(project: Path) -> None:
+    assert generate(project, *MODULES).returncode == 0
+    first = tree(project)
+    assert generate(project, *MODULES).stdout == ""
+    assert generate(project, *MODULES, more=("--verify",)).returncode == 0
+    assert tree(project) == first
+    assert not [name for name, text in first.items() if str(project).encode() in text]
+
+
+@pytest.mark.feature("A-48")
+def test_verify_shows_the_difference_and_writes_nothing(project: Path) -> None:
+    generate(project, *MODULES)
+    (project / "pools.py").write_text((project / "pools.py").read_text().replace("block_size", "chunk_size"))
+    before = tree(project)
+    answer = generate(project, "pools", "home_v1", "home_v1beta1", more=("--verify",))
+    assert answer.returncode == 1
+    assert "--- a/crd/tsi.tiduyun.com_ippools.yaml" in answer.stdout
+    assert "+              chunkSize:" in answer.stdout
+    assert answer.stderr == "generated files differ from what they are made of: run hack/update-codegen.sh\n"
+    assert tree(project) == before
+
+
+def test_what_is_written_is_formatted_and_passes_the_linter(project: Path) -> None:
+    generate(project, *MODULES, more=("--header", str(ROOT / "hack/boilerplate.py.txt")))
+    shutil.copy(ROOT / "ruff.toml", project)
+    for arguments in (("check", "made"), ("format", "--check", "made")):
+        answer = run(project, "-m", "ruff", *arguments)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+USE = """
+    import json
+    from clientgo.meta import ObjectMeta
+    from home_v1beta1 import Home, Spec
+    from pools import IPPool
+    import pools
+    from made.clientset.fake import FakeClientset
+    from made.informers import SharedInformerFactory
+
+    pool = IPPool(ObjectMeta(name="p"), pools.Spec("10.0.0.0/8"))
+    clientset = FakeClientset(pool)
+    clientset.ajd_v1beta1.homes("ns").create(Home(ObjectMeta(name="h"), Spec("x")))
+    factory = SharedInformerFactory(clientset)
+    print(json.dumps([
+        clientset.tsi_v1.ip_pools().get("p").spec.block_size,
+        clientset.ajd_v1beta1.homes("ns").get_scale("h").spec.replicas,
+        hasattr(clientset.tsi_v1.fleet_of_ships("ns"), "update_status"),
+        factory.ajd.v1beta1.homes.kind.__module__,
+        hasattr(factory.tsi.v1, "receipts"),
+        hasattr(factory.tsi.v1.ip_pools.lister, "ip_pools"),
+    ]))
+"""
+
+
+@pytest.mark.feature("A-41")
+@pytest.mark.feature("A-44")
+def test_the_clients_of_any_number_of_groups_versions_and_scopes_work(project: Path) -> None:
+    generate(project, *MODULES)
+    answer = run(project, "-c", textwrap.dedent(USE))
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout) == [26, 26, False, "home_v1beta1", False, False]
+
+
+@pytest.mark.feature("A-51")
+def test_a_kind_in_two_versions_is_one_definition(project: Path) -> None:
+    generate(project, *MODULES)
+    versions = crd(project, "ajd.my.domain_homes.yaml")["versions"]
+    assert isinstance(versions, list)
+    assert [(v["name"], v["served"], v["storage"]) for v in versions] == [("v1", True, True), ("v1beta1", True, False)]
+    assert versions[0]["subresources"] == {
+        "status": {},
+        "scale": {"specReplicasPath": ".spec.blockSize", "statusReplicasPath": ".status.used"},
+    }
+    assert versions[0]["additionalPrinterColumns"] == [
+        {"name": "Cidr", "type": "string", "jsonPath": ".spec.cidr", "priority": 1},
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    ]
+
+
+def test_names_and_scope_are_those_of_the_mark(project: Path) -> None:
+    generate(project, *MODULES)
+    pools = crd(project, "tsi.tiduyun.com_ippools.yaml")
+    assert pools["scope"] == "Cluster"
+    assert pools["names"] == {
+        "kind": "IPPool", "listKind": "IPPoolList", "plural": "ippools", "singular": "ippool", "shortNames": ["ipp"],
+        "categories": ["all"],
+    }  # fmt: skip
+    ships = crd(project, "tsi.tiduyun.com_fleet-of-ships.yaml")
+    assert "subresources" not in ships["versions"][0]  # type: ignore[index]
+
+
+def test_files_of_a_kind_that_is_gone_are_removed_and_foreign_ones_stay(project: Path) -> None:
+    generate(project, *MODULES)
+    (project / "made/notes.py").write_text("mine = 1\n")
+    generate(project, "pools")
+    assert not (project / "made/clientset/ajd_v1.py").exists()
+    assert not (project / "crd/ajd.my.domain_homes.yaml").exists()
+    assert (project / "made/notes.py").exists()
+    assert "ajd" not in (project / "crd/kustomization.yaml").read_text()
+
+
+def test_a_file_of_somebody_elses_is_not_overwritten(project: Path) -> None:
+    (project / "made").mkdir()
+    (project / "made/__init__.py").write_text("mine = 1\n")
+    answer = generate(project, *MODULES)
+    assert (answer.returncode, answer.stderr.count("\n")) == (1, 1)
+    assert "was not made by hack/update-codegen.sh" in answer.stderr
+    assert [p.name for p in (project / "made").rglob("*.*")] == ["__init__.py"]
+
+
+def test_groups_of_one_first_label_are_told_apart(project: Path) -> None:
+    text = (project / "pools.py").read_text().replace("tsi.tiduyun.com", "tsi.example.org")
+    (project / "others.py").write_text(text)
+    assert generate(project, "pools", "others").returncode == 0
+    names = {path.stem for path in (project / "made/clientset").glob("tsi*")}
+    assert names == {"tsi_tiduyun_com_v1", "tsi_example_org_v1"}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    for part in ("controller/__init__.py", "controller/api", "hack", "generated", "artifacts/crd"):
+        source, target = ROOT / part, tmp_path / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, target)
+    return tmp_path
+
+
+FOO = ("--input", "controller.api.v1alpha1", "--output-package", "generated", "--crd-dir", "artifacts/crd",
+       "--header", "hack/boilerplate.py.txt")  # fmt: skip
+
+
+def test_a_new_field_of_foo_appears_everywhere_by_one_command(checkout: Path) -> None:
+    api = checkout / "controller/api/v1alpha1.py"
+    line = "    deployment_name: "
+    api.write_text(api.read_text().replace(line, f"    image_name: str\n{line}", 1))
+    assert run(checkout, "-m", "clientgo.codegen", *FOO, "--verify").returncode == 1
+    assert run(checkout, "-m", "clientgo.codegen", *FOO).returncode == 0
+    spec = yaml.safe_load((checkout / "artifacts/crd/samplecontroller.k8s.io_foos.yaml").read_text())["spec"]
+    schema = spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert schema["properties"]["imageName"] == {"type": "string"}
+    assert schema["required"] == ["imageName", "deploymentName"]
+    use = """
+        from clientgo.meta import ObjectMeta, encode
+        from controller.api.v1alpha1 import Foo, FooSpec
+        from generated.clientset.fake import FakeClientset
+        foo = Foo(ObjectMeta(name="f"), FooSpec("nginx", "f"))
+        assert b'"imageName":"nginx"' in encode(foo)
+        print(FakeClientset(foo).samplecontroller_v1alpha1.foos().list().items[0].spec.image_name)
+    """
+    answer = run(checkout, "-c", textwrap.dedent(use))
+    assert answer.stdout == "nginx\n", answer.stderr
+
+
+def test_what_is_checked_in_is_what_the_generator_writes() -> None:
+    assert run(ROOT, "-m", "clientgo.codegen", *FOO, "--verify").stdout == ""
+    header = ("--header", "hack/boilerplate.py.txt", "--verify")
+    assert run(ROOT, "-m", "clientgo.codegen.builtin", *header).stdout == ""

@@ -1,0 +1,122 @@
+"""Wrong input: all of it is told, each with its place and what to write instead, and nothing is written."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = """\
+from dataclasses import dataclass
+from clientgo.meta import Column, Int32, ObjectMeta, Scale, api_type
+"""
+
+
+def refusal(folder: Path, text: str, *more: str, module: str = "kinds") -> str:
+    """What the command says of a module with this text, which must be one line for each thing wrong."""
+    (folder / "kinds.py").write_text(HEAD + textwrap.dedent(text))
+    arguments = ["--input", module, "--output-package", "made", "--crd-dir", "crd", *more]
+    answer = subprocess.run(
+        [sys.executable, "-m", "clientgo.codegen", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
+    )
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert not (folder / "made").exists()
+    assert not (folder / "crd").exists()
+    assert "Traceback" not in answer.stderr
+    return answer.stderr
+
+
+MARK = '@api_type(group="g.io", version="v1"%s)\n@dataclass(frozen=True)\n'
+
+
+@pytest.mark.feature("A-49")
+def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+    text = MARK % "" + "class A:\n    metadata: ObjectMeta\n    size: float = 1.5\n    tags: set[str] = frozenset()\n"
+    assert refusal(tmp_path, text).splitlines() == [
+        "kinds.py:5: A has no field status: add one, or write @api_type(..., status=False)",
+        "kinds.py:7: A.size: floats differ between languages: write an int of a smaller unit or a str, or allow floats"
+        " with --allow-floats",
+        "kinds.py:8: A.tags: set has no schema: write tuple[X, ...]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("", "no class is marked with @api_type(group=, version=)", id="no kinds"),
+        pytest.param("x = 1 +\n", "kinds.py:3: importing kinds failed", id="syntax error"),
+        pytest.param("x = undefined\n", "kinds.py:3: importing kinds failed: name 'undefined'", id="name error"),
+        pytest.param(
+            "@dataclass\nclass B:\n    names: list[str] = []\n",
+            "importing kinds failed: mutable default",
+            id="mutable default",
+        ),
+        pytest.param(
+            '@api_type(group="g.io", version="v1")\nclass A:\n    pass\n',
+            "kinds.py:4: A is no dataclass: write @dataclass(frozen=True, slots=True)",
+            id="no dataclass",
+        ),
+        pytest.param(
+            '@api_type(group="g.io", version="v1", status=False)\n@dataclass\nclass A:\n    metadata: ObjectMeta\n',
+            "kinds.py:5: A can be changed: write @dataclass(frozen=True, slots=True)",
+            id="not frozen",
+        ),
+        pytest.param(
+            MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    size = 3\n",
+            "kinds.py:7: A.size: has no type, so it is no field: write `size: int = ...`",
+            id="missing annotation",
+        ),
+        pytest.param(
+            MARK % ", status=False" + "class A:\n    name: str\n",
+            "kinds.py:5: A has no metadata: write `metadata: ObjectMeta`",
+            id="no metadata",
+        ),
+        pytest.param(
+            MARK % ", status=False" + 'class A:\n    metadata: ObjectMeta\n    other: "Missing"\n',
+            "the annotations of A can't be read: name 'Missing' is not defined",
+            id="unknown annotation",
+        ),
+        pytest.param(
+            (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n")
+            + (MARK % ", status=False, plural='as'" + "class B:\n    metadata: ObjectMeta\n"),
+            "kinds.py:9: as.g.io/v1 is kinds.py:5 already: give plural= another value",
+            id="two kinds of one plural",
+        ),
+        pytest.param(
+            (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n")
+            + '@api_type(group="g.io", version="v2", kind="A", status=False)\n'
+            + "@dataclass(frozen=True)\nclass A2:\n    metadata: ObjectMeta\n",
+            "A is stored in v1, v2 of its versions: write storage=False in all but one",
+            id="two storage versions",
+        ),
+        pytest.param(
+            MARK % ", status=False, storage=False" + "class A:\n    metadata: ObjectMeta\n",
+            "A is stored in none of its versions",
+            id="no storage version",
+        ),
+        pytest.param(
+            MARK % ", status=False, scale=Scale('.spec.replicas', '.x')" + "class A:\n    metadata: ObjectMeta\n",
+            "the path .spec.replicas leads nowhere: A has no spec",
+            id="path to nowhere",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
+    assert told in refusal(tmp_path, text)
+
+
+def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
+    assert "there is no such module" in refusal(tmp_path, "", module="absent")
+
+
+def test_a_header_that_is_not_there_is_told(tmp_path: Path) -> None:
+    text = MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n"
+    assert "the header can't be read" in refusal(tmp_path, text, "--header", "absent.txt")

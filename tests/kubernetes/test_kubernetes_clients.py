@@ -1,0 +1,50 @@
+"""The generated clientset, listers and informers of the built-in kinds, over the fake."""
+
+import threading
+
+from clientgo.kubernetes.informers import SharedInformerFactory
+from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
+from clientgo.kubernetes.types.core_v1 import Namespace
+from clientgo.meta import ObjectMeta, replace
+from clientgo.testing.kubernetes import FakeClientset
+
+
+def deployment(name: str, namespace: str = "default") -> Deployment:
+    return Deployment(metadata=ObjectMeta(name=name, namespace=namespace), spec=DeploymentSpec(replicas=1))
+
+
+def test_what_is_created_is_read_back_by_the_typed_client() -> None:
+    deployments = FakeClientset().apps_v1.deployments("default")
+    deployments.create(deployment("web"))
+    assert deployments.get("web").spec.replicas == 1
+    scaled = deployments.update(replace(deployment("web"), spec=DeploymentSpec(replicas=3)))
+    assert scaled.spec.replicas == 3
+
+
+def test_a_kind_without_namespace_is_asked_for_without_one() -> None:
+    clientset = FakeClientset(Namespace(metadata=ObjectMeta(name="kube-system")))
+    assert [found.metadata.name for found in clientset.core_v1.namespaces().list().items] == ["kube-system"]
+    assert clientset.actions[-1].namespace == ""
+
+
+def test_a_lister_reads_what_the_informer_has_cached() -> None:
+    clientset = FakeClientset(deployment("web"), deployment("db", "other"))
+    factory = SharedInformerFactory(clientset)
+    deployments = factory.apps.v1.deployments
+    lister = deployments.lister
+    stop = threading.Event()
+    factory.start(stop)
+    try:
+        assert factory.wait_for_cache_sync(stop, timeout=10)
+        assert lister.deployments("other").get("db") == deployment("db", "other")
+        assert len(lister.list()) == 2
+    finally:
+        factory.shutdown(10)
+
+
+def test_two_versions_of_a_group_have_informers_of_their_own() -> None:
+    factory = SharedInformerFactory(FakeClientset())
+    v1 = factory.autoscaling.v1.horizontal_pod_autoscalers.informer
+    v2 = factory.autoscaling.v2.horizontal_pod_autoscalers.informer
+    assert id(v1) != id(v2)
+    assert factory.autoscaling.v1.horizontal_pod_autoscalers.informer is v1

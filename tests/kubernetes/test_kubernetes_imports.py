@@ -1,0 +1,37 @@
+"""Importing one group loads no other: a program pays for the groups it uses."""
+
+import subprocess
+import sys
+
+import pytest
+
+FOUNDATION = {"pods", "volumes", "shared", "factory"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules (no packages) of clientgo.kubernetes that a program of one statement loads."""
+    code = f"{statement}\nimport sys\nprint(*[m for m in sys.modules if m.startswith('clientgo.kubernetes.')])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = {name.removeprefix("clientgo.kubernetes.") for name in answer.stdout.split()}
+    return {name for name in names if "." in name}
+
+
+@pytest.mark.parametrize("layer", ["types", "clients", "listers", "informers"])
+@pytest.mark.parametrize("group", ["apps_v1", "core_v1", "coordination_v1", "events_v1", "autoscaling_v2"])
+def test_a_group_loads_no_other(layer: str, group: str) -> None:
+    loaded = {name.split(".")[1] for name in loaded_by(f"import clientgo.kubernetes.{layer}.{group}")}
+    assert loaded - FOUNDATION == {group}
+
+
+def test_a_lease_needs_no_pods() -> None:
+    assert loaded_by("import clientgo.kubernetes.types.coordination_v1") == {"types.coordination_v1"}
+
+
+def test_the_clientset_loads_no_group_before_it_is_asked_for() -> None:
+    assert loaded_by("import clientgo.kubernetes.clientset") == set()
+    asked = "from clientgo.kubernetes.clientset import Clientset; Clientset(None).coordination_v1"
+    assert loaded_by(asked) == {"clients.coordination_v1", "types.coordination_v1"}
+
+
+def test_the_factory_loads_no_group_before_it_is_asked_for() -> None:
+    assert loaded_by("import clientgo.kubernetes.informers") == {"informers.factory"}

@@ -1,0 +1,76 @@
+"""Who controls what, by uid."""
+
+import dataclasses
+
+import pytest
+
+from clientgo.meta import (
+    ObjectMeta,
+    OwnerReference,
+    api_type,
+    controller_of,
+    is_controlled_by,
+    new_controller_ref,
+)
+
+
+UNNAMED = ObjectMeta()
+
+
+@api_type(group="samplecontroller.k8s.io", version="v1alpha1")
+@dataclasses.dataclass(frozen=True)
+class Foo:
+    metadata: ObjectMeta = UNNAMED
+
+
+FOO = Foo(ObjectMeta(name="foo", namespace="default", uid="uid-1"))
+
+
+def owned(*references: OwnerReference) -> Foo:
+    return Foo(ObjectMeta(name="child", owner_references=references))
+
+
+def test_a_controller_reference_names_the_owner_and_blocks_its_deletion() -> None:
+    assert new_controller_ref(FOO) == OwnerReference(
+        api_version="samplecontroller.k8s.io/v1alpha1",
+        kind="Foo",
+        name="foo",
+        uid="uid-1",
+        controller=True,
+        block_owner_deletion=True,
+    )
+
+
+def test_the_owner_marked_as_controller_is_the_controller() -> None:
+    plain = OwnerReference(name="other", uid="uid-2")
+    ref = new_controller_ref(FOO)
+    assert controller_of(owned(plain, ref)) == ref
+    assert controller_of(owned(plain)) is None
+    assert controller_of(owned(OwnerReference(uid="uid-3", controller=False))) is None
+    assert controller_of(owned()) is None
+
+
+@pytest.mark.parametrize(
+    ("references", "controlled"),
+    [
+        pytest.param((new_controller_ref(FOO),), True, id="controller"),
+        pytest.param((OwnerReference(name="foo", uid="uid-1"),), False, id="owner only"),
+        pytest.param((), False, id="none"),
+        pytest.param(
+            (OwnerReference(kind="Foo", name="foo", uid="uid-of-an-earlier-foo", controller=True),),
+            False,
+            id="same name",
+        ),
+    ],
+)
+def test_control_goes_by_uid_and_not_by_name(references: tuple[OwnerReference, ...], *, controlled: bool) -> None:
+    assert is_controlled_by(owned(*references), FOO) is controlled
+
+
+def test_an_owner_that_is_no_api_kind_is_refused() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Plain:
+        metadata: ObjectMeta = UNNAMED
+
+    with pytest.raises(TypeError, match="is not an API kind"):
+        new_controller_ref(Plain())

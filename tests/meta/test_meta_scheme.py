@@ -1,0 +1,89 @@
+"""What `@api_type` notes, and how a Scheme finds it."""
+
+from dataclasses import dataclass
+
+import msgspec
+import pytest
+
+from clientgo.meta import (
+    ApiType,
+    GroupVersionKind,
+    GroupVersionResource,
+    ObjectMeta,
+    Scheme,
+    api_of,
+    api_type,
+)
+from clientgo.meta.scheme import ALL_VERBS
+
+
+UNNAMED = ObjectMeta()
+
+
+@api_type(group="samplecontroller.k8s.io", version="v1alpha1")
+@dataclass(frozen=True, slots=True)
+class Foo:
+    metadata: ObjectMeta = UNNAMED
+
+
+@api_type(group="", version="v1", kind="Node", scope="Cluster", status=False, short_names=("no",), verbs=("get",))
+class NodeStruct(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def test_names_that_are_not_given_follow_from_the_class() -> None:
+    api = api_of(Foo)
+    assert (api.kind, api.plural, api.singular) == ("Foo", "foos", "foo")
+    assert (api.api_version, api.namespaced, api.status) == ("samplecontroller.k8s.io/v1alpha1", True, True)
+    assert (api.storage, api.served, api.verbs) == (True, True, ALL_VERBS)
+    assert api.gvk == GroupVersionKind("samplecontroller.k8s.io", "v1alpha1", "Foo")
+    assert api.gvr == GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
+
+
+def test_names_that_are_given_are_used() -> None:
+    api = api_of(NodeStruct)
+    assert (api.kind, api.plural, api.api_version) == ("Node", "nodes", "v1")
+    assert (api.namespaced, api.status, api.short_names, api.verbs) == (False, False, ("no",), ("get",))
+
+
+def test_a_class_that_is_not_marked_is_named_in_the_error() -> None:
+    class Plain:
+        pass
+
+    with pytest.raises(TypeError, match=r"Plain is not an API kind: mark it with @api_type"):
+        api_of(Plain)
+
+
+def test_a_subclass_is_not_its_base() -> None:
+    class Bar(Foo):
+        pass
+
+    with pytest.raises(TypeError, match="is not an API kind"):
+        api_of(Bar)
+
+
+def test_a_scheme_finds_the_class_of_a_kind() -> None:
+    scheme = Scheme(Foo)
+    scheme.add(NodeStruct)
+    assert scheme.class_of(GroupVersionKind("", "v1", "Node")) is NodeStruct
+    assert scheme.class_of(GroupVersionKind("", "v2", "Node")) is None
+    assert scheme.kinds() == [api_of(Foo).gvk, api_of(NodeStruct).gvk]
+    assert repr(scheme) == "<Scheme 2 kinds>"
+
+
+def test_a_kind_has_one_class() -> None:
+    @api_type(group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo")
+    class Other:
+        pass
+
+    scheme = Scheme(Foo)
+    scheme.add(Foo)
+    with pytest.raises(ValueError, match=r"is Foo already, it can't be .*Other too"):
+        scheme.add(Other)
+    assert scheme.kinds() == [api_of(Foo).gvk]
+
+
+def test_the_note_is_a_value() -> None:
+    assert api_of(Foo) == ApiType(
+        group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo", plural="foos", singular="foo"
+    )

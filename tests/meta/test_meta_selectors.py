@@ -1,0 +1,191 @@
+"""Selectors: Kubernetes' grammar, and what matches."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta import Selector, everything, nothing, parse_selector, selector_for
+from clientgo.meta.selectors import Requirement
+
+READ = [
+    ("", ""),
+    ("  ", ""),
+    ("x=a", "x=a"),
+    ("x==a", "x=a"),
+    ("x = a", "x=a"),
+    ("x!=a", "x!=a"),
+    ("x=a,y=b", "x=a,y=b"),
+    ("y=b,x=a", "x=a,y=b"),
+    ("x", "x"),
+    ("!x", "!x"),
+    ("! x", "!x"),
+    ("x in (b,a)", "x in (a,b)"),
+    ("x in (a,a)", "x in (a)"),
+    ("x notin (a)", "x notin (a)"),
+    ("x in ()", "x in ()"),
+    ("x in (,a)", "x in (,a)"),
+    ("x in (a,)", "x in (,a)"),
+    ("x=", "x="),
+    ("x=,y=b", "x=,y=b"),
+    ("x!=,y", "x!=,y"),
+    ("x>1", "x>1"),
+    ("x < 7 ,\ty", "x<7,y"),
+    ("in in (in,notin)", "in in (in,notin)"),
+    ("notin", "notin"),
+    ("app.kubernetes.io/name=web", "app.kubernetes.io/name=web"),
+    ("A_b.c-D=E_f.g-H", "A_b.c-D=E_f.g-H"),
+]
+
+
+@pytest.mark.parametrize(("text", "written"), READ)
+def test_what_kubernetes_reads_is_read(text: str, written: str) -> None:
+    selector = parse_selector(text)
+    assert str(selector) == written
+    assert parse_selector(str(selector)) == selector
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",",
+        "x,",
+        "x,,y",
+        ",x",
+        "=a",
+        "!",
+        "!!x",
+        "!x=a",
+        "x y",
+        "x in",
+        "x in a",
+        "x in (",
+        "x in (a",
+        "x in (a b)",
+        "x in a,b",
+        "x notin",
+        "x=a b",
+        "x==!a",
+        "x=(",
+        "x(",
+        "x>",
+        "x>a",
+        "x>1.5",
+        "x>-1",
+        "x<1_000",
+        "x>99999999999999999999",
+        "-x",
+        "x-",
+        "/x",
+        "x/",
+        "a/b/c",
+        "UPPER.io/x",
+        "x=-a",
+        "x=a/b",
+        f"{'x' * 64}=a",
+        f"x={'a' * 64}",
+        f"{'a' * 254}/x",
+    ],
+)
+def test_what_kubernetes_refuses_is_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^unable to parse label selector ") as caught:
+        parse_selector(text)
+    assert repr(text) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "matches"),
+    [
+        ("", {}, True),
+        ("", {"x": "a"}, True),
+        ("x=a", {"x": "a", "y": "b"}, True),
+        ("x=a", {"x": "b"}, False),
+        ("x=a", {}, False),
+        ("x=", {"x": ""}, True),
+        ("x=", {}, False),
+        ("x!=a", {"x": "b"}, True),
+        ("x!=a", {"x": "a"}, False),
+        ("x!=a", {}, True),
+        ("x in (a,b)", {"x": "b"}, True),
+        ("x in (a,b)", {"x": "c"}, False),
+        ("x in (a,b)", {}, False),
+        ("x notin (a,b)", {"x": "c"}, True),
+        ("x notin (a,b)", {"x": "a"}, False),
+        ("x notin (a,b)", {}, True),
+        ("x", {"x": ""}, True),
+        ("x", {}, False),
+        ("!x", {}, True),
+        ("!x", {"x": ""}, False),
+        ("x>1", {"x": "2"}, True),
+        ("x>1", {"x": "1"}, False),
+        ("x>9", {"x": "10"}, True),
+        ("x<1", {"x": "0"}, True),
+        ("x<1", {"x": "1"}, False),
+        ("x>1", {}, False),
+        ("x<1", {}, False),
+        ("x>1", {"x": "two"}, False),
+        ("x>1", {"x": "1_000"}, False),
+        ("x>1", {"x": "9" * 25}, False),
+        ("x=a,y=b", {"x": "a", "y": "b"}, True),
+        ("x=a,y=b", {"x": "a"}, False),
+        ("x,x!=a", {"x": "b"}, True),
+        ("x,x!=a", {"x": "a"}, False),
+    ],
+)
+def test_labels_match_when_every_requirement_holds(text: str, labels: dict[str, str], *, matches: bool) -> None:
+    assert parse_selector(text).matches(labels) is matches
+
+
+@given(st.dictionaries(st.sampled_from("xyz"), st.sampled_from(["", "a", "b"])))
+def test_everything_and_nothing_mean_what_they_say(labels: dict[str, str]) -> None:
+    assert everything().matches(labels)
+    assert not nothing().matches(labels)
+
+
+def test_only_what_matches_all_is_empty() -> None:
+    assert everything().empty
+    assert parse_selector("").empty
+    assert not nothing().empty
+    assert not parse_selector("x").empty
+
+
+def test_a_selector_for_labels_matches_their_carriers() -> None:
+    selector = selector_for({"b": "2", "a": "1"})
+    assert str(selector) == "a=1,b=2"
+    assert selector.matches({"a": "1", "b": "2", "c": "3"})
+    assert not selector.matches({"a": "1"})
+    assert selector_for({}) == everything()
+
+
+keys = st.from_regex(r"\A([a-z0-9]{1,5}\.[a-z]{1,3}/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,6}[A-Za-z0-9])?\Z")
+values = st.from_regex(r"\A([A-Za-z0-9]([-_.A-Za-z0-9]{0,6}[A-Za-z0-9])?)?\Z")
+requirements = st.one_of(
+    st.builds(Requirement, keys, st.sampled_from(["exists", "!"])),
+    st.builds(lambda k, op, v: Requirement(k, op, (v,)), keys, st.sampled_from(["=", "!="]), values),
+    st.builds(lambda k, op, v: Requirement(k, op, (str(v),)), keys, st.sampled_from("<>"), st.integers(0, 2**63 - 1)),
+    st.builds(
+        lambda k, op, v: Requirement(k, op, tuple(sorted(v))),
+        keys,
+        st.sampled_from(["in", "notin"]),
+        st.sets(values, min_size=1, max_size=4),
+    ),
+)
+selectors = st.builds(
+    lambda found: Selector(tuple(sorted(found, key=lambda r: r.key))), st.lists(requirements, max_size=5)
+)
+
+
+@given(selectors)
+def test_a_selector_is_read_as_it_was_written(selector: Selector) -> None:
+    assert parse_selector(str(selector)) == selector
+
+
+@given(st.text("x=!,()<> ina1", max_size=14))
+def test_any_text_is_read_and_written_stably_or_refused_in_one_sentence(text: str) -> None:
+    try:
+        selector = parse_selector(text)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"^unable to parse label selector "):
+            parse_selector(text)
+        return
+    assert parse_selector(str(selector)) == selector

@@ -1,0 +1,212 @@
+"""Credentials: sent as configured, renewed when they must be, and never in a repr."""
+
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.lifecycle import Group
+from clientgo.rest.auth import Renewing, TokenFile, credentials_for
+from clientgo.rest.config import Config, Delegated
+from clientgo.rest.delegated import Credential
+from clientgo.testing.clock import FakeClock
+
+
+@pytest.mark.parametrize(
+    ("config", "header"),
+    [
+        pytest.param(Config("h"), "", id="none"),
+        pytest.param(Config("h", token=" abc\n"), "Bearer abc", id="token"),
+        pytest.param(Config("h", username="me", password="pä"), "Basic bWU6cMOk", id="basic"),
+    ],
+)
+def test_static_credentials_become_their_header(config: Config, header: str) -> None:
+    credentials = credentials_for(config)
+    assert credentials.authorization() == header
+    assert not credentials.rejected()
+
+
+def test_a_token_with_a_line_break_is_refused() -> None:
+    with pytest.raises(ConfigError, match="not one line"):
+        credentials_for(Config("h", token="a\r\nX-Evil: 1"))
+
+
+@pytest.mark.feature("B-REST-08")
+def test_a_token_file_is_read_again_each_minute_and_not_before(tmp_path: Path) -> None:
+    clock, path = FakeClock(), tmp_path / "token"
+    path.write_text("one\n")
+    token = TokenFile(str(path), clock=clock)
+    path.write_text("two\n")
+    clock.step(49)
+    assert token.authorization() == "Bearer one"
+    clock.step(11)
+    assert token.authorization() == "Bearer two"
+
+
+@pytest.mark.feature("B-REST-08")
+def test_the_old_token_stays_while_the_file_cannot_be_read(tmp_path: Path) -> None:
+    clock, path = FakeClock(), tmp_path / "token"
+    path.write_text("one")
+    token = TokenFile(str(path), clock=clock)
+    path.unlink()
+    clock.step(60)
+    assert token.authorization() == "Bearer one"
+    path.write_text("two")
+    clock.step(60)
+    assert token.authorization() == "Bearer two"
+
+
+def test_a_rejected_token_is_read_again_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("one")
+    token = TokenFile(str(path), clock=FakeClock())
+    path.write_text("two")
+    token.rejected()
+    assert token.authorization() == "Bearer two"
+
+
+def test_a_token_file_that_was_never_readable_is_an_error_unless_there_is_a_token(tmp_path: Path) -> None:
+    missing = str(tmp_path / "token")
+    with pytest.raises(ConfigError, match="token file"):
+        TokenFile(missing)
+    assert TokenFile(missing, initial="spare").authorization() == "Bearer spare"
+
+
+class Scripted:
+    """A source that hands out, or raises, one thing after the other."""
+
+    def __init__(self, *steps: Credential | ConfigError) -> None:
+        self.steps = list(steps)
+        self.asked = 0
+
+    def fetch(self) -> Credential:
+        self.asked += 1
+        step = self.steps.pop(0)
+        if isinstance(step, ConfigError):
+            raise step
+        return step
+
+
+def test_a_credential_is_fetched_once_and_again_shortly_before_it_runs_out() -> None:
+    clock = FakeClock(time=1000.0)
+    source = Scripted(Credential("a", expires=1100.0), Credential("b"))
+    credentials = Renewing(source, clock=clock)
+    assert [credentials.authorization() for _ in range(3)] == ["a"] * 3
+    clock.step(89)
+    assert credentials.authorization() == "a"
+    clock.step(1)
+    assert [credentials.authorization() for _ in range(3)] == ["b"] * 3
+
+
+def test_a_refused_credential_is_replaced() -> None:
+    source = Scripted(Credential("a"), Credential("b"))
+    credentials = Renewing(source, clock=FakeClock())
+    credentials.authorization()
+    assert credentials.rejected()
+    assert credentials.authorization() == "b"
+    assert credentials.authorization() == "b"
+
+
+def test_a_source_that_fails_at_first_is_a_wrong_configuration_and_later_a_failure_that_may_heal() -> None:
+    source = Scripted(ConfigError("no plugin"), Credential("a", expires=0.0), ConfigError("down"), Credential("b"))
+    credentials = Renewing(source, clock=FakeClock(time=100.0))
+    with pytest.raises(ConfigError, match="no plugin"):
+        credentials.authorization()
+    assert credentials.authorization() == "a"
+    with pytest.raises(ConnectionFailed, match="down") as failed:
+        credentials.authorization()
+    assert not failed.value.sent
+    assert credentials.authorization() == "b"
+
+
+def test_many_threads_run_a_plugin_once() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    class Slow:
+        asked = 0
+
+        def fetch(self) -> Credential:
+            self.asked += 1
+            entered.set()
+            leave.wait(5)
+            return Credential("a")
+
+    source = Slow()
+    credentials = Renewing(source, clock=FakeClock())
+    with Group() as group:
+        for number in range(4):
+            group.start(credentials.authorization, name=f"asker-{number}")
+        assert entered.wait(5)
+        leave.set()
+    assert source.asked == 1
+
+
+def plugin(folder: Path, code: str) -> Delegated:
+    script = folder / "plugin.py"
+    script.write_text(f"#!{sys.executable}\nimport json, os, sys\n{code}\n")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    version = "client.authentication.k8s.io/v1"
+    command = {"apiVersion": version, "command": "./plugin.py", "provideClusterInfo": True, "installHint": "get  it"}
+    return Delegated(exec=command, folder=str(folder), context="dev")
+
+
+PRINT = """
+info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
+status = {"token": "for-" + info["spec"]["cluster"]["server"], "expirationTimestamp": "2033-05-18T03:33:20Z"}
+print(json.dumps({"apiVersion": info["apiVersion"], "kind": "ExecCredential", "status": status}))
+"""
+
+
+@pytest.mark.feature("B-REST-08")
+def test_an_exec_plugin_is_run_and_its_expiry_kept(tmp_path: Path) -> None:
+    clock = FakeClock(time=1_900_000_000.0)
+    credentials = credentials_for(Config("https://h:1", delegated=plugin(tmp_path, PRINT)), clock)
+    assert credentials.authorization() == "Bearer for-https://h:1"
+    (tmp_path / "plugin.py").unlink()
+    assert credentials.authorization() == "Bearer for-https://h:1"
+    clock.set_time(2_000_000_000.0)
+    with pytest.raises(ConnectionFailed, match="credential plugin './plugin.py' of the context 'dev' failed"):
+        credentials.authorization()
+
+
+def test_an_exec_plugin_may_hand_out_a_certificate(tmp_path: Path) -> None:
+    status = {"clientCertificateData": "CERT", "clientKeyData": "KEY"}
+    version = "client.authentication.k8s.io/v1"
+    code = f"print(json.dumps({{'apiVersion': '{version}', 'kind': 'ExecCredential', 'status': {status}}}))"
+    credentials = credentials_for(Config("https://h:1", delegated=plugin(tmp_path, code)))
+    certificate = credentials.certificate()
+    assert certificate is not None
+    assert (certificate.certificate, certificate.key) == ("CERT", "KEY")
+    assert credentials.authorization() == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        pytest.param("sys.exit('no luck')", r"failed: .*no luck.* \(get it\)", id="fails"),
+        pytest.param("print('hello')", "failed: exec: failed to decode", id="talks"),
+        pytest.param(
+            PRINT.replace('"token"', '"nothing"'), "neither a token nor a client certificate", id="gives nothing"
+        ),
+    ],
+)
+def test_a_plugin_that_gives_no_credential_is_named_in_one_sentence(tmp_path: Path, code: str, words: str) -> None:
+    credentials = credentials_for(Config("https://h:1", delegated=plugin(tmp_path, code)))
+    with pytest.raises(ConfigError, match=words) as failed:
+        credentials.authorization()
+    assert "\n" not in str(failed.value)
+
+
+def test_an_auth_provider_is_asked_through_the_official_package() -> None:
+    provider = {"name": "oidc", "config": {"id-token": "aGVhZA.e30.c2ln"}}
+    credentials = credentials_for(Config("https://h:1", delegated=Delegated(auth_provider=provider, context="dev")))
+    assert credentials.authorization() == "Bearer aGVhZA.e30.c2ln"
+
+
+def test_an_unknown_auth_provider_is_named() -> None:
+    delegated = Delegated(auth_provider={"name": "azure"}, context="dev")
+    with pytest.raises(ConfigError, match="the auth provider 'azure' of the context 'dev' gave no token"):
+        credentials_for(Config("https://h:1", delegated=delegated)).authorization()

@@ -1,0 +1,297 @@
+"""Where a configuration is found, how files are merged, and what is said when one is wrong."""
+
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from clientgo.errors import ConfigError
+from clientgo.rest.config import Config, Delegated, Impersonation, in_cluster_config, load_config
+
+PLAIN = """
+apiVersion: v1
+kind: Config
+current-context: {name}
+clusters: [{{name: {name}, cluster: {{server: "https://{name}:6443"}}}}]
+users: [{{name: {name}, user: {{token: "{name}-token"}}}}]
+contexts: [{{name: {name}, context: {{cluster: {name}, user: {name}, namespace: "{name}-ns"}}}}]
+"""
+
+
+class Home:
+    """A home directory, a service account's folder and an environment of a test's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ: dict[str, str] = {"HOME": str(folder)}
+        self.service_account = folder / "sa"
+
+    def write(self, path: str, text: str) -> str:
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return str(file)
+
+    def be_a_pod(self) -> None:
+        self.environ |= {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+        self.write("sa/token", "pod-token")
+        self.write("sa/ca.crt", "CA")
+        self.write("sa/namespace", "pod-ns\n")
+
+    def load(self, **options: str) -> Config:
+        return load_config(
+            kubeconfig=options.get("kubeconfig"),
+            master=options.get("master"),
+            context=options.get("context"),
+            environ=self.environ,
+            service_account=str(self.service_account),
+        )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_places_are_looked_at_in_order(home: Home) -> None:
+    explicit, listed = home.write("explicit", PLAIN.format(name="a")), home.write("listed", PLAIN.format(name="b"))
+    home.write(".kube/config", PLAIN.format(name="d"))
+    assert home.load().host == "https://d:6443"
+    home.be_a_pod()
+    assert home.load().host == "https://10.0.0.1:443"
+    home.environ["KUBECONFIG"] = listed
+    assert home.load().host == "https://b:6443"
+    config = home.load(kubeconfig=explicit)
+    assert (config.host, config.token, config.namespace) == ("https://a:6443", "a-token", "a-ns")
+
+
+def test_nothing_found_is_one_sentence_with_the_ways_out(home: Home) -> None:
+    with pytest.raises(ConfigError, match=r"^no Kubernetes configuration found: .*--kubeconfig.*--embedded$"):
+        home.load()
+
+
+def test_an_empty_file_in_the_home_directory_is_nothing_found(home: Home) -> None:
+    home.write(".kube/config", "apiVersion: v1\nclusters: null\ncontexts: []\n")
+    with pytest.raises(ConfigError, match="no Kubernetes configuration found"):
+        home.load()
+
+
+def test_master_replaces_the_address_and_the_name_its_certificate_was_for(home: Home) -> None:
+    text = PLAIN.format(name="a").replace('6443"}', '6443", tls-server-name: a}')
+    config = home.load(kubeconfig=home.write("k", text), master="https://other:1")
+    assert (config.host, config.token, config.server_name) == ("https://other:1", "a-token", "")
+
+
+def test_master_alone_is_a_server_without_credentials(home: Home) -> None:
+    assert home.load(master="http://127.0.0.1:8080") == Config("http://127.0.0.1:8080")
+
+
+def test_a_context_is_chosen_by_name(home: Home) -> None:
+    home.environ["KUBECONFIG"] = os.pathsep.join(
+        [home.write("one", PLAIN.format(name="a")), home.write("two", PLAIN.format(name="b"))]
+    )
+    assert home.load().host == "https://a:6443"
+    assert home.load(context="b").token == "b-token"
+    home.be_a_pod()
+    with pytest.raises(ConfigError, match=r"the context 'c' is not in the kubeconfig .*one and .*two \(it has a, b\)"):
+        home.load(context="c")
+
+
+@pytest.mark.feature("B-CFG-01")
+def test_the_first_file_that_names_something_has_it_whole(home: Home) -> None:
+    first = "users: [{name: u, user: {token: first}}]\ncurrent-context: c\n"
+    second = """
+current-context: other
+users: [{name: u, user: {token: second, as: root}}]
+clusters: [{name: k, cluster: {server: "http://k"}}]
+contexts: [{name: c, context: {cluster: k, user: u}}]
+"""
+    home.environ["KUBECONFIG"] = os.pathsep.join(
+        [home.write("one", first), str(home.folder / "missing"), "", home.write("two", second)]
+    )
+    config = home.load()
+    assert (config.host, config.token, config.impersonate) == ("http://k", "first", Impersonation())
+
+
+def test_a_list_of_missing_files_does_not_lead_to_the_home_directory(home: Home) -> None:
+    home.write(".kube/config", PLAIN.format(name="d"))
+    home.environ["KUBECONFIG"] = str(home.folder / "missing")
+    with pytest.raises(ConfigError, match="no Kubernetes configuration found"):
+        home.load()
+    home.be_a_pod()
+    assert home.load().host == "https://10.0.0.1:443"
+
+
+FULL = """
+current-context: c
+clusters:
+- name: k
+  cluster:
+    server: https://k:6443
+    certificate-authority: pki/ca.pem
+    tls-server-name: api
+    proxy-url: http://p:1
+    disable-compression: true
+users:
+- name: u
+  user:
+    client-certificate: pki/u.pem
+    client-key-data: {key}
+    tokenFile: pki/token
+    as: jane
+    as-uid: "7"
+    as-groups: [dev, ops]
+    as-user-extra: {{reason: [test]}}
+contexts:
+- name: c
+  context: {{cluster: k, user: u}}
+"""
+
+
+@pytest.mark.feature("B-CFG-07")
+def test_every_field_arrives_with_paths_from_the_files_folder(home: Home) -> None:
+    for name in ("ca.pem", "u.pem", "token"):
+        home.write(f"sub/pki/{name}", "x")
+    path = home.write("sub/config", FULL.format(key=base64.b64encode(b"KEY").decode()))
+    config = home.load(kubeconfig=path)
+    pki = home.folder / "sub" / "pki"
+    assert config == Config(
+        "https://k:6443",
+        ca_file=str(pki / "ca.pem"),
+        server_name="api",
+        proxy_url="http://p:1",
+        disable_compression=True,
+        client_certificate_file=str(pki / "u.pem"),
+        client_key_data="KEY",
+        token_file=str(pki / "token"),
+        impersonate=Impersonation("jane", "7", ("dev", "ops"), {"reason": ("test",)}),
+        namespace="default",
+    )
+
+
+def test_a_plugin_is_carried_along_and_not_run(home: Home) -> None:
+    text = PLAIN.format(name="a").replace('{token: "a-token"}', "{exec: {command: nowhere, apiVersion: v1}}")
+    config = home.load(kubeconfig=home.write("k", text))
+    assert isinstance(config.delegated, Delegated)
+    assert config.delegated.exec["command"] == "nowhere"
+    assert config.delegated.folder == str(home.folder)
+
+
+def edit(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new)
+
+
+@pytest.mark.feature("B-CFG-06")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param(lambda _: "a: b: c", r"is not YAML: .* in line 1$", id="no YAML"),
+        pytest.param(lambda _: "just text", r"is broken: Expected `object`", id="text"),
+        pytest.param(edit('token: "a-token"', "token: 5"), r"is broken: Expected `str`, got `int`.*token", id="type"),
+        pytest.param(
+            edit("current-context: a", ""), r"no context is chosen .*use-context NAME` \(it has a\)", id="none"
+        ),
+        pytest.param(edit("current-context: a", "current-context: b"), r"the context 'b' is not in", id="unknown"),
+        pytest.param(edit("cluster: a,", "cluster: b,"), r"names the cluster 'b', which is not there", id="cluster"),
+        pytest.param(
+            edit("user: a,", "user: b,"), r"names the user 'b', which is not there: .*set-credentials", id="user"
+        ),
+        pytest.param(edit("user: a,", ""), r"names no user: set it with", id="no user"),
+        pytest.param(edit('server: "https://a:6443"', ""), r"the cluster 'a' in .* has no server", id="server"),
+        pytest.param(
+            edit('6443"', '6443", certificate-authority: nope'), r"the file .*nope, named .* No such", id="CA"
+        ),
+        pytest.param(edit('6443"', '6443", certificate-authority-data: "AAA"'), r"not base64 of PEM", id="base64"),
+        pytest.param(
+            edit('6443"', '6443", certificate-authority-data: QQ==, insecure-skip-tls-verify: true'),
+            r"both a certificate authority and",
+            id="insecure",
+        ),
+        pytest.param(
+            edit("token:", "client-key: x, client-key-data: QQ==, token:"),
+            r"has both client-key and client-key-data",
+            id="2",
+        ),
+        pytest.param(edit("token:", "client-certificate: x, token:"), r"client certificate without its key", id="key"),
+        pytest.param(edit("token:", "username: x, token:"), r"a token and a password", id="two ways"),
+        pytest.param(edit("users: [", "users: [{name: a}, "), r"has the user 'a' twice", id="twice"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_that_names_the_file(
+    home: Home, change: Callable[[str], str], words: str
+) -> None:
+    path = home.write("config", change(PLAIN.format(name="a")))
+    with pytest.raises(ConfigError, match=words) as failed:
+        home.load(kubeconfig=path)
+    assert path in str(failed.value)
+    assert "\n" not in str(failed.value)
+
+
+def test_a_missing_or_unreadable_explicit_file_is_said_so(home: Home) -> None:
+    with pytest.raises(ConfigError, match="nowhere does not exist"):
+        home.load(kubeconfig="nowhere")
+    with pytest.raises(ConfigError, match="can't be read: Is a directory"):
+        home.load(kubeconfig=str(home.folder))
+
+
+@pytest.mark.feature("B-REST-10")
+def test_a_pod_uses_what_it_was_given(home: Home) -> None:
+    home.be_a_pod()
+    config = in_cluster_config(environ=home.environ, service_account=str(home.service_account))
+    assert config.host == "https://10.0.0.1:443"
+    assert config.token_file == str(home.service_account / "token")
+    assert config.ca_file == str(home.service_account / "ca.crt")
+    assert config.namespace == "pod-ns"
+
+
+@pytest.mark.feature("B-CFG-04")
+def test_a_pods_namespace_may_be_told_and_its_address_be_of_version_six(home: Home) -> None:
+    home.be_a_pod()
+    home.environ |= {"POD_NAMESPACE": "told", "KUBERNETES_SERVICE_HOST": "fd00::1"}
+    config = in_cluster_config(environ=home.environ, service_account=str(home.service_account))
+    assert (config.host, config.namespace) == ("https://[fd00::1]:443", "told")
+
+
+@pytest.mark.parametrize("environ", [{}, {"KUBERNETES_SERVICE_HOST": "h"}], ids=["nothing", "half"])
+def test_outside_of_a_pod_client_gos_words_are_used(environ: Mapping[str, str]) -> None:
+    with pytest.raises(ConfigError, match="unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"):
+        in_cluster_config(environ=environ)
+
+
+def test_a_pod_without_a_token_is_said_so(home: Home) -> None:
+    home.be_a_pod()
+    (home.service_account / "token").unlink()
+    with pytest.raises(ConfigError, match="service account's token .* can't be read"):
+        in_cluster_config(environ=home.environ, service_account=str(home.service_account))
+
+
+def test_no_secret_shows_in_a_repr() -> None:
+    delegated = Delegated(exec={"command": "x", "env": [{"name": "A", "value": "s3cret"}]})
+    config = Config(
+        "https://h", token="s3cret", password="s3cret", username="me", client_key_data="s3cret",
+        client_certificate_data="c", proxy_url="http://me:s3cret@p", delegated=delegated,
+    )  # fmt: skip
+    assert "s3cret" not in repr(config)
+    assert "a token" in repr(config)
+    assert "s3cret" not in repr(delegated)
+
+
+@pytest.mark.parametrize("options", [{"qps": 1.0, "burst": 0}, {"timeout": 0.0}], ids=["burst", "timeout"])
+def test_a_senseless_configuration_is_refused(options: Mapping[str, float]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        Config("h", **options)  # type: ignore[arg-type]
+
+
+def test_static_credentials_do_not_load_the_official_package(home: Home) -> None:
+    path = home.write("k", PLAIN.format(name="a"))
+    code = f"""
+import sys
+from clientgo.rest import RESTClient, load_config
+RESTClient(load_config(kubeconfig={path!r}))
+sys.exit("loaded" if "kubernetes" in sys.modules else 0)
+"""
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode == 0

@@ -1,0 +1,182 @@
+"""HTTP/1.1 messages: whatever way the bytes are cut, the same replies come out; what is not HTTP is refused."""
+
+import itertools
+import zlib
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.rest.http1 import Ended, Garbled, Reader, encode_request
+
+
+def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:
+    """A `recv` that gives each piece, in parts if it is asked for less, and then the end."""
+    left = [piece for piece in pieces if piece]
+
+    def recv(size: int) -> bytes:
+        if not left:
+            return b""
+        piece = left.pop(0)
+        if len(piece) > size:
+            left.insert(0, piece[size:])
+        return piece[:size]
+
+    return recv
+
+
+def whole(*pieces: bytes, method: str = "GET") -> tuple[int, bytes]:
+    reader = Reader(receiver(pieces))
+    head = reader.head(method)
+    return head.status, reader.body(head)
+
+
+def cut(data: bytes, at: list[int]) -> list[bytes]:
+    places = sorted({0, *(place % (len(data) + 1) for place in at), len(data)})
+    return [data[a:b] for a, b in itertools.pairwise(places)]
+
+
+def chunks_of(parts: list[bytes]) -> bytes:
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts if part) + b"0\r\n\r\n"
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 10_000), max_size=12))
+def test_a_body_with_a_length_arrives_however_it_is_cut(body: bytes, at: list[int]) -> None:
+    data = b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\nA: b\r\n\r\n" % len(body) + body
+    assert whole(*cut(data, at)) == (201, body)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=8), st.lists(st.integers(0, 10_000), max_size=12))
+def test_a_chunked_body_arrives_however_it_is_cut(parts: list[bytes], at: list[int]) -> None:
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
+    assert whole(*cut(data, at)) == (200, b"".join(parts))
+
+
+@given(
+    st.lists(st.binary(max_size=40), max_size=4), st.binary(max_size=60), st.lists(st.integers(0, 10_000), max_size=9)
+)
+def test_two_replies_on_one_connection_do_not_mix(parts: list[bytes], second: bytes, at: list[int]) -> None:
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
+    data += b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(second) + second
+    reader = Reader(receiver(cut(data, at)))
+    first_head = reader.head("GET")
+    assert reader.body(first_head) == b"".join(parts)
+    second_head = reader.head("GET")
+    assert (second_head.status, reader.body(second_head)) == (404, second)
+    assert reader.clean
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=4), st.integers(1, 10_000))
+def test_a_body_that_breaks_off_is_never_taken_for_whole(parts: list[bytes], lost: int) -> None:
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
+    reader = Reader(receiver([data[: len(data) - 1 - lost % (len(data) - 1)]]))
+    with pytest.raises(Ended):
+        reader.body(reader.head("GET"))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_reply_or_refused(data: bytes) -> None:
+    try:
+        status, _ = whole(data)
+    except (Garbled, Ended):
+        return
+    assert 200 <= status <= 999
+
+
+def test_a_body_without_a_length_lasts_until_the_end_and_ends_the_connection() -> None:
+    reader = Reader(receiver([b"HTTP/1.1 200 OK\r\n\r\nab", b"cd"]))
+    head = reader.head("GET")
+    assert reader.body(head) == b"abcd"
+    assert not head.keep_alive
+
+
+@pytest.mark.parametrize(
+    ("head", "keep"),
+    [
+        pytest.param("HTTP/1.1 200 OK\r\nContent-Length: 0", True, id="1.1"),
+        pytest.param("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close", False, id="told to close"),
+        pytest.param("HTTP/1.0 200 OK\r\nContent-Length: 0", False, id="1.0"),
+        pytest.param("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive", True, id="1.0 kept"),
+    ],
+)
+def test_a_connection_is_kept_as_the_server_says(head: str, keep: bool) -> None:
+    assert Reader(receiver([head.encode() + b"\r\n\r\n"])).head("GET").keep_alive is keep
+
+
+def test_interim_answers_are_left_out() -> None:
+    assert whole(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx") == (200, b"x")
+
+
+@pytest.mark.parametrize(
+    "first", [b"HTTP/1.1 204 No Content\r\n\r\n", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"]
+)
+def test_answers_without_a_body_are_not_waited_for(first: bytes) -> None:
+    assert whole(first)[1] == b""
+
+
+def test_the_answer_to_head_has_no_body() -> None:
+    assert whole(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", method="HEAD") == (200, b"")
+
+
+def test_a_compressed_body_is_unpacked() -> None:
+    packer = zlib.compressobj(wbits=31)
+    packed = packer.compress(b"a" * 1000) + packer.flush()
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    assert whole(head + packed) == (200, b"a" * 1000)
+
+
+def test_repeated_headers_are_joined() -> None:
+    reader = Reader(receiver([b"HTTP/1.1 200 OK\r\nWarning: a\r\nContent-Length: 0\r\nwarning: b\r\n\r\n"]))
+    assert reader.head("GET").headers["warning"] == "a, b"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", id="another protocol"),
+        pytest.param(b"HTTP/1.1 2x0 OK\r\n\r\n", id="status"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", id="header"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: b\r\n folded\r\n\r\n", id="folded"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", id="length"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", id="two lengths"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: br\r\n\r\n", id="coding"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", id="chunk size"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", id="chunk end"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", id="gzip"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 3\r\n\r\nabc", id="encoding"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"a" * 300_000, id="endless head"),
+    ],
+)
+def test_what_is_not_http_is_refused(data: bytes) -> None:
+    with pytest.raises(Garbled):
+        whole(data)
+
+
+def test_a_request_is_written_as_it_is_meant() -> None:
+    data = encode_request("PATCH", "/api?x=1", "h:1", (("A", "b"), ("A", "c")), b"{}")
+    assert data == b"PATCH /api?x=1 HTTP/1.1\r\nHost: h:1\r\nA: b\r\nA: c\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def test_a_get_has_no_length_and_a_post_without_body_has() -> None:
+    assert b"Content-Length" not in encode_request("GET", "/", "h", (), None)
+    assert b"Content-Length: 0\r\n" in encode_request("POST", "/", "h", (), None)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "headers"),
+    [
+        pytest.param("GET", "/a b", (), id="space"),
+        pytest.param("GET", "/a\r\nX: y", (), id="line break"),
+        pytest.param("GET", "/ä", (), id="not ASCII"),
+        pytest.param("GET /", "/", (), id="method"),
+        pytest.param("GET", "/", (("A", "b\r\nC: d"),), id="header value"),
+        pytest.param("GET", "/", (("A", "b\nC: d"),), id="bare line feed"),
+        pytest.param("GET", "/", (("A", "b\rC: d"),), id="bare carriage return"),
+    ],
+)
+def test_a_request_cannot_be_made_to_say_something_else(
+    method: str, target: str, headers: tuple[tuple[str, str], ...]
+) -> None:
+    with pytest.raises(ValueError, match=r"request line|line break"):
+        encode_request(method, target, "h", headers, None)

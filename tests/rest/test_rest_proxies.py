@@ -1,0 +1,77 @@
+"""Proxies: which one stands before a server, and what is said to it."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.rest.config import Config
+from clientgo.rest.dial import Dialer
+from clientgo.rest.proxies import proxy_for
+from clientgo.rest.transport import PoolTransport
+from tests.rest.loopback import http, loopback
+
+ENV = {"HTTPS_PROXY": "http://p:3128", "http_proxy": "q:3129"}
+
+
+@pytest.mark.parametrize(
+    ("server", "explicit", "extra", "proxy"),
+    [
+        pytest.param("https://api:6443", "", {}, "http://p:3128", id="https"),
+        pytest.param("http://api:8080", "", {}, "http://q:3129", id="http, without a scheme"),
+        pytest.param("https://api:6443", "https://own:1", {}, "https://own:1", id="explicit wins"),
+        pytest.param("https://127.0.0.1:6443", "", {}, "", id="loopback"),
+        pytest.param("https://localhost:6443", "", {}, "", id="localhost"),
+        pytest.param("https://[::1]:6443", "", {}, "", id="loopback 6"),
+        pytest.param("https://127.0.0.1:6443", "http://own:1", {}, "http://own:1", id="loopback, explicit"),
+        pytest.param("https://api.corp", "", {"NO_PROXY": "corp"}, "", id="domain"),
+        pytest.param("https://api.corp", "", {"NO_PROXY": "x, .corp"}, "", id="suffix"),
+        pytest.param("https://api.corp", "", {"NO_PROXY": "*.corp"}, "", id="star"),
+        pytest.param("https://apicorp", "", {"NO_PROXY": "corp"}, "http://p:3128", id="not a domain"),
+        pytest.param("https://corp", "", {"NO_PROXY": ".corp"}, "http://p:3128", id="suffix only"),
+        pytest.param("https://10.1.2.3", "", {"no_proxy": "10.0.0.0/8"}, "", id="network"),
+        pytest.param("https://10.1.2.3", "", {"no_proxy": "10.1.2.3"}, "", id="address"),
+        pytest.param(
+            "https://11.1.2.3", "", {"no_proxy": "10.0.0.0/8,nonsense/99"}, "http://p:3128", id="other network"
+        ),
+        pytest.param("https://api:6443", "", {"NO_PROXY": "api:6443"}, "", id="port"),
+        pytest.param("https://api:6443", "", {"NO_PROXY": "api:443"}, "http://p:3128", id="other port"),
+        pytest.param("https://api", "", {"NO_PROXY": "*"}, "", id="everything"),
+    ],
+)
+def test_the_proxy_is_the_one_go_would_take(server: str, explicit: str, extra: Mapping[str, str], proxy: str) -> None:
+    assert proxy_for(server, explicit, {**ENV, **extra}) == proxy
+
+
+def test_an_unusable_proxy_is_named_without_its_password() -> None:
+    with pytest.raises(ConfigError, match="socks5://p:1 can't be used") as failed:
+        proxy_for("https://api", "socks5://me:secret@p:1", {})
+    assert "secret" not in str(failed.value)
+
+
+def test_a_plain_request_is_handed_to_the_proxy_whole() -> None:
+    with loopback([http(b"ok")]) as proxy:
+        url = proxy.address.replace("http://", "http://me:pass%20word@")
+        transport = PoolTransport(Dialer(Config("http://api.invalid:8080", proxy_url=url), environ={}))
+        assert transport.request("GET", "/api", (), None, 5.0).body == b"ok"
+        head = proxy.requests[0].decode()
+        assert head.startswith("GET http://api.invalid:8080/api HTTP/1.1\r\nHost: api.invalid:8080\r\n")
+        assert "proxy-authorization: Basic bWU6cGFzcyB3b3Jk\r\n" in head
+        transport.close()
+
+
+def test_a_proxy_that_refuses_the_tunnel_is_the_one_to_blame() -> None:
+    with loopback([http(b"", "407 Proxy Authentication Required")]) as proxy:
+        dialer = Dialer(Config("https://api.invalid:6443", proxy_url=proxy.address), environ={})
+        with pytest.raises(ConnectionFailed, match=r"the proxy refused .* 407") as failed:
+            dialer.dial(5.0)
+        assert not failed.value.sent
+        assert proxy.requests[0].startswith(b"CONNECT api.invalid:6443 HTTP/1.")
+
+
+def test_a_proxy_that_is_not_there_is_named() -> None:
+    with loopback() as proxy:
+        address = proxy.address
+    with pytest.raises(ConnectionFailed, match="through the proxy http://127") as failed:
+        Dialer(Config("http://api.invalid", proxy_url=address), environ={}).dial(5.0)
+    assert failed.value.refused

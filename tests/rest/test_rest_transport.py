@@ -1,0 +1,253 @@
+"""The real transport, over loopback: connections are kept, dead ones noticed, blocked readers freed."""
+
+import socket
+import threading
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ConnectionFailed
+from clientgo.lifecycle import Group
+from clientgo.rest.config import Config
+from clientgo.rest.dial import Dialer
+from clientgo.rest.transport import IDLE_SECONDS, HTTPReply, PoolTransport
+from clientgo.testing.clock import FakeClock
+from tests.rest.loopback import CLOSE, RESET, Loopback, chunked, http, loopback
+
+OK = http(b"ok")
+
+
+def pool(server: Loopback, clock: Clock = SYSTEM_CLOCK) -> PoolTransport:
+    return PoolTransport(Dialer(Config(server.address), environ={}), clock=clock)
+
+
+def get(transport: PoolTransport, target: str = "/", *, timeout: float = 5.0) -> HTTPReply:
+    return transport.request("GET", target, (), None, timeout)
+
+
+def test_requests_one_after_the_other_share_a_connection() -> None:
+    with loopback([OK, chunked(b"a", b"b"), OK]) as server:
+        transport = pool(server)
+        assert [get(transport).body for _ in range(3)] == [b"ok", b"ab", b"ok"]
+        assert server.connections == 1
+        transport.close()
+
+
+def test_a_connection_the_server_closed_meanwhile_is_replaced_unnoticed() -> None:
+    with loopback([OK, CLOSE], [OK]) as server:
+        transport = pool(server)
+        assert get(transport).body == b"ok"
+        assert transport.request("POST", "/", (), b"{}", 5.0).body == b"ok"
+        assert server.connections == 2
+        transport.close()
+
+
+def test_a_get_is_sent_again_when_its_kept_connection_turns_out_closed() -> None:
+    # The server reads the second request and then closes: the look before it was too early to see that.
+    with loopback([OK, b""], [OK]) as server:
+        transport = pool(server)
+        get(transport)
+        closer = Group()
+        closer.start(_close_when_silent, server, name="closer")
+        assert get(transport).body == b"ok"
+        assert server.connections == 2
+        closer.join(5)
+        transport.close()
+
+
+def test_a_write_is_not_sent_again_when_the_server_may_have_seen_it() -> None:
+    with loopback([OK, b""], [OK]) as server:
+        transport = pool(server)
+        get(transport)
+        closer = Group()
+        closer.start(_close_when_silent, server, name="closer")
+        with pytest.raises(ConnectionFailed, match="before it answered") as failed:
+            transport.request("POST", "/", (), b"{}", 5.0)
+        assert failed.value.sent
+        assert server.connections == 1
+        closer.join(5)
+        transport.close()
+
+
+def _close_when_silent(server: Loopback) -> None:
+    assert server.silent.wait(5)
+    server.hang_up()
+
+
+def test_a_get_on_a_new_connection_is_not_sent_twice() -> None:
+    with loopback([CLOSE], [OK]) as server:
+        with pytest.raises(ConnectionFailed) as failed:
+            get(pool(server))
+        assert failed.value.sent
+        assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        pytest.param(CLOSE, "closed the connection before it answered", id="closed"),
+        pytest.param(RESET, "closed the connection before it answered", id="reset"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "was silent for 0.2 s", id="half a body"),
+        pytest.param(b"nonsense\r\n\r\n", "not HTTP/1.1", id="nonsense"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_a_sentence(reply: bytes, words: str) -> None:
+    with loopback([reply]) as server:
+        with pytest.raises(ConnectionFailed, match=words) as failed:
+            get(pool(server), timeout=0.2)
+        assert server.address in str(failed.value)
+        assert failed.value.__cause__ is not None
+
+
+def test_a_silent_server_is_a_timeout_that_may_have_been_sent() -> None:
+    with loopback([b""]) as server, pytest.raises(ConnectionFailed) as failed:
+        get(pool(server), timeout=0.2)
+    assert failed.value.timeout
+    assert failed.value.sent
+
+
+def test_nobody_listening_is_refused_and_surely_not_sent() -> None:
+    with loopback() as server:
+        address = server.address
+    with pytest.raises(ConnectionFailed, match="is the API server running") as failed:
+        PoolTransport(Dialer(Config(address), environ={})).request("POST", "/", (), b"{}", 5.0)
+    assert failed.value.refused
+    assert not failed.value.sent
+
+
+def test_a_name_that_does_not_exist_is_named() -> None:
+    transport = PoolTransport(Dialer(Config("http://no-such-host.invalid"), environ={}))
+    with pytest.raises(ConnectionFailed, match=r"no-such-host\.invalid can't be resolved") as failed:
+        get(transport)
+    assert not failed.value.sent
+
+
+def test_a_large_body_refused_early_still_shows_the_answer() -> None:
+    with loopback([http(b"too large", "413 Request Entity Too Large", "Connection: close\r\n")]) as server:
+        transport = pool(server)
+        assert transport.request("POST", "/", (), b"x" * 3_000_000, 5.0).status == 413
+        assert "0 idle" in repr(transport)
+
+
+def test_an_old_idle_connection_is_not_used_again() -> None:
+    clock = FakeClock()
+    with loopback([OK, OK], [OK]) as server:
+        transport = pool(server, clock)
+        get(transport)
+        clock.step(IDLE_SECONDS)
+        get(transport)
+        assert server.connections == 2
+        transport.close()
+
+
+def test_after_a_reset_new_connections_are_made() -> None:
+    with loopback([OK, OK], [OK]) as server:
+        transport = pool(server)
+        get(transport)
+        transport.reset()
+        get(transport)
+        assert server.connections == 2
+        transport.close()
+
+
+def test_a_closed_transport_keeps_nothing() -> None:
+    with loopback([OK]) as server:
+        transport = pool(server)
+        transport.close()
+        get(transport)
+        assert server.ended.wait(5)
+
+
+def test_the_path_of_the_address_stands_before_every_path() -> None:
+    with loopback([OK]) as server:
+        transport = PoolTransport(Dialer(Config(f"{server.address}/k8s/clusters/c-1/"), environ={}))
+        get(transport, "/api/v1")
+        assert server.requests[0].startswith(b"GET /k8s/clusters/c-1/api/v1 HTTP/1.1\r\nHost: 127.0.0.1:")
+        transport.close()
+
+
+def test_connections_notice_dead_peers_and_send_at_once() -> None:
+    with loopback([OK]) as server:
+        connection = Dialer(Config(server.address), environ={}).dial()
+        sock = connection.sock
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        wanted = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+        for name, value in wanted.items():
+            if hasattr(socket, name):
+                assert sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
+        connection.close()
+
+
+def test_a_stream_gives_what_came_while_more_is_awaited() -> None:
+    with loopback([chunked(b"one", b"two", end=False)]) as server:
+        transport = pool(server)
+        stream = transport.stream("GET", "/", (), 5.0, idle_timeout=5.0)
+        assert stream.status == 200
+        pieces = iter(stream)
+        assert next(pieces) + next(pieces) == b"onetwo"
+        stream.close()
+
+
+def test_a_blocked_reader_returns_when_the_stream_is_closed_elsewhere() -> None:
+    with loopback([chunked(b"one", end=False)]) as server:
+        stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=60.0)
+        pieces = iter(stream)
+        next(pieces)
+        rest: list[bytes] = []
+        reader = Group()
+        reader.start(lambda: rest.extend(pieces), name="reader")
+        assert server.silent.wait(5)
+        began = SYSTEM_CLOCK.now()
+        stream.close()
+        reader.join(5)
+        assert SYSTEM_CLOCK.now() - began < 1.0
+        assert rest == []
+        assert server.ended.wait(5)
+
+
+def test_a_silent_stream_ends_with_a_timeout() -> None:
+    with loopback([chunked(b"one", end=False)]) as server:
+        stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=0.2)
+        pieces = iter(stream)
+        assert next(pieces) == b"one"
+        with pytest.raises(ConnectionFailed, match=r"silent for 0\.2 s") as failed:
+            next(pieces)
+        assert failed.value.timeout
+        assert list(pieces) == []
+
+
+def test_a_stream_that_ends_leaves_its_connection_for_the_next_request() -> None:
+    with loopback([chunked(b"one"), OK]) as server:
+        transport = pool(server)
+        assert list(transport.stream("GET", "/", (), 5.0, idle_timeout=5.0)) == [b"one"]
+        assert get(transport).body == b"ok"
+        assert server.connections == 1
+        transport.close()
+
+
+def test_a_stream_broken_off_is_a_failure() -> None:
+    with loopback([chunked(b"one", end=False), CLOSE]) as server:
+        stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=5.0)
+        with pytest.raises(ConnectionFailed, match="in the middle of its answer"):
+            list(stream)
+
+
+def test_many_threads_share_one_transport() -> None:
+    with loopback(*[[OK] * 40 for _ in range(8)]) as server:
+        transport = pool(server)
+        bodies: list[bytes] = []
+        lock = threading.Lock()
+
+        def work() -> None:
+            for _ in range(20):
+                body = get(transport).body
+                with lock:
+                    bodies.append(body)
+
+        with Group() as group:
+            for number in range(4):
+                group.start(work, name=f"worker-{number}")
+        assert bodies == [b"ok"] * 80
+        assert server.connections <= 8
+        transport.close()

@@ -1,0 +1,141 @@
+"""Which class a refusal becomes, and what it keeps of it."""
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from clientgo import errors
+from clientgo.errors import ApiError, Status, StatusCause, StatusDetails, api_error, decode_status, error_from_response
+
+REASONS = {
+    "BadRequest": (errors.BadRequest, 400),
+    "Unauthorized": (errors.Unauthorized, 401),
+    "Forbidden": (errors.Forbidden, 403),
+    "NotFound": (errors.NotFound, 404),
+    "MethodNotAllowed": (errors.MethodNotAllowed, 405),
+    "NotAcceptable": (errors.NotAcceptable, 406),
+    "Conflict": (errors.Conflict, 409),
+    "AlreadyExists": (errors.AlreadyExists, 409),
+    "Gone": (errors.Gone, 410),
+    "Expired": (errors.Expired, 410),
+    "RequestEntityTooLarge": (errors.RequestEntityTooLarge, 413),
+    "UnsupportedMediaType": (errors.UnsupportedMediaType, 415),
+    "Invalid": (errors.Invalid, 422),
+    "TooManyRequests": (errors.TooManyRequests, 429),
+    "InternalError": (errors.InternalError, 500),
+    "ServerTimeout": (errors.ServerTimeout, 500),
+    "ServiceUnavailable": (errors.ServiceUnavailable, 503),
+    "Timeout": (errors.Timeout, 504),
+}
+
+
+def body(**status: Any) -> bytes:
+    return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", **status}).encode()
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_reason_chooses_the_class(reason: str) -> None:
+    cls, code = REASONS[reason]
+    error = error_from_response(code, body(reason=reason, code=code, message="no"), {})
+    assert type(error) is cls
+    assert (error.code, error.reason, error.message, str(error)) == (code, reason, "no", "no")
+
+
+def test_the_reason_counts_for_more_than_the_code() -> None:
+    assert type(api_error(Status(reason="ServerTimeout", code=504))) is errors.ServerTimeout
+
+
+@pytest.mark.parametrize(
+    ("code", "cls"),
+    [
+        (404, errors.NotFound),
+        (409, errors.Conflict),
+        (410, errors.Expired),
+        (500, errors.InternalError),
+        (504, errors.Timeout),
+        (418, ApiError),
+    ],
+)
+def test_without_a_reason_we_know_the_code_chooses(code: int, cls: type[ApiError]) -> None:
+    error = error_from_response(code, body(reason="SomethingNew", code=code, message="no"), {})
+    assert type(error) is cls
+    assert error.reason == "SomethingNew"
+
+
+def test_an_answer_that_is_no_status_is_quoted() -> None:
+    error = error_from_response(503, b"<html>upstream is gone</html>", {})
+    assert type(error) is errors.ServiceUnavailable
+    assert str(error) == "the server answered 503: <html>upstream is gone</html>"
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[]", b'{"code":"x"}', b"null"])
+def test_no_body_breaks_it(data: bytes) -> None:
+    error = error_from_response(502, data, {})
+    assert (type(error), error.code) == (ApiError, 502)
+    assert str(error).startswith("the server answered 502: ")
+
+
+def test_a_long_body_is_cut() -> None:
+    assert len(str(error_from_response(500, b"x" * 10_000, {}))) < 300
+
+
+def test_a_status_without_code_gets_the_answers() -> None:
+    assert error_from_response(403, body(message="no"), {}).code == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "details", "seconds"),
+    [
+        pytest.param({}, None, None, id="none named"),
+        pytest.param({"Retry-After": "3"}, None, 3.0, id="header"),
+        pytest.param({"retry-after": "3"}, None, 3.0, id="header in lower case"),
+        pytest.param({}, {"retryAfterSeconds": 7}, 7.0, id="details"),
+        pytest.param({"Retry-After": "3"}, {"retryAfterSeconds": 7}, 3.0, id="header wins"),
+        pytest.param({"Retry-After": "Fri, 21 Nov 2025 10:00:00 GMT"}, None, None, id="a date is not supported"),
+    ],
+)
+def test_how_long_to_wait(headers: dict[str, str], details: dict[str, Any] | None, seconds: float | None) -> None:
+    data = body(reason="TooManyRequests", code=429, **({"details": details} if details else {}))
+    assert error_from_response(429, data, headers).retry_after == seconds
+
+
+def test_details_are_kept() -> None:
+    data = body(
+        reason="Invalid",
+        code=422,
+        message="no",
+        details={"name": "foo", "kind": "Foo", "causes": [{"reason": "FieldValueRequired", "field": "spec.x"}]},
+    )
+    error = error_from_response(422, data, {})
+    assert (error.details.name, error.details.kind) == ("foo", "Foo")
+    assert error.details.causes == (StatusCause(reason="FieldValueRequired", field="spec.x"),)
+    assert error.has_cause("FieldValueRequired")
+    assert not error.has_cause("FieldValueInvalid")
+
+
+def test_an_error_made_by_hand_has_the_code_and_reason_of_its_class() -> None:
+    error = errors.NotFound('foos "x" not found')
+    assert (error.code, error.reason, error.details, error.retry_after) == (404, "NotFound", StatusDetails(), None)
+    assert str(errors.NotFound()) == "NotFound"
+
+
+def test_an_error_can_be_copied_and_pickled() -> None:
+    error = errors.Conflict("changed", details=StatusDetails(name="x"), retry_after=2.0)
+    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert type(twin) is errors.Conflict
+        assert (str(twin), twin.code, twin.details.name, twin.retry_after) == ("changed", 409, "x", 2.0)
+
+
+def test_what_the_network_does_is_no_answer_of_the_server() -> None:
+    error = errors.ConnectionFailed("refused", sent=False, refused=True)
+    assert not isinstance(error, ApiError)
+    assert (error.sent, error.refused, error.timeout) == (False, True, False)
+    assert isinstance(error, errors.ClientGoError)
+
+
+def test_a_status_is_read_leniently() -> None:
+    assert decode_status(body(message="no", code=500, zzz=1)).message == "no"
+    assert decode_status(b"nothing") == Status()

@@ -1,0 +1,161 @@
+"""Groups of threads: owned, named, and never lost."""
+
+import logging
+import threading
+
+import pytest
+
+from clientgo.lifecycle import Group, StillRunning
+
+
+def test_leaving_a_group_stops_and_joins_its_threads() -> None:
+    ended: list[str] = []
+    with Group() as group:
+
+        def run() -> None:
+            group.stop_event.wait(10)
+            ended.append(threading.current_thread().name)
+
+        group.start(run, name="informer-foos")
+        assert group.alive() == ["informer-foos"]
+        assert repr(group) == "<Group informer-foos>"
+    assert ended == ["informer-foos"]
+    assert repr(group) == "<Group empty>"
+
+
+def test_arguments_reach_the_thread() -> None:
+    got: list[tuple[int, str]] = []
+    group = Group()
+    group.start(lambda number, text: got.append((number, text)), 1, "a", name="t")
+    group.join(10)
+    assert got == [(1, "a")]
+
+
+def test_a_group_can_share_the_stop_event_of_its_owner() -> None:
+    stop = threading.Event()
+    group = Group(stop=stop)
+    group.start(stop.wait, 10, name="waiting")
+    stop.set()
+    group.join(10)
+
+
+class Boom(Exception):
+    """What a thread dies of here."""
+
+
+def die() -> None:
+    raise Boom("died")
+
+
+def test_a_crash_stops_the_others_and_is_raised_by_join(caplog: pytest.LogCaptureFixture) -> None:
+    group = Group()
+    group.start(group.stop_event.wait, 10, name="bystander")
+    group.start(die, name="dying")
+    with pytest.raises(Boom, match="died"):
+        group.join(10)
+    assert group.stop_event.is_set()
+    (record,) = caplog.records
+    assert (record.levelno, record.threadName) == (logging.ERROR, "dying")
+    assert record.exc_info is not None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_crash_is_known_even_if_it_cannot_be_logged() -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise SystemExit("a handler that fails")
+
+    handler, logger, group = Broken(), logging.getLogger("clientgo.lifecycle"), Group()
+    logger.addHandler(handler)
+    try:
+        group.start(die, name="dying")
+        with pytest.raises(Boom):
+            group.join(10)
+    finally:
+        logger.removeHandler(handler)
+
+
+def test_a_system_exit_inside_a_thread_is_a_crash_too() -> None:
+    def leave() -> None:
+        raise SystemExit(3)
+
+    group = Group()
+    group.start(leave, name="leaving")
+    with pytest.raises(SystemExit):
+        group.join(10)
+
+
+def test_the_first_crash_is_the_one_that_is_raised() -> None:
+    group, second = Group(), threading.Event()
+
+    def later() -> None:
+        second.wait(10)
+        raise ValueError("second")
+
+    group.start(later, name="second")
+    group.start(die, name="first")
+    assert group.stop_event.wait(10)
+    second.set()
+    for _ in range(2):
+        with pytest.raises(Boom):
+            group.join(10)
+    with pytest.raises(Boom):
+        group.raise_crash()
+
+
+def test_a_thread_that_does_not_end_is_named() -> None:
+    group, release = Group(), threading.Event()
+    group.start(release.wait, 10, name="stuck")
+    with pytest.raises(StillRunning, match=r"still running after 0.01 s: stuck"):
+        group.join(0.01)
+    release.set()
+    group.join(10)
+
+
+def test_a_crash_is_the_cause_when_another_thread_is_stuck() -> None:
+    group, release = Group(), threading.Event()
+    group.start(release.wait, 10, name="stuck")
+    group.start(die, name="dying")
+    assert group.stop_event.wait(10)
+    with pytest.raises(StillRunning) as caught:
+        group.join(0.01)
+    assert isinstance(caught.value.__cause__, Boom)
+    release.set()
+    with pytest.raises(Boom):
+        group.join(10)
+
+
+def test_join_waits_for_threads_that_threads_start() -> None:
+    group, release, ended = Group(), threading.Event(), []
+
+    def child() -> None:
+        release.wait(10)
+        ended.append("child")
+
+    def parent() -> None:
+        group.start(child, name="child")
+        release.set()
+
+    group.start(parent, name="parent")
+    group.join(10)
+    assert ended == ["child"]
+
+
+def test_a_thread_of_the_group_may_join_the_others() -> None:
+    group, done = Group(), threading.Event()
+
+    def join() -> None:
+        group.join(10)
+        done.set()
+
+    group.start(join, name="joining")
+    group.join(10)
+    assert done.is_set()
+
+
+def test_a_long_lived_group_forgets_threads_that_ended() -> None:
+    group = Group()
+    for _ in range(50):
+        group.start(lambda: None, name="short")
+        group.join(10)
+    assert len(group._threads) <= 2

@@ -1,0 +1,65 @@
+"""The commands a newcomer types first: they are listed, and what stands in their way is said in one sentence."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["make", *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
+
+
+def script(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_help_is_the_default_and_lists_every_target() -> None:
+    listed = set(re.findall(r"^  ([a-z-]+) ", make().stdout, re.MULTILINE))
+    assert listed == set(re.findall(r"^\.PHONY: (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {
+        "help",
+        "run",
+        "test",
+        "check",
+        "update-codegen",
+        "verify-codegen",
+        "build",
+        "docker-build",
+        "deploy",
+    } <= listed
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        pytest.param("exit 1", "does not run; install Python 3.11 or newer", id="broken"),
+        pytest.param('case "$2" in *print*) echo 3.9.18;; *) exit 1;; esac', "is Python 3.9.18, and 3.11", id="old"),
+    ],
+)
+def test_unfit_python_is_one_sentence(tmp_path: Path, body: str, sentence: str) -> None:
+    python = script(tmp_path / "python3", body)
+    done = make("venv", f"PYTHON={python}", f"VENV={tmp_path}/venv")
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert done.returncode != 0
+    assert len(said) == 1
+    assert said[0].startswith("error: ")
+    assert sentence in said[0]
+
+
+def test_installation_that_failed_is_tried_again(tmp_path: Path) -> None:
+    """The stamp is written last, so the next make does not take a half-made venv for a whole one."""
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    script(venv / "bin" / "python", "echo no index today; exit 1")
+    python = script(tmp_path / "python3", 'case "$2" in *print*) echo 3.11.0;; esac')
+    for _ in range(2):
+        done = make("venv", f"PYTHON={python}", f"VENV={venv}")
+        assert "no index today" in done.stderr
+        assert "error: the packages could not be installed" in done.stderr
+        assert not (venv / ".installed").exists()

@@ -1,0 +1,350 @@
+"""The fake through the real clients: what is kept, what is watched, what is refused."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+import pytest
+
+from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, MethodNotAllowed, NotFound
+from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme, api_of, api_type, replace, to_dict
+from clientgo.meta.options import ListOptions
+from clientgo.meta.watch import Bookmark
+from clientgo.rest.request import STRATEGIC_PATCH, Request
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.requester import FakeRequester
+from clientgo.typed.client import StatusClient, TypedClient
+from clientgo.typed.options import DeleteOptions, Preconditions
+from clientgo.typed.scale import ScaleClient
+from clientgo.typed.watch import ObjectWatch
+
+
+@dataclass(frozen=True, slots=True)
+class WidgetSpec:
+    replicas: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WidgetStatus:
+    ready: int = 0
+
+
+@api_type(group="shop.example.com", version="v1")
+@dataclass(frozen=True, slots=True)
+class Widget:
+    metadata: ObjectMeta
+    spec: WidgetSpec = WidgetSpec()
+    status: WidgetStatus = WidgetStatus()
+
+
+@api_type(group="", version="v1", scope="Cluster", status=False)
+@dataclass(frozen=True, slots=True)
+class Node:
+    metadata: ObjectMeta
+
+
+class Widgets(ScaleClient[Widget], StatusClient[Widget]):
+    kind = Widget
+
+
+class Nodes(TypedClient[Node]):
+    kind = Node
+
+
+def widget(name: str, namespace: str = "ns", replicas: int = 0, **labels: str) -> Widget:
+    return Widget(ObjectMeta(name=name, namespace=namespace, labels=labels), WidgetSpec(replicas))
+
+
+@pytest.fixture
+def fake() -> FakeRequester:
+    return FakeRequester(scheme=Scheme(Widget, Node))
+
+
+def seen(watch: ObjectWatch[Widget], count: int) -> list[tuple[str, str]]:
+    return [(event.type, event.object.metadata.name) for event in islice(watch, count)]
+
+
+def names(items: Iterable[Widget]) -> list[str]:
+    return [item.metadata.name for item in items]
+
+
+@pytest.mark.behaviour("FX-01")
+def test_a_watch_in_a_namespace_gets_the_object_created_there(fake: FakeRequester) -> None:
+    watch = Widgets(fake, "ns").watch()
+    created = Widgets(fake, "ns").create(widget("a"))
+    assert next(iter(watch)).object == created
+
+
+@pytest.mark.behaviour("FX-02")
+def test_watches_of_a_namespace_and_of_all_get_every_change_with_the_object(fake: FakeRequester) -> None:
+    watches = [Widgets(fake, "ns").watch(), Widgets(fake).watch()]
+    client = Widgets(fake, "ns")
+    client.create(widget("a", replicas=1))
+    client.update(widget("a", replicas=2))
+    client.delete("a")
+    for watch in watches:
+        events = list(islice(watch, 3))
+        assert [event.type for event in events] == ["ADDED", "MODIFIED", "DELETED"]
+        assert [event.object.spec.replicas for event in events] == [1, 2, 2]
+
+
+@pytest.mark.behaviour("FX-03")
+def test_several_watches_get_what_matches_them_in_order(fake: FakeRequester) -> None:
+    watches = {ns: Widgets(fake, ns).watch() for ns in ("", "ns")}
+    again = {ns: Widgets(fake, ns).watch() for ns in ("", "ns")}
+    tracker, gvr = fake.tracker, api_of(Widget).gvr
+    for name, namespace in (("foo", "ns"), ("bar", "ns"), ("baz", "")):
+        tracker.create(gvr, to_dict(widget(name, namespace)), namespace)
+    tracker.update(gvr, to_dict(widget("bar")), "ns")
+    tracker.update(gvr, to_dict(widget("baz", "")), "")
+    for name, namespace in (("foo", "ns"), ("bar", "ns"), ("baz", "")):
+        tracker.delete(gvr, namespace, name)
+    everything = [("ADDED", "foo"), ("ADDED", "bar"), ("ADDED", "baz"), ("MODIFIED", "bar"), ("MODIFIED", "baz"),
+                  ("DELETED", "foo"), ("DELETED", "bar"), ("DELETED", "baz")]  # fmt: skip
+    for group in (watches, again):
+        assert seen(group[""], 8) == everything
+        assert seen(group["ns"], 5) == [event for event in everything if event[1] != "baz"]
+
+
+@pytest.mark.behaviour("FX-04")
+def test_a_create_after_the_watch_was_closed_is_ignored_by_it(fake: FakeRequester) -> None:
+    watch = Widgets(fake, "ns").watch()
+    watch.close()
+    Widgets(fake, "ns").create(widget("a"))
+    assert list(watch) == []
+
+
+@pytest.mark.behaviour("FX-05")
+def test_a_patch_of_a_missing_object_is_not_found(fake: FakeRequester) -> None:
+    with pytest.raises(NotFound, match=r'^nodes "node-1" not found$') as caught:
+        Nodes(fake).patch("node-1", {"metadata": {"labels": {"a": "b"}}})
+    assert (caught.value.details.name, caught.value.details.kind) == ("node-1", "nodes")
+
+
+@pytest.mark.behaviour("FX-09")
+def test_objects_are_found_in_exactly_their_namespace() -> None:
+    fake = FakeRequester(Node(ObjectMeta(name="n")), widget("a"))
+    assert Nodes(fake).get("n").metadata.name == "n"
+    with pytest.raises(NotFound):
+        Nodes(fake, "ns").get("n")
+    with pytest.raises(NotFound, match=r'^widgets.shop.example.com "a" not found$'):
+        Widgets(fake).get("a")
+
+
+@pytest.mark.behaviour("FX-12")
+def test_objects_of_kinds_without_a_class_are_kept_as_they_are(fake: FakeRequester) -> None:
+    gadget = {"apiVersion": "shop.example.com/v1", "kind": "Gadget", "metadata": {"name": "g", "namespace": "ns"}}
+    fake.tracker.add({"apiVersion": "v1", "kind": "GadgetList", "items": [gadget]})
+    gvr = GroupVersionResource("shop.example.com", "v1", "gadgets")
+    assert fake.tracker.get(gvr, "ns", "g") == gadget
+    fake.do(Request(verb="update", resource=gvr, namespace="ns", name="g", body=b'{"metadata":{"name":"g"},"x":1}'))
+    assert fake.actions[-1].object == {"metadata": {"name": "g"}, "x": 1}
+    assert fake.tracker.get(gvr, "ns", "g")["x"] == 1
+
+
+@pytest.mark.behaviour("FX-13")
+def test_streamed_lists_are_refused_and_declared_unsupported(fake: FakeRequester) -> None:
+    assert not fake.supports_watch_list
+    with pytest.raises(Invalid, match="sendInitialEvents is forbidden"):
+        Widgets(fake).watch_from(ListOptions(watch=True, send_initial_events=True))
+
+
+def test_creating_a_name_that_is_taken_is_refused(fake: FakeRequester) -> None:
+    Widgets(fake, "ns").create(widget("a"))
+    with pytest.raises(AlreadyExists, match=r'^widgets.shop.example.com "a" already exists$'):
+        Widgets(fake, "ns").create(widget("a"))
+
+
+def test_updating_or_deleting_what_is_missing_is_refused(fake: FakeRequester) -> None:
+    with pytest.raises(NotFound):
+        Widgets(fake, "ns").update(widget("a"))
+    with pytest.raises(NotFound):
+        Widgets(fake, "ns").delete("a")
+
+
+def test_an_object_of_another_namespace_is_a_bad_request(fake: FakeRequester) -> None:
+    words = 'request namespace does not match object namespace, request: "other" object: "ns"'
+    with pytest.raises(BadRequest, match=words):
+        Widgets(fake, "other").create(widget("a"))
+
+
+def test_an_object_without_namespace_takes_the_request_s(fake: FakeRequester) -> None:
+    assert Widgets(fake, "ns").create(widget("a", "")).metadata.namespace == "ns"
+
+
+def test_a_status_update_is_a_full_update(fake: FakeRequester) -> None:
+    fake.tracker.add(widget("a", replicas=1))
+    Widgets(fake, "ns").update_status(Widget(ObjectMeta(name="a", namespace="ns"), WidgetSpec(2), WidgetStatus(3)))
+    kept = Widgets(fake, "ns").get("a")
+    assert (kept.spec.replicas, kept.status.ready) == (2, 3)
+
+
+def test_objects_keep_the_resource_version_they_were_given(fake: FakeRequester) -> None:
+    given = replace(widget("a"), metadata=ObjectMeta(name="a", namespace="ns", resource_version="777"))
+    assert Widgets(fake, "ns").create(given) == given
+    assert Widgets(fake, "ns").create(widget("b")).metadata.resource_version == ""
+
+
+def test_lists_report_a_version_that_starts_at_1_and_rises_with_every_write(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    versions = [client.list().metadata.resource_version]
+    client.create(widget("a"))
+    versions.append(client.list().metadata.resource_version)
+    client.update(widget("a"))
+    client.delete("a")
+    versions.append(client.list().metadata.resource_version)
+    assert versions == ["1", "2", "4"]
+
+
+def test_a_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    client.create(widget("before"))
+    listed = client.list()
+    client.create(widget("between"))
+    watch = client.watch(resource_version=listed.metadata.resource_version)
+    client.create(widget("after"))
+    assert names(listed.items) == ["before"]
+    assert seen(watch, 2) == [("ADDED", "between"), ("ADDED", "after")]
+
+
+def test_a_watch_from_no_version_begins_with_what_exists(fake: FakeRequester) -> None:
+    fake.tracker.add(widget("old"))
+    watch = Widgets(fake, "ns").watch()
+    fake.tracker.add(widget("new"))
+    assert seen(watch, 2) == [("ADDED", "old"), ("ADDED", "new")]
+
+
+def test_a_watch_that_nobody_reads_loses_nothing(fake: FakeRequester) -> None:
+    watch = Widgets(fake, "ns").watch()
+    for number in range(1000):
+        fake.tracker.add(widget(f"w-{number}"))
+    assert [name for _, name in seen(watch, 1000)] == [f"w-{number}" for number in range(1000)]
+
+
+def test_an_object_that_stops_matching_is_deleted_for_the_watch(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    watch = client.watch(label_selector="tier=web")
+    client.create(widget("a", tier="db"))
+    client.update(widget("a", tier="web"))
+    client.update(widget("a", tier="db"))
+    client.update(widget("a", tier="web"))
+    client.delete("a")
+    assert [kind for kind, _ in seen(watch, 4)] == ["ADDED", "DELETED", "ADDED", "DELETED"]
+
+
+def test_lists_are_sorted_and_select_by_labels_and_any_field(fake: FakeRequester) -> None:
+    for obj in (widget("b", replicas=2, tier="web"), widget("a", tier="web"), widget("c"), widget("a", "other")):
+        fake.tracker.add(obj)
+    assert names(Widgets(fake).list().items) == ["a", "b", "c", "a"]
+    assert names(Widgets(fake, "ns").list(label_selector="tier=web").items) == ["a", "b"]
+    assert names(Widgets(fake).list(field_selector="metadata.name=a,metadata.namespace!=ns").items) == ["a"]
+    assert names(Widgets(fake).list(field_selector="spec.replicas=2").items) == ["b"]
+    with pytest.raises(BadRequest, match="invalid field selector 'nonsense'"):
+        Widgets(fake).list(field_selector="nonsense")
+
+
+def test_patches_of_each_kind_change_what_they_name(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    client.create(widget("a", replicas=1))
+    assert client.patch("a", {"spec": {"replicas": 2}}).spec.replicas == 2
+    assert client.patch("a", [{"op": "replace", "path": "/spec/replicas", "value": 3}]).spec.replicas == 3
+    assert client.patch("a", b'{"spec":{"replicas":4}}', content_type=STRATEGIC_PATCH).spec.replicas == 4
+    with pytest.raises(Invalid, match="remove /spec/size: there is no 'size'"):
+        client.patch("a", [{"op": "remove", "path": "/spec/size"}])
+    with pytest.raises(BadRequest, match="the patch can't be read"):
+        client.patch("a", b"{")
+    assert client.get("a").spec.replicas == 4
+
+
+def test_apply_creates_what_is_missing_and_merges_into_what_is_there(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    client.apply({"metadata": {"name": "a", "labels": {"x": "1"}}}, field_manager="m")
+    applied = client.apply({"metadata": {"name": "a"}, "spec": {"replicas": 2}}, field_manager="m")
+    assert (applied.metadata.namespace, dict(applied.metadata.labels), applied.spec.replicas) == ("ns", {"x": "1"}, 2)
+
+
+def test_the_scale_of_an_object_is_read_and_changed_alone(fake: FakeRequester) -> None:
+    fake.tracker.add(widget("a", replicas=2, tier="web"))
+    client = Widgets(fake, "ns")
+    scale = client.get_scale("a")
+    assert scale.spec.replicas == 2
+    client.update_scale("a", replace(scale, spec=replace(scale.spec, replicas=5)))
+    assert client.get("a") == widget("a", replicas=5, tier="web")
+    assert fake.actions[1].object.spec.replicas == 5
+
+
+def test_a_subresource_that_is_no_view_of_its_object_asks_for_a_reactor(fake: FakeRequester) -> None:
+    pods = GroupVersionResource("", "v1", "pods")
+    with pytest.raises(MethodNotAllowed, match="a fake keeps no pods/eviction: prepend a reactor"):
+        fake.do(Request(verb="create", resource=pods, namespace="ns", name="p", subresource="eviction", body=b"{}"))
+
+
+def test_a_collection_is_deleted_as_selected(fake: FakeRequester) -> None:
+    for obj in (widget("a", tier="web"), widget("b"), widget("a", "other", tier="web")):
+        fake.tracker.add(obj)
+    Widgets(fake, "ns").delete_collection(label_selector="tier=web")
+    assert [(w.metadata.namespace, w.metadata.name) for w in Widgets(fake).list().items] == [
+        ("ns", "b"),
+        ("other", "a"),
+    ]
+
+
+def test_a_rehearsal_changes_nothing_and_checks_everything(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    assert client.create(widget("a"), dry_run=True) == widget("a")
+    assert client.list().items == []
+    client.create(widget("a"))
+    assert client.patch("a", {"spec": {"replicas": 9}}, dry_run=True).spec.replicas == 9
+    client.delete("a", DeleteOptions(dry_run=("All",)))
+    assert client.get("a").spec.replicas == 0
+    with pytest.raises(AlreadyExists):
+        client.create(widget("a"), dry_run=True)
+
+
+def test_a_generated_name_is_new_each_time(fake: FakeRequester) -> None:
+    unnamed = Widget(ObjectMeta(generate_name="w-", namespace="ns"))
+    made = {Widgets(fake, "ns").create(unnamed).metadata.name for _ in range(3)}
+    assert made == {"w-00001", "w-00002", "w-00003"}
+
+
+def test_deletion_preconditions_are_checked(fake: FakeRequester) -> None:
+    fake.tracker.add(Widget(ObjectMeta(name="a", namespace="ns", uid="u1")))
+    client = Widgets(fake, "ns")
+    with pytest.raises(Conflict, match="Precondition failed: UID in precondition: u2, UID in object meta: u1"):
+        client.delete("a", DeleteOptions(preconditions=Preconditions(uid="u2")))
+    client.delete("a", DeleteOptions(preconditions=Preconditions(uid="u1")))
+    assert client.list().items == []
+
+
+@pytest.fixture
+def versioned() -> Widgets:
+    return Widgets(FakeRequester(scheme=Scheme(Widget), versioned=True), "ns")
+
+
+def test_a_versioned_tracker_stamps_writes_and_keeps_the_uid(versioned: Widgets) -> None:
+    first = versioned.create(widget("a"))
+    second = versioned.update(widget("a", replicas=1))
+    assert (first.metadata.resource_version, second.metadata.resource_version) == ("2", "3")
+    assert first.metadata.uid == second.metadata.uid != ""
+
+
+def test_a_versioned_tracker_refuses_a_stale_update_as_a_server_does(versioned: Widgets) -> None:
+    first = versioned.create(widget("a"))
+    versioned.update(replace(first, spec=WidgetSpec(1)))
+    words = (
+        'Operation cannot be fulfilled on widgets.shop.example.com "a": the object has been modified; '
+        "please apply your changes to the latest version and try again"
+    )
+    with pytest.raises(Conflict) as caught:
+        versioned.update(replace(first, spec=WidgetSpec(2)))
+    assert str(caught.value) == words
+    with pytest.raises(Conflict):
+        versioned.patch("a", {"metadata": {"resourceVersion": "2"}, "spec": {"replicas": 2}})
+
+
+def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
+    fake = FakeRequester(scheme=Scheme(Widget), clock=FakeClock(auto=True))
+    fake.tracker.add(widget("a"))
+    options = ListOptions(watch=True, resource_version="1", timeout_seconds=30, allow_watch_bookmarks=True)
+    events = list(Widgets(fake, "ns").watch_from(options))
+    assert events[1:] == [Bookmark("2")]

@@ -1,0 +1,235 @@
+"""Keys that fall due later, with no thread and no sleep."""
+
+import math
+import queue as stdlib_queue
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.workqueue import DelayingQueue, ShutDown
+from clientgo.workqueue.delaying import DelayHeap
+
+LIMIT = 10.0
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(clock: FakeClock) -> DelayingQueue[str]:
+    return DelayingQueue(clock=clock)
+
+
+@pytest.mark.behaviour("WQ-12")
+def test_a_key_comes_when_its_delay_has_passed_and_once(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    queue.add_after("foo", 0.05)
+    assert len(queue) == 0
+    clock.step(0.06)
+    assert len(queue) == 1
+    queue.done(queue.get())
+    clock.step(10.0)
+    assert len(queue) == 0
+
+
+@pytest.mark.behaviour("WQ-13")
+def test_the_earlier_time_wins(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    queue.add_after("foo", 0.05)
+    queue.add_after("foo", 0.07)
+    clock.step(0.06)
+    assert queue.get() == "foo"
+    queue.done("foo")
+    clock.step(0.02)
+    assert len(queue) == 0
+    queue.add_after("foo", 0.05)
+    queue.add_after("foo", 0.03)
+    clock.step(0.04)
+    assert queue.get() == "foo"
+
+
+@pytest.mark.behaviour("WQ-14")
+def test_keys_fire_at_their_own_times(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    queue.add_after("foo", 1.0)
+    queue.add_after("bar", 0.05)
+    assert len(queue) == 0
+    clock.step(0.06)
+    assert len(queue) == 1
+    assert queue.get() == "bar"
+    queue.add_after("baz", 2.0)
+    clock.step(1.0)
+    assert queue.get() == "foo"
+    clock.step(2.0)
+    assert queue.get() == "baz"
+
+
+@pytest.mark.behaviour("WQ-15")
+def test_keys_due_in_one_step_come_in_the_order_of_their_times(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    for key, delay in (("foo", 1.0), ("bar", 0.5), ("baz", 0.25)):
+        queue.add_after(key, delay)
+    assert len(queue) == 0
+    clock.step(2.0)
+    assert len(queue) == 3
+    assert [queue.get() for _ in range(3)] == ["baz", "bar", "foo"]
+
+
+@pytest.mark.parametrize("delay", [0.0, -1.0, math.nan])
+def test_a_delay_that_is_not_positive_adds_at_once(queue: DelayingQueue[str], delay: float) -> None:
+    queue.add_after("foo", delay)
+    assert len(queue) == 1
+
+
+def test_an_infinite_delay_never_ends(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    queue.add_after("foo", math.inf)
+    clock.step(1e12)
+    assert len(queue) == 0
+
+
+def test_a_key_that_waits_and_is_added_directly_comes_twice(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    queue.add_after("foo", 1.0)
+    queue.add("foo")
+    queue.done(queue.get())
+    clock.step(1.0)
+    assert queue.get() == "foo"
+
+
+def test_what_fell_due_goes_before_what_is_added_later(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    queue.add_after("first", 1.0)
+    clock.step(1.0)
+    queue.add("second")
+    assert [queue.get(), queue.get()] == ["first", "second"]
+
+
+def test_what_fell_due_is_not_kept_back_by_ready_keys(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    for key in ("a", "b"):
+        queue.add(key)
+    queue.add_after("due", 1.0)
+    clock.step(1.0)
+    assert [queue.get() for _ in range(3)] == ["a", "b", "due"]
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_what_is_not_due_at_shut_down_is_lost(queue: DelayingQueue[str], clock: FakeClock, *, drain: bool) -> None:
+    queue.add_after("waiting", 1.0)
+    queue.shut_down(drain=drain)
+    queue.add_after("late", 1.0)
+    queue.add_after("now", 0.0)
+    clock.step(5.0)
+    with pytest.raises(ShutDown):
+        queue.get()
+
+
+class Consumers:
+    """Threads that report each key they get, and hold on to keys named "busy..." until released."""
+
+    def __init__(self, queue: DelayingQueue[str], clock: FakeClock, count: int) -> None:
+        self.queue, self.clock, self.group = queue, clock, Group()
+        self.got: stdlib_queue.SimpleQueue[str] = stdlib_queue.SimpleQueue()
+        self.release = threading.Event()
+        for number in range(count):
+            self.group.start(self._run, name=f"consumer-{number}")
+        clock.wait_for_waiters(count)
+
+    def _run(self) -> None:
+        try:
+            while True:
+                with self.queue.taking() as key:
+                    self.got.put(key)
+                    if key.startswith("busy"):
+                        assert self.release.wait(LIMIT)
+        except ShutDown:
+            return
+
+    def next(self) -> str:
+        return self.got.get(timeout=LIMIT)
+
+    def end(self) -> None:
+        self.release.set()
+        self.queue.shut_down()
+        self.group.join(LIMIT)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_blocked_consumers_are_the_timer(queue: DelayingQueue[str], clock: FakeClock, count: int) -> None:
+    consumers = Consumers(queue, clock, count)
+    queue.add_after("later", 10.0)
+    queue.add_after("sooner", 5.0)
+    clock.step(5.0)
+    assert consumers.next() == "sooner"
+    clock.step(5.0)
+    assert consumers.next() == "later"
+    consumers.end()
+
+
+@pytest.mark.parametrize("busy", [1, 2, 3])
+def test_a_timekeeper_that_gets_other_work_is_replaced(queue: DelayingQueue[str], clock: FakeClock, busy: int) -> None:
+    for _ in range(30):
+        consumers = Consumers(queue := DelayingQueue(clock=clock), clock, 4)
+        queue.add_after("later", 5.0)
+        for number in range(busy):
+            queue.add(f"busy-{number}")
+        assert sorted(consumers.next() for _ in range(busy)) == [f"busy-{number}" for number in range(busy)]
+        clock.step(5.0)
+        assert consumers.next() == "later"
+        consumers.end()
+
+
+def test_a_timekeeper_for_an_earlier_key_leaves_nobody_asleep(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    for _ in range(30):
+        consumers = Consumers(queue := DelayingQueue(clock=clock), clock, 3)
+        queue.add_after("ten", 10.0)
+        queue.add_after("busy-five", 5.0)
+        queue.add("busy-now")
+        assert consumers.next() == "busy-now"
+        clock.step(5.0)
+        assert consumers.next() == "busy-five"
+        clock.step(5.0)
+        assert consumers.next() == "ten"
+        consumers.end()
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_keys_of_many_times_all_come_and_none_early(clock: FakeClock, count: int) -> None:
+    queue: DelayingQueue[str] = DelayingQueue(clock=clock)
+    consumers = Consumers(queue, clock, count)
+    for second in range(40):
+        for key in range(second % 5):
+            queue.add_after(f"{second}/{key}", float(second + 1))
+    for second in range(40):
+        clock.step(1.0)
+        due = sorted(consumers.next() for _ in range(second % 5))
+        assert due == [f"{second}/{key}" for key in range(second % 5)]
+    assert consumers.got.empty()
+    consumers.end()
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20))), st.lists(st.integers(0, 6), max_size=5))
+def test_the_heap_gives_each_key_once_at_its_earliest_time(pushes: list[tuple[int, int]], waits: list[int]) -> None:
+    heap: DelayHeap[int] = DelayHeap()
+    expected: dict[int, int] = {}
+    for key, at in pushes:
+        heap.push(key, at)
+        expected[key] = min(at, expected.get(key, at))
+    now = 0
+    for wait in [*waits, 100]:
+        now += wait
+        assert len(heap) == len(expected)
+        assert not expected or heap.earliest <= min(expected.values())
+        due = heap.pop_due(now)
+        assert sorted(due) == sorted(key for key, at in expected.items() if at <= now)
+        assert [expected[key] for key in due] == sorted(expected[key] for key in due)
+        expected = {key: at for key, at in expected.items() if at > now}
+    assert (len(heap), heap.earliest) == (0, math.inf)
+
+
+def test_the_heap_does_not_compare_keys() -> None:
+    heap: DelayHeap[object] = DelayHeap()
+    keys = [object(), object(), object()]
+    for key in keys:
+        heap.push(key, 1.0)
+    assert heap.pop_due(1.0) == keys
+    assert repr(heap) == "<DelayHeap 0 keys>"

@@ -1,0 +1,246 @@
+"""WorkQueue: what one thread sees, and what the sets promise."""
+
+import gc
+import weakref
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.workqueue import DelayingQueue, RateLimitingQueue, ShutDown, WorkQueue
+
+
+class TracingStorage:
+    """First come, first served; remembers what was touched."""
+
+    def __init__(self) -> None:
+        self.items: deque[str] = deque()
+        self.touched: list[str] = []
+
+    def push(self, item: str, /) -> None:
+        self.items.append(item)
+
+    def pop(self) -> str:
+        return self.items.popleft()
+
+    def touch(self, item: str, /) -> None:
+        self.touched.append(item)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@pytest.fixture(params=[WorkQueue, DelayingQueue, RateLimitingQueue])
+def queue(request: pytest.FixtureRequest) -> WorkQueue[str]:
+    made: WorkQueue[str] = request.param(clock=FakeClock())
+    return made
+
+
+@pytest.mark.behaviour("WQ-03")
+def test_len_counts_a_key_once(queue: WorkQueue[str]) -> None:
+    queue.add("foo")
+    assert len(queue) == 1
+    queue.add("bar")
+    assert len(queue) == 2
+    queue.add("foo")
+    assert len(queue) == 2
+
+
+def test_keys_come_out_in_the_order_they_went_in(queue: WorkQueue[str]) -> None:
+    for key in ("a", "b", "c", "a"):
+        queue.add(key)
+    assert [queue.get() for _ in range(3)] == ["a", "b", "c"]
+
+
+@pytest.mark.behaviour("WQ-04")
+def test_a_key_added_while_processed_is_handed_out_again(queue: WorkQueue[str]) -> None:
+    queue.add("foo")
+    assert queue.get() == "foo"
+    queue.add("foo")
+    assert len(queue) == 0
+    queue.done("foo")
+    assert queue.get() == "foo"
+    queue.done("foo")
+    assert len(queue) == 0
+
+
+@pytest.mark.behaviour("WQ-05")
+def test_adding_a_key_that_waits_touches_the_storage() -> None:
+    storage = TracingStorage()
+    queue: WorkQueue[str] = WorkQueue(storage=storage)
+    queue.add("bar")
+    queue.add("bar")
+    assert queue.get() == "bar"
+    queue.done("bar")
+    assert len(queue) == 0
+    assert storage.touched == ["bar"]
+
+
+@pytest.mark.behaviour("WQ-06")
+def test_adding_a_key_twice_while_processed_neither_touches_nor_hands_it_out_before_done() -> None:
+    clock, storage, group = FakeClock(), TracingStorage(), Group()
+    queue: WorkQueue[str] = WorkQueue(storage=storage, clock=clock)
+    queue.add("foo")
+    assert queue.get() == "foo"
+    queue.add("foo")
+    queue.add("foo")
+    seen: list[str] = []
+
+    def second_worker() -> None:
+        seen.append(queue.get())
+        queue.done("foo")
+
+    group.start(second_worker, name="second")
+    clock.wait_for_waiters()
+    assert seen == []
+    queue.done("foo")
+    group.join(10)
+    assert seen == ["foo"]
+    assert len(queue) == 0
+    assert storage.touched == []
+
+
+def test_a_storage_decides_the_order() -> None:
+    class Sorted(TracingStorage):
+        def pop(self) -> str:
+            first = min(self.items)
+            self.items.remove(first)
+            return first
+
+    queue: WorkQueue[str] = WorkQueue(storage=Sorted())
+    for key in ("c", "a", "b"):
+        queue.add(key)
+    assert [queue.get() for _ in range(3)] == ["a", "b", "c"]
+
+
+def test_done_of_a_key_that_is_not_out_changes_nothing(queue: WorkQueue[str]) -> None:
+    queue.add("foo")
+    queue.done("foo")
+    queue.done("never added")
+    assert len(queue) == 1
+    assert queue.get() == "foo"
+    assert len(queue) == 0
+
+
+def test_taking_marks_the_key_done_even_when_the_work_raises(queue: WorkQueue[str]) -> None:
+    def work() -> None:
+        with queue.taking() as key:
+            queue.add(key)
+            raise RuntimeError("boom")
+
+    queue.add("foo")
+    with pytest.raises(RuntimeError, match="boom"):
+        work()
+    with queue.taking() as key:
+        assert key == "foo"
+    assert repr(queue).startswith(f"<{type(queue).__name__} 0 ready, 0 processing")
+
+
+def test_taking_from_an_ended_queue_is_shut_down(queue: WorkQueue[str]) -> None:
+    queue.shut_down()
+    with pytest.raises(ShutDown), queue.taking():
+        pass
+
+
+def test_what_is_ready_is_still_handed_out_after_shut_down(queue: WorkQueue[str]) -> None:
+    queue.add("foo")
+    queue.shut_down()
+    queue.add("added after shutdown!")
+    assert queue.get() == "foo"
+    with pytest.raises(ShutDown):
+        queue.get()
+
+
+def test_shutting_down_tells_whether_it_is(queue: WorkQueue[str]) -> None:
+    before = queue.shutting_down
+    queue.shut_down()
+    assert (before, queue.shutting_down) == (False, True)
+
+
+def test_shutting_down_drops_what_is_added_to_a_key_in_process(queue: WorkQueue[str]) -> None:
+    queue.add("foo")
+    queue.get()
+    queue.shut_down()
+    queue.add("foo")
+    queue.done("foo")
+    with pytest.raises(ShutDown):
+        queue.get()
+
+
+def test_an_empty_queue_is_true(queue: WorkQueue[str]) -> None:
+    assert queue
+
+
+def test_repr_shows_what_is_where() -> None:
+    queue: DelayingQueue[str] = DelayingQueue(name="foos", clock=FakeClock())
+    for key in ("a", "b", "c"):
+        queue.add(key)
+    queue.get()
+    queue.add_after("d", 1.0)
+    assert repr(queue) == "<DelayingQueue 'foos' 2 ready, 1 processing, 1 delayed>"
+    queue.shut_down()
+    assert repr(queue) == "<DelayingQueue 'foos' 2 ready, 1 processing, 0 delayed, shutting down>"
+
+
+class Key:
+    """Something a weak reference can point at."""
+
+
+def processed(queue: WorkQueue[Key]) -> "weakref.ref[Key]":
+    key = Key()
+    queue.add(key)
+    queue.done(queue.get())
+    return weakref.ref(key)
+
+
+def overtaken(queue: WorkQueue[Key]) -> "weakref.ref[Key]":
+    assert isinstance(queue, DelayingQueue)
+    key = Key()
+    queue.add_after(key, 1000.0)
+    queue.add_after(key, 0.5)
+    clock = queue._clock
+    assert isinstance(clock, FakeClock)
+    clock.step(0.5)
+    queue.done(queue.get())
+    return weakref.ref(key)
+
+
+@pytest.mark.behaviour("WQ-11")
+@pytest.mark.parametrize("use", [processed, overtaken])
+def test_a_key_that_is_done_is_not_kept_alive(use: Callable[[WorkQueue[Key]], "weakref.ref[Key]"]) -> None:
+    queue: DelayingQueue[Key] = DelayingQueue(clock=FakeClock())
+    reference = use(queue)
+    gc.collect()
+    assert reference() is None
+    assert len(queue) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "get", "done"]), st.integers(0, 3)), max_size=60))
+def test_any_sequence_does_what_two_sets_and_a_list_would(steps: list[tuple[str, int]]) -> None:
+    queue: WorkQueue[int] = WorkQueue()
+    ready: list[int] = []
+    processing: list[int] = []
+    again: set[int] = set()
+    for step, key in steps:
+        if step == "add":
+            queue.add(key)
+            if key in processing:
+                again.add(key)
+            elif key not in ready:
+                ready.append(key)
+        elif step == "get" and ready:
+            processing.append(ready.pop(0))
+            assert queue.get() == processing[-1]
+        elif step == "done" and key in processing:
+            queue.done(key)
+            processing.remove(key)
+            if key in again:
+                again.remove(key)
+                ready.append(key)
+        assert len(queue) == len(ready)
+        assert queue._ready is not None
+        assert set(ready) == queue._dirty - queue._processing

@@ -1,0 +1,229 @@
+"""How long keys that fail have to wait."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.workqueue import (
+    BucketRateLimiter,
+    ItemExponentialFailureRateLimiter,
+    ItemFastSlowRateLimiter,
+    MaxOfRateLimiter,
+    RateLimiter,
+    WithMaxWaitRateLimiter,
+    default_controller_rate_limiter,
+    default_item_based_rate_limiter,
+)
+
+MINUTE, HOUR = 60.0, 3600.0
+
+
+def delays(limiter: RateLimiter[str], key: str, count: int) -> list[float]:
+    return [limiter.when(key) for _ in range(count)]
+
+
+@pytest.mark.behaviour("WQ-17")
+def test_failures_double_the_delay_for_each_key_until_it_is_forgotten() -> None:
+    limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(0.001, 1.0)
+    assert delays(limiter, "one", 5) == [0.001, 0.002, 0.004, 0.008, 0.016]
+    assert limiter.num_requeues("one") == 5
+    assert delays(limiter, "two", 2) == [0.001, 0.002]
+    assert limiter.num_requeues("two") == 2
+    limiter.forget("one")
+    assert limiter.num_requeues("one") == 0
+    assert limiter.when("one") == 0.001
+
+
+@pytest.mark.behaviour("WQ-18")
+@pytest.mark.parametrize(
+    ("base", "longest", "failures", "delay"),
+    [
+        pytest.param(0.001, 1000.0, 5, 0.032, id="1ms-sixth"),
+        pytest.param(0.001, 1000.0, 1000, 1000.0, id="1ms-overflow"),
+        pytest.param(MINUTE, 1000 * HOUR, 2, 4 * MINUTE, id="1min-third"),
+        pytest.param(MINUTE, 1000 * HOUR, 1000, 1000 * HOUR, id="1min-overflow"),
+        pytest.param(MINUTE, 1000 * HOUR, 5000, 1000 * HOUR, id="beyond-a-float"),
+    ],
+)
+def test_many_failures_end_at_the_longest_delay(base: float, longest: float, failures: int, delay: float) -> None:
+    limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(base, longest)
+    delays(limiter, "key", failures)
+    assert limiter.when("key") == delay
+
+
+@pytest.mark.behaviour("WQ-19")
+def test_the_first_failures_are_fast_and_the_others_slow() -> None:
+    limiter: ItemFastSlowRateLimiter[str] = ItemFastSlowRateLimiter(0.005, 10.0, 3)
+    assert delays(limiter, "one", 5) == [0.005, 0.005, 0.005, 10.0, 10.0]
+    assert limiter.num_requeues("one") == 5
+    assert delays(limiter, "two", 2) == [0.005, 0.005]
+    limiter.forget("one")
+    assert limiter.num_requeues("one") == 0
+    assert limiter.when("one") == 0.005
+
+
+@pytest.mark.behaviour("WQ-20")
+def test_the_longest_of_several_delays_counts_and_all_are_forgotten() -> None:
+    limiter: MaxOfRateLimiter[str] = MaxOfRateLimiter(
+        ItemFastSlowRateLimiter(0.005, 3.0, 3), ItemExponentialFailureRateLimiter(0.001, 1.0)
+    )
+    assert delays(limiter, "one", 5) == [0.005, 0.005, 0.005, 3.0, 3.0]
+    assert limiter.num_requeues("one") == 5
+    assert delays(limiter, "two", 2) == [0.005, 0.005]
+    assert limiter.num_requeues("two") == 2
+    limiter.forget("one")
+    assert limiter.num_requeues("one") == 0
+    assert limiter.when("one") == 0.005
+
+
+class StepLimiter:
+    """5 ms for the first 100 calls, 1000 s for all later ones."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.forgotten: list[int] = []
+
+    def when(self, item: int, /) -> float:
+        self.calls += 1
+        return 0.005 if self.calls <= 100 else 1000.0
+
+    def forget(self, item: int, /) -> None:
+        self.forgotten.append(item)
+
+    def num_requeues(self, item: int, /) -> int:
+        return self.calls
+
+
+@pytest.mark.behaviour("WQ-21")
+def test_a_longest_wait_bounds_another_limiter_and_changes_nothing_else() -> None:
+    inner = StepLimiter()
+    limiter: WithMaxWaitRateLimiter[int] = WithMaxWaitRateLimiter(inner, 500.0)
+    assert [limiter.when(item) for item in range(100)] == [0.005] * 100
+    assert [limiter.when(item) for item in range(100, 200)] == [500.0] * 100
+    assert limiter.num_requeues(3) == 200
+    limiter.forget(3)
+    assert inner.forgotten == [3]
+
+
+def test_a_bucket_lets_its_burst_through_and_then_each_call_waits_longer() -> None:
+    limiter: BucketRateLimiter[str] = BucketRateLimiter(10.0, 3, clock=FakeClock())
+    assert delays(limiter, "any", 5) == pytest.approx([0.0, 0.0, 0.0, 0.1, 0.2])
+    limiter.forget("any")
+    assert limiter.num_requeues("any") == 0
+    assert limiter.when("other") == pytest.approx(0.3)
+
+
+def test_a_bucket_fills_with_time_and_not_beyond_its_burst() -> None:
+    clock = FakeClock()
+    limiter: BucketRateLimiter[str] = BucketRateLimiter(10.0, 3, clock=clock)
+    delays(limiter, "any", 5)
+    clock.step(0.2)
+    assert limiter.when("any") == pytest.approx(0.1)
+    clock.step(1000.0)
+    assert delays(limiter, "any", 4) == pytest.approx([0.0, 0.0, 0.0, 0.1])
+
+
+def test_a_bucket_does_not_lose_fractions_of_tokens() -> None:
+    clock = FakeClock()
+    limiter: BucketRateLimiter[str] = BucketRateLimiter(1 / 1.031425, 1, clock=clock)
+    for _ in range(60):
+        assert limiter.when("any") == 0.0
+        clock.step(2.0)
+
+
+@pytest.mark.parametrize(("qps", "burst"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])
+def test_a_bucket_that_never_lets_anything_through_is_refused(qps: float, burst: int) -> None:
+    with pytest.raises(ValueError, match="never lets anything through"):
+        BucketRateLimiter(qps, burst)
+
+
+def test_the_longest_delay_of_no_limiter_is_refused() -> None:
+    with pytest.raises(ValueError, match="no limiter"):
+        MaxOfRateLimiter()
+
+
+def test_the_default_for_controllers_is_5_ms_to_1000_s_and_10_a_second_with_a_burst_of_100() -> None:
+    limiter: MaxOfRateLimiter[str] = default_controller_rate_limiter(clock=FakeClock())
+    assert delays(limiter, "one", 3) == [0.005, 0.010, 0.020]
+    assert [limiter.when(str(number)) for number in range(97)] == [0.005] * 97
+    assert limiter.when("beyond the burst") == pytest.approx(0.1)
+    delays(limiter, "one", 1000)
+    assert limiter.when("one") == 1000.0
+
+
+def test_the_bucket_of_the_default_can_be_made_wider() -> None:
+    limiter: MaxOfRateLimiter[str] = default_controller_rate_limiter(qps=50.0, burst=300, clock=FakeClock())
+    assert [limiter.when(str(number)) for number in range(300)] == [0.005] * 300
+    assert limiter.when("beyond the burst") == pytest.approx(1 / 50)
+
+
+def test_the_default_without_a_bucket_is_1_ms_to_1000_s() -> None:
+    limiter: ItemExponentialFailureRateLimiter[str] = default_item_based_rate_limiter()
+    assert delays(limiter, "one", 2) == [0.001, 0.002]
+    delays(limiter, "one", 100)
+    assert limiter.when("one") == 1000.0
+
+
+LIMITERS: list[Callable[[], RateLimiter[str]]] = [
+    lambda: ItemExponentialFailureRateLimiter(0.001, 1.0),
+    lambda: ItemFastSlowRateLimiter(0.001, 1.0, 3),
+    lambda: default_controller_rate_limiter(clock=FakeClock()),
+]
+
+
+@pytest.mark.parametrize("make", LIMITERS)
+def test_failures_counted_by_many_threads_are_all_counted(make: Callable[[], RateLimiter[str]]) -> None:
+    limiter, start, group = make(), threading.Barrier(8), Group()
+
+    def fail() -> None:
+        start.wait(10)
+        delays(limiter, "key", 500)
+
+    for number in range(8):
+        group.start(fail, name=f"failing-{number}")
+    group.join(20)
+    assert limiter.num_requeues("key") == 4000
+
+
+def test_tokens_reserved_by_many_threads_are_all_different() -> None:
+    limiter: BucketRateLimiter[str] = BucketRateLimiter(10.0, 1, clock=FakeClock())
+    group, reserved, lock = Group(), [], threading.Lock()
+
+    def reserve() -> None:
+        mine = delays(limiter, "any", 100)
+        with lock:
+            reserved.extend(mine)
+
+    for number in range(4):
+        group.start(reserve, name=f"reserving-{number}")
+    group.join(20)
+    assert sorted(reserved) == pytest.approx([number / 10 for number in range(400)])
+
+
+@given(st.floats(1e-9, 1e6), st.floats(1e-9, 1e9), st.integers(1, 80))
+def test_exponential_delays_never_shrink_and_never_pass_the_longest(base: float, longest: float, count: int) -> None:
+    limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(base, longest)
+    found = delays(limiter, "key", count)
+    assert found == sorted(found)
+    assert found[0] == min(base, longest)
+    assert max(found) <= longest
+
+
+@pytest.mark.parametrize(
+    ("limiter", "text"),
+    [
+        (ItemFastSlowRateLimiter(1.0, 2.0, 3), "<ItemFastSlowRateLimiter 0 keys failing>"),
+        (BucketRateLimiter(1.0, 3), "<BucketRateLimiter 3 of 3 tokens>"),
+        (
+            WithMaxWaitRateLimiter(MaxOfRateLimiter(BucketRateLimiter(1.0, 3)), 9.0),
+            "<WithMaxWaitRateLimiter 9 s, <MaxOfRateLimiter <BucketRateLimiter 3 of 3 tokens>>>",
+        ),
+    ],
+)
+def test_repr_shows_the_state(limiter: object, text: str) -> None:
+    assert repr(limiter) == text

@@ -1,0 +1,247 @@
+"""WorkQueue between threads: nothing lost, nothing twice at once, and every way to end."""
+
+import random
+import threading
+from collections import Counter
+
+import pytest
+
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.workqueue import BucketRateLimiter, RateLimitingQueue, ShutDown, WorkQueue
+
+LIMIT = 20.0
+"""Seconds of real time after which a test of threads has failed."""
+
+
+class Worker:
+    """Consumes until shut down; fails if another worker has the same key."""
+
+    def __init__(self, queue: WorkQueue[object]) -> None:
+        self.queue = queue
+        self.lock = threading.Lock()
+        self.out: set[object] = set()
+        self.seen: Counter[object] = Counter()
+
+    def run(self, times: int = 1) -> None:
+        try:
+            while True:
+                self.one(times)
+        except ShutDown:
+            return
+
+    def one(self, times: int) -> None:
+        with self.queue.taking() as key:
+            with self.lock:
+                assert key not in self.out, f"{key} is in two workers"
+                self.out.add(key)
+                self.seen[key] += 1
+                again = self.seen[key] < times
+            if again:
+                self.queue.add(key)
+            with self.lock:
+                self.out.remove(key)
+
+
+@pytest.mark.behaviour("WQ-01")
+@pytest.mark.parametrize("drain", [False, True])
+def test_50_producers_and_10_consumers_end_and_nothing_is_taken_after_shut_down(*, drain: bool) -> None:
+    queue: WorkQueue[object] = WorkQueue()
+    worker, consumers, producers = Worker(queue), Group(), Group()
+    for number in range(10):
+        consumers.start(worker.run, name=f"consumer-{number}")
+
+    def produce(value: int) -> None:
+        for _ in range(50):
+            queue.add(value)
+
+    for value in range(50):
+        producers.start(produce, value, name=f"producer-{value}")
+    producers.join(LIMIT)
+    queue.shut_down(drain=drain)
+    queue.add("added after shutdown!")
+    consumers.join(LIMIT)
+    assert set(worker.seen) == set(range(50))
+    assert len(queue) == 0
+
+
+@pytest.mark.behaviour("WQ-02")
+@pytest.mark.parametrize("drain", [False, True])
+def test_keys_added_again_before_done_are_not_lost(*, drain: bool) -> None:
+    queue: WorkQueue[object] = WorkQueue()
+    worker, consumers, producers = Worker(queue), Group(), Group()
+    for number in range(10):
+        consumers.start(worker.run, 2, name=f"consumer-{number}")
+    for value in range(50):
+        producers.start(queue.add, value, name=f"producer-{value}")
+    producers.join(LIMIT)
+    queue.shut_down(drain=drain)
+    consumers.join(LIMIT)
+    assert set(worker.seen) == set(range(50))
+    assert set(worker.seen.values()) <= {1, 2}
+    assert len(queue) == 0
+
+
+def test_every_key_added_again_before_done_is_seen_twice_while_the_queue_is_open() -> None:
+    queue: WorkQueue[object] = WorkQueue()
+    worker = Worker(queue)
+    for value in range(50):
+        queue.add(value)
+
+    def ten() -> None:
+        for _ in range(10):
+            worker.one(2)
+
+    with Group() as group:
+        for number in range(10):
+            group.start(ten, name=f"consumer-{number}")
+        group.join(LIMIT)
+    assert worker.seen == Counter(dict.fromkeys(range(50), 2))
+
+
+class Draining:
+    """A queue with "foo" and "bar" handed out, and a thread that drains it."""
+
+    def __init__(self, *, drain: bool = True, keys: tuple[str, ...] = ("foo", "bar")) -> None:
+        self.clock, self.group = FakeClock(), Group()
+        self.queue: WorkQueue[str] = WorkQueue(clock=self.clock)
+        for key in keys:
+            self.queue.add(key)
+            assert self.queue.get() == key
+        self.drain = drain
+
+    def begin(self) -> None:
+        self.group.start(lambda: self.queue.shut_down(drain=self.drain), name="drainer")
+        if self.drain:
+            self.clock.wait_for_waiters()
+
+    def blocked(self) -> bool:
+        return self.group.alive() == ["drainer"]
+
+
+@pytest.mark.behaviour("WQ-07")
+def test_draining_waits_for_the_keys_handed_out_while_get_is_shut_down() -> None:
+    case = Draining()
+    case.begin()
+    with pytest.raises(ShutDown):
+        case.queue.get()
+    assert case.blocked()
+    case.queue.done("foo")
+    assert case.blocked()
+    case.queue.done("bar")
+    case.group.join(LIMIT)
+
+
+@pytest.mark.behaviour("WQ-08")
+def test_shutting_down_without_draining_returns_at_once() -> None:
+    case = Draining(drain=False)
+    case.begin()
+    case.group.join(LIMIT)
+
+
+@pytest.mark.behaviour("WQ-09")
+def test_a_second_shut_down_releases_a_drain() -> None:
+    case = Draining()
+    case.begin()
+    with pytest.raises(ShutDown):
+        case.queue.get()
+    assert case.blocked()
+    case.queue.shut_down()
+    case.group.join(LIMIT)
+
+
+@pytest.mark.behaviour("WQ-10")
+def test_a_drain_includes_keys_that_became_dirty_while_processed() -> None:
+    case = Draining(keys=("foo",))
+    case.queue.add("foo")
+    case.begin()
+    with pytest.raises(ShutDown):
+        case.queue.get()
+    case.queue.done("foo")
+    assert case.blocked()
+    assert case.queue.get() == "foo"
+    assert case.blocked()
+    case.queue.done("foo")
+    with pytest.raises(ShutDown):
+        case.queue.get()
+    case.group.join(LIMIT)
+
+
+def test_a_drain_includes_keys_that_nobody_has_taken_yet() -> None:
+    case = Draining(keys=())
+    case.queue.add("foo")
+    case.begin()
+    with case.queue.taking() as key:
+        assert key == "foo"
+        assert case.blocked()
+    case.group.join(LIMIT)
+
+
+def test_draining_an_idle_queue_returns_at_once() -> None:
+    WorkQueue[str]().shut_down(drain=True)
+
+
+def test_a_wait_that_is_interrupted_passes_its_key_on() -> None:
+    class Interrupted(FakeClock):
+        armed = False
+
+        def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+            super().wait(condition, deadline)
+            if self.armed:
+                self.armed = False
+                raise KeyboardInterrupt
+
+    clock, got, group = Interrupted(), [], Group()
+    queue: WorkQueue[str] = WorkQueue(clock=clock)
+
+    def consume() -> None:
+        try:
+            got.append(queue.get())
+        except KeyboardInterrupt:
+            got.append("interrupted")
+
+    for number in range(2):
+        group.start(consume, name=f"consumer-{number}")
+    clock.wait_for_waiters(2)
+    clock.armed = True
+    queue.add("foo")
+    group.join(LIMIT)
+    assert sorted(got) == ["foo", "interrupted"]
+
+
+def produce(queue: RateLimitingQueue[object], keys: range, rng: random.Random) -> None:
+    for key in keys:
+        match rng.randrange(3):
+            case 0:
+                queue.add(key)
+            case 1:
+                queue.add_after(key, rng.random() * 0.05)
+            case _:
+                queue.add_rate_limited(key)
+
+
+def test_16_workers_and_10000_keys_in_every_way_at_once() -> None:
+    count = 10_000
+    queue: RateLimitingQueue[object] = RateLimitingQueue(BucketRateLimiter(1e9, 1))
+    worker, consumers, producers = Worker(queue), Group(), Group()
+    everything = threading.Event()
+
+    def consume() -> None:
+        try:
+            while True:
+                worker.one(2)
+                if len(worker.seen) == count:
+                    everything.set()
+        except ShutDown:
+            return
+
+    for number in range(16):
+        consumers.start(consume, name=f"consumer-{number}")
+    for number in range(4):
+        producers.start(produce, queue, range(number, count, 4), random.Random(number), name=f"producer-{number}")
+    producers.join(LIMIT)
+    assert everything.wait(LIMIT), f"{count - len(worker.seen)} keys lost: {queue!r}"
+    queue.shut_down(drain=True)
+    consumers.join(LIMIT)
+    assert set(worker.seen) == set(range(count))
+    assert len(queue) == 0
