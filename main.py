@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import FrameType
 
-from clientgo.errors import ClientGoError
+from clientgo.errors import ClientGoError, ConfigError
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.log import setup
@@ -44,8 +44,14 @@ def main(arguments: Sequence[str]) -> int:
 
 def run_embedded(options: Options, stop: threading.Event) -> int:
     """Run on an API server of our own."""
-    # Imported here because a controller on a real cluster needs neither the server nor its libraries.
-    from controller.embedded import Embedded  # noqa: PLC0415
+    try:
+        # Imported here because a controller on a real cluster needs neither the server nor its libraries.
+        from controller.embedded import Embedded  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"--embedded needs the bundled API server's libraries ({error.name} is missing): "
+            "install them with pip install 'clientgo[embedded]'"
+        ) from error
 
     embedded = Embedded(port=options.embedded_port)
     try:

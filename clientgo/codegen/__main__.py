@@ -27,9 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         header = header_of(options)
     except OSError as error:
         return complain([f"the header can't be read: {error}"])
-    texts = with_header(
-        render([own.kind for own in kinds], Layout(package=options.output_package)), options.root, header
-    )
+    layout = Layout(package=options.output_package, beside_runtime=(options.root / "clientgo").is_dir())
+    texts = with_header(render([own.kind for own in kinds], layout), options.root, header)
     folders = [options.root / options.output_package.replace(".", "/")]
     if options.crd_dir is not None:
         texts |= _manifests(kinds, problems, options, header)

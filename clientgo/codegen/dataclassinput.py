@@ -35,7 +35,7 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
     module = _imported(name, problems)
     if module is None:
         return
-    source = name.replace(".", "/") + ".py"
+    source = _source(module)
     kinds = list(_marked(module))
     if not kinds:
         problems.at_module(source, 1, "no class is marked with @api_type(group=, version=): mark the kinds")
@@ -44,18 +44,29 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
             yield OwnKind(Kind(api=api_of(cls), class_name=cls.__name__, module=name, source=source), cls)
 
 
+def _source(module: ModuleType) -> str:
+    # The module's place below the folder it was imported from: the same on every machine.
+    path = module.__name__.replace(".", "/")
+    return f"{path}/__init__.py" if hasattr(module, "__path__") else f"{path}.py"
+
+
 def _imported(name: str, problems: Problems) -> ModuleType | None:
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        problems.at_module(
-            name, 0, f"there is no such module ({error}): give a dotted name that can be imported from here"
-        )
     except Exception as error:  # noqa: BLE001  # the module is the user's: whatever it raises is told with its place
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        file, line = (error.filename, error.lineno) if isinstance(error, SyntaxError) else (last.filename, last.lineno)
-        problems.at_module(shown(file or name), line or 0, f"importing {name} failed: {error}")
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            message = f"there is no module {error.name}: give a dotted name that can be imported from here"
+            problems.at_module(name, 0, message)
+        else:
+            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {error}")
     return None
+
+
+def _raised_at(error: Exception, name: str) -> tuple[str, int]:
+    if isinstance(error, SyntaxError):
+        return shown(error.filename or name), error.lineno or 0
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    return shown(frames[-1].filename), frames[-1].lineno or 0
 
 
 def _marked(module: ModuleType) -> Iterator[type[Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from clientgo.codegen.model import STATUS_VERBS, GroupVersion, Kind, group_versions
 from clientgo.codegen.rendercaches import cache_texts
 from clientgo.codegen.source import WIDTH
-from clientgo.codegen.texts import Layout, Text, fill, import_block, joined
+from clientgo.codegen.texts import Import, Layout, Text, fill, import_block, joined
 from clientgo.meta.scheme import ALL_VERBS
 
 
@@ -45,14 +45,14 @@ def _packages(layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
 
 
 def _clients(group: GroupVersion, layout: Layout) -> Text:
-    imports: list[tuple[str, Iterable[str]]] = [("clientgo.rest.request", ["Requester"])]
+    imports: list[Import] = [("clientgo.rest.request", ["Requester"])]
     for kind in group.kinds:
         imports += [_base(kind), (kind.module, [kind.class_name])]
     body = fill(
         "clients",
         api_version=group.api_version,
         group_version=group.class_name,
-        imports=import_block(imports),
+        imports=import_block(imports, layout),
         clients=joined((_client(kind) for kind in group.kinds), blank_lines=2),
         kinds=_kinds_tuple([kind.class_name for kind in group.kinds]),
         accessors=joined(_accessor(kind) for kind in group.kinds),
@@ -95,7 +95,7 @@ def _accessor(kind: Kind) -> str:
 
 def _clientset(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
     package = layout.module(layout.clients)
-    imports: list[tuple[str, Iterable[str]]] = [(f"{package}.{g.module}", [g.class_name]) for g in groups]
+    imports: list[Import] = [(f"{package}.{g.module}", [g.class_name]) for g in groups]
     whole, part = ("clientset_lazy", "clientset_lazy_group") if layout.lazy else ("clientset", "clientset_group")
     if not layout.lazy:
         imports.append(("clientgo.typed.clientset", ["BaseClientset"]))
@@ -103,16 +103,16 @@ def _clientset(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[st
         fill(part, package=package, module=g.module, group_version=g.class_name, api_version=g.api_version)
         for g in groups
     )
-    body = fill(whole, imports=import_block(imports, indent="    " if layout.lazy else ""), groups=parts)
+    body = fill(whole, imports=import_block(imports, layout, indent="    " if layout.lazy else ""), groups=parts)
     return Text(layout.module(layout.clientset), body, sources)
 
 
 def _fake(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
-    imports: list[tuple[str, Iterable[str]]] = [
+    imports: list[Import] = [
         ("clientgo.meta.scheme", ["Scheme"]),
         ("clientgo.testing.fake", ["FakeClientsetMixin"]),
         (layout.module(layout.clientset), ["Clientset"]),
         *((layout.module(layout.clients, group.module), [group.class_name]) for group in groups),
     ]
     kinds = "\n".join(f"        *{group.class_name}.kinds," for group in groups)
-    return Text(layout.fake_module, fill("fake", imports=import_block(imports), kinds=kinds), sources)
+    return Text(layout.fake_module, fill("fake", imports=import_block(imports, layout), kinds=kinds), sources)

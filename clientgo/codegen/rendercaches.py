@@ -1,12 +1,12 @@
 """Kinds to the texts of their caches: listers, informers and the factory."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from clientgo.codegen.model import GroupVersion, class_case
-from clientgo.codegen.texts import Layout, Text, fill, import_block, joined
+from clientgo.codegen.texts import Import, Layout, Text, fill, import_block, joined
 
-_FACTORY: tuple[str, Iterable[str]] = ("clientgo.cache.factory", ["InformerFactory"])
+_FACTORY: Import = ("clientgo.cache.factory", ["InformerFactory"])
 
 
 def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
@@ -27,7 +27,7 @@ def _cached(group: GroupVersion) -> GroupVersion:
 
 
 def _listers(group: GroupVersion, layout: Layout) -> Text:
-    imports: list[tuple[str, Iterable[str]]] = [("clientgo.cache.lister", ["Lister"])]
+    imports: list[Import] = [("clientgo.cache.lister", ["Lister"])]
     imports += [(kind.module, [kind.class_name]) for kind in group.kinds]
     listers = (
         fill(
@@ -40,7 +40,7 @@ def _listers(group: GroupVersion, layout: Layout) -> Text:
     body = fill(
         "listers",
         api_version=group.api_version,
-        imports=import_block(imports),
+        imports=import_block(imports, layout),
         listers=joined(listers, blank_lines=2),
     )
     return Text(layout.module("listers", group.module), body, group.sources)
@@ -49,7 +49,7 @@ def _listers(group: GroupVersion, layout: Layout) -> Text:
 def _informers(group: GroupVersion, layout: Layout) -> Text:
     clients = layout.module(layout.clients, group.module)
     listers = layout.module("listers", group.module)
-    imports: list[tuple[str, Iterable[str]]] = [("clientgo.cache.factory", ["InformerFactory", "KindInformer"])]
+    imports: list[Import] = [("clientgo.cache.factory", ["InformerFactory", "KindInformer"])]
     for kind in group.kinds:
         imports += [
             (kind.module, [kind.class_name]),
@@ -60,7 +60,7 @@ def _informers(group: GroupVersion, layout: Layout) -> Text:
         "informers",
         api_version=group.api_version,
         group_version=group.class_name,
-        imports=import_block(imports),
+        imports=import_block(imports, layout),
         informers=joined((fill("informer", name=kind.class_name) for kind in group.kinds), blank_lines=2),
         accessors=joined(
             fill("informer_accessor", name=kind.class_name, accessor=kind.accessor) for kind in group.kinds
@@ -82,7 +82,7 @@ def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
         for version in versions
     )
     group = versions[0].group or "core"
-    block = import_block([*imports, _FACTORY])
+    block = import_block([*imports, _FACTORY], layout)
     body = fill("informer_group", group=group, group_class=class_case(name), imports=block, versions=parts)
     sources = tuple(sorted({source for version in versions for source in version.sources}))
     return Text(f"{package}.{name}", body, sources)
@@ -96,5 +96,5 @@ def _factory(names: Sequence[tuple[str, str]], layout: Layout, sources: tuple[st
         fill(part, package=package, name=name, group=group or "core", group_class=class_case(name))
         for name, group in names
     )
-    block = import_block(imports, indent="    ") if layout.lazy else import_block([*imports, _FACTORY])
+    block = import_block(imports, layout, indent="    ") if layout.lazy else import_block([*imports, _FACTORY], layout)
     return Text(f"{package}.factory", fill(whole, imports=block, groups=groups), sources)

@@ -81,6 +81,7 @@ def snake(name: str) -> str:
 
 
 def camel(name: str) -> str:
-    """The JSON name msgspec's `rename="camel"` gives an attribute."""
-    first, *rest = name.strip("_").split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+    """The JSON name that msgspec's `rename="camel"` gives an attribute."""
+    plain = name.lstrip("_")
+    first, *rest = plain.split("_")
+    return name[: len(name) - len(plain)] + first + "".join(part.title() for part in rest)

@@ -21,6 +21,8 @@ class Layout:
     """The module of the fake clientset, by its full name; `clientset.fake` of the package when empty."""
     lazy: bool = False
     """Whether a group is imported only when it is asked for: for packages of more groups than one program uses."""
+    beside_runtime: bool = False
+    """Whether clientgo is part of the same project: then import sorters have it in one block with the project's own."""
 
     def module(self, *parts: str) -> str:
         """The full name of a module of the package."""
@@ -62,10 +64,17 @@ def joined(texts: Iterable[str], *, blank_lines: int = 1) -> str:
     return ("\n" * (blank_lines + 1)).join(text.rstrip("\n") for text in texts)
 
 
-def import_block(imports: Iterable[tuple[str, Iterable[str]]], *, indent: str = "") -> str:
-    """One import of each module, sorted."""
+Import = tuple[str, Iterable[str]]
+
+
+def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "") -> str:
+    """One import of each module, sorted; clientgo's before the project's own."""
     merged: dict[str, set[str]] = {}
     for module, names in imports:
         merged.setdefault(module, set()).update(names)
-    block = "\n".join(import_line(module, names) for module, names in sorted(merged.items()) if names)
-    return "\n".join(indent + line for line in block.splitlines())
+    lines = {module: import_line(module, names) for module, names in sorted(merged.items()) if names}
+    runtime = [line for module, line in lines.items() if module.startswith("clientgo.")]
+    own = [line for module, line in lines.items() if not module.startswith("clientgo.")]
+    parts = ["\n".join(lines.values())] if layout.beside_runtime else ["\n".join(runtime), "\n".join(own)]
+    block = "\n\n".join(part for part in parts if part)
+    return "\n".join(indent + line if line else "" for line in block.splitlines())

@@ -8,8 +8,9 @@ import msgspec
 
 from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
 from clientgo.meta.codec import to_dict
-from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
+from clientgo.testing.apply import applied, updated
 from clientgo.testing.patches import BadPatch, json_patch, merge_patch, strategic_merge_patch
 from clientgo.testing.selection import select
 from clientgo.testing.tracker import Object, Tracker
@@ -56,20 +57,33 @@ def _create(tracker: Tracker, action: Action) -> Object:
 
 def _update(tracker: Tracker, action: Action) -> Object:
     obj = _submitted(action)
-    return tracker.change(action.resource, action.namespace, action.name, lambda _: obj, dry_run=action.dry_run)
+    return _changed(tracker, action, lambda _: obj)
 
 
 def _patch(tracker: Tracker, action: Action) -> Object:
-    return tracker.change(
-        action.resource, action.namespace, action.name, lambda old: patched(old, action), dry_run=action.dry_run
-    )
+    return _changed(tracker, action, lambda old: patched(old, action))
+
+
+def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object]) -> Object:
+    at = tracker.clock.time()
+
+    def owned(old: Object) -> Object:
+        return updated(old, change(old), manager=action.field_manager, at=at)
+
+    return tracker.change(action.resource, action.namespace, action.name, owned, dry_run=action.dry_run)
 
 
 def _apply(tracker: Tracker, action: Action) -> Object:
+    at = tracker.clock.time()
+
+    def merged(live: Object) -> Object:
+        force = "force" in action.options
+        return applied(live, _read(action), manager=action.field_manager, force=force, at=at)
+
     try:
-        return _patch(tracker, action)
+        return tracker.change(action.resource, action.namespace, action.name, merged, dry_run=action.dry_run)
     except NotFound:
-        return tracker.create(action.resource, patched({}, action), action.namespace, dry_run=action.dry_run)
+        return tracker.create(action.resource, merged({}), action.namespace, dry_run=action.dry_run)
 
 
 def _delete(tracker: Tracker, action: Action) -> Object:
@@ -102,7 +116,7 @@ def _scale(tracker: Tracker, action: Action) -> Object:
         wanted = _submitted(action) if action.verb == "update" else patched(_scale_of(obj), action)
         return {**obj, "spec": {**obj.get("spec", {}), "replicas": wanted.get("spec", {}).get("replicas", 0)}}
 
-    return _scale_of(tracker.change(action.resource, action.namespace, action.name, scaled, dry_run=action.dry_run))
+    return _scale_of(_changed(tracker, action, scaled))
 
 
 def _scale_of(obj: Object) -> Object:
@@ -132,19 +146,23 @@ def patched(old: Object, action: Action) -> Object:
     if rule is None:
         raise UnsupportedMediaType(f"the body of the request was in an unknown format: {action.patch_type}")
     try:
-        new: Object = rule(old, action.patch_value)
-    except msgspec.DecodeError as error:
-        raise BadRequest(f"the patch can't be read: {error}") from error
+        new: Object = rule(old, _read(action))
     except BadPatch as error:
         raise Invalid(f"the server rejected our request due to an error in our request: {error}") from error
     return new
+
+
+def _read(action: Action) -> Any:
+    try:
+        return action.patch_value
+    except msgspec.DecodeError as error:
+        raise BadRequest(f"the patch can't be read: {error}") from error
 
 
 _PATCH_RULES: Mapping[str, Callable[[Any, Any], Any]] = {
     JSON_PATCH: json_patch,
     MERGE_PATCH: merge_patch,
     STRATEGIC_PATCH: strategic_merge_patch,
-    APPLY_PATCH: strategic_merge_patch,
 }
 
 SUCCESS: Object = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}

@@ -12,7 +12,6 @@ import math
 import threading
 from dataclasses import dataclass
 
-
 _LOOK_AT_EVENTS = 0.002
 """Real seconds between looks at the event that may end a `sleep`."""
 

@@ -23,7 +23,8 @@ MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 """By which key the items of a list are told apart, the first that all of them carry."""
 
-_SETS = frozenset(("finalizers",))
+SETS = frozenset(("finalizers",))
+"""Lists of plain values that join instead of replacing each other."""
 
 
 class BadPatch(ValueError):
@@ -75,10 +76,10 @@ def _directive(merged: dict[str, Any], key: str, value: Any) -> None:
 
 def _merge_lists(field: str, old: Any, new: list[Any]) -> list[Any]:
     old = old if isinstance(old, list) else []
-    if field in _SETS:
+    if field in SETS:
         return [*old, *(item for item in new if item not in old)]
     kept = [item for item in new if not (isinstance(item, dict) and item.get("$patch") == "replace" and len(item) == 1)]
-    key = _key_of(field, kept)
+    key = list_key(field, kept)
     if len(kept) < len(new) or key is None:
         return kept
     merged = {item.get(key): item for item in old if isinstance(item, dict)}
@@ -90,7 +91,8 @@ def _merge_lists(field: str, old: Any, new: list[Any]) -> list[Any]:
     return list(merged.values())
 
 
-def _key_of(field: str, items: Sequence[Any]) -> str | None:
+def list_key(field: str, items: Sequence[Any]) -> str | None:
+    """By which key the items of the list in `field` are told apart; None if the list is one value."""
     for key in MERGE_KEYS.get(field, ()):
         if all(isinstance(item, dict) and key in item for item in items):
             return key

@@ -3,7 +3,7 @@
 What it does: names are taken once, absent objects are NotFound, lists have a version from which a watch goes on
 without a gap. What it leaves out, as client-go's tracker does: defaulting, validation, subresources (a status update is
 a full update), finalizers and garbage collection. Objects keep the resourceVersion they were given; a tracker made with
-`versioned=True` instead stamps every write with its own counter and answers a stale update with a Conflict.
+`versioned=True` stamps every change with its own counter and answers a stale update with a Conflict.
 
 Every change is kept in order. A watch is a cursor into that order and not a buffer of its own, so a watch nobody reads
 costs nothing, and none can overflow or lose an event.
@@ -36,7 +36,7 @@ class Tracker:
         self, *objects: object, scheme: Scheme | None = None, clock: Clock = SYSTEM_CLOCK, versioned: bool = False
     ) -> None:
         self._scheme = scheme if scheme is not None else Scheme()
-        self._clock = clock
+        self.clock = clock
         self._versioned = versioned
         self._changed = threading.Condition()
         self._version = 1
@@ -141,6 +141,8 @@ class Tracker:
                 )
             if self._versioned:
                 _check_version(gvr, old, obj)
+                if _same(old, obj):
+                    return old
             return obj if dry_run else self._put(gvr, obj)
 
     def delete(
@@ -187,7 +189,7 @@ class Tracker:
         first, now = self.list(gvr, selection)
         live = resource_version in ("", "0")
         with self._changed:
-            log = self._logs.setdefault(gvr, ChangeLog(self._changed, self._clock))
+            log = self._logs.setdefault(gvr, ChangeLog(self._changed, self.clock))
             return TrackerWatch(
                 log,
                 selection,
@@ -231,7 +233,7 @@ class Tracker:
 
     def _record(self, gvr: GroupVersionResource, change: Change) -> None:
         self._version = change.version
-        self._logs.setdefault(gvr, ChangeLog(self._changed, self._clock)).append(change)
+        self._logs.setdefault(gvr, ChangeLog(self._changed, self.clock)).append(change)
         self._changed.notify_all()
 
 
@@ -259,6 +261,11 @@ def _name_of(obj: Object) -> Name:
 
 def _with_meta(obj: Object, **changes: str) -> Object:
     return {**obj, "metadata": {**obj["metadata"], **changes}}
+
+
+def _same(old: Object, new: Object) -> bool:
+    # A server keeps version and uid of an object that a write did not change.
+    return _with_meta(new, **{k: old["metadata"][k] for k in ("resourceVersion", "uid") if k in old["metadata"]}) == old
 
 
 def _details(gvr: GroupVersionResource, name: str) -> StatusDetails:

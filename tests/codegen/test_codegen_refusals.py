@@ -44,7 +44,7 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         "kinds.py:5: A has no field status: add one, or write @api_type(..., status=False)",
         "kinds.py:7: A.size: floats differ between languages: write an int of a smaller unit or a str, or allow floats"
         " with --allow-floats",
-        "kinds.py:8: A.tags: set has no schema: write tuple[X, ...]",
+        "kinds.py:8: A.tags: set[str] has no schema: write tuple[X, ...]",
     ]
 
 
@@ -53,6 +53,9 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     [
         pytest.param("", "no class is marked with @api_type(group=, version=)", id="no kinds"),
         pytest.param("x = 1 +\n", "kinds.py:3: importing kinds failed", id="syntax error"),
+        pytest.param(
+            "import gone.away\n", "kinds.py:3: importing kinds failed: No module named 'gone'", id="import error"
+        ),
         pytest.param("x = undefined\n", "kinds.py:3: importing kinds failed: name 'undefined'", id="name error"),
         pytest.param(
             "@dataclass\nclass B:\n    names: list[str] = []\n",
@@ -114,7 +117,7 @@ def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str)
 
 
 def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert "there is no such module" in refusal(tmp_path, "", module="absent")
+    assert "absent:0: there is no module absent: give a dotted name" in refusal(tmp_path, "", module="absent")
 
 
 def test_a_header_that_is_not_there_is_told(tmp_path: Path) -> None:

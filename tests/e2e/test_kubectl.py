@@ -69,7 +69,7 @@ class Kubectl:
 
     def run(self, *arguments: str, stdin: Any = None, code: int = 0, **environ: str) -> str:
         """Run one command and give what it prints to both streams; its exit status must be `code`."""
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             self.command(*arguments),
             input=json.dumps(stdin) if stdin is not None else None,
             stdout=subprocess.PIPE,
@@ -313,7 +313,7 @@ def test_wait_follows_fields_and_deletion(kubectl: Kubectl) -> None:
     waited = kubectl.run("wait", "foo/a", "--for=jsonpath={.spec.replicas}=2", "--timeout=10s")
     assert waited == f"foo.{GROUP}/a condition met\n"
     missed = kubectl.run("wait", "foo/a", "--for=condition=Ready", "--timeout=1s", code=1)
-    assert missed == f"error: timed out waiting for the condition on foos/a\n"
+    assert missed == "error: timed out waiting for the condition on foos/a\n"
     kubectl.run("delete", "foo", "a", "--wait=false")
     kubectl.run("wait", "foo/a", "--for=delete", "--timeout=10s")
 
@@ -321,7 +321,7 @@ def test_wait_follows_fields_and_deletion(kubectl: Kubectl) -> None:
 def test_watch_prints_every_change(kubectl: Kubectl) -> None:
     kubectl.apply(foo())
     command = kubectl.command("get", "foos", "-w", "--output-watch-events")
-    watch = subprocess.Popen(command, stdout=subprocess.PIPE, env=kubectl.environ, text=True)  # noqa: S603
+    watch = subprocess.Popen(command, stdout=subprocess.PIPE, env=kubectl.environ, text=True)
     assert watch.stdout is not None
     try:
         seen = [watch.stdout.readline() for _ in range(2)]

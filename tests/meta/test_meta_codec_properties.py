@@ -13,7 +13,7 @@ from clientgo.meta import EMPTY_MAP, MicroTime, ObjectMeta, OwnerReference, api_
 text = st.text(st.characters(codec="utf-8"), max_size=8)
 integers = st.integers(-(2**63), 2**63 - 1)
 floats = st.floats(allow_nan=False, allow_infinity=False)
-times = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
+times = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC))
 maps = st.dictionaries(text, text, max_size=3)
 anything = st.recursive(
     st.none() | st.booleans() | integers | floats | text,

@@ -13,7 +13,6 @@ from clientgo.meta import (
     new_controller_ref,
 )
 
-
 UNNAMED = ObjectMeta()
 
 

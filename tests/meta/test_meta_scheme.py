@@ -16,7 +16,6 @@ from clientgo.meta import (
 )
 from clientgo.meta.scheme import ALL_VERBS
 
-
 UNNAMED = ObjectMeta()
 
 

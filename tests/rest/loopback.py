@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from clientgo.lifecycle import Group
 
 CLOSE = b"\x00close"
-"""A step: close the connection (after the request before it was read)."""
+"""A step: close the connection; as the first one, after a request was read."""
 
 RESET = b"\x00reset"
 """A step: close it rudely, so that the peer gets a reset."""
@@ -37,6 +37,8 @@ class Loopback:
         """Set once some connection has nothing more to say."""
         self.ended = threading.Event()
         """Set once some connection was closed by the client."""
+        self.left = threading.Event()
+        """Set once some connection was closed here."""
         self._scripts = scripts
         self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -82,6 +84,7 @@ class Loopback:
                 self._answer(sock, script)
             except OSError:
                 self.ended.set()
+        self.left.set()
 
     def _answer(self, sock: socket.socket, script: Sequence[bytes]) -> None:
         for step in script:

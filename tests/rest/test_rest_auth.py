@@ -168,7 +168,7 @@ def test_an_exec_plugin_is_run_and_its_expiry_kept(tmp_path: Path) -> None:
     (tmp_path / "plugin.py").unlink()
     assert credentials.authorization() == "Bearer for-https://h:1"
     clock.set_time(2_000_000_000.0)
-    with pytest.raises(ConnectionFailed, match="credential plugin './plugin.py' of the context 'dev' failed"):
+    with pytest.raises(ConnectionFailed, match=r"credential plugin './plugin.py' of the context 'dev' failed"):
         credentials.authorization()
 
 

@@ -265,7 +265,7 @@ def test_outside_of_a_pod_client_gos_words_are_used(environ: Mapping[str, str]) 
 def test_a_pod_without_a_token_is_said_so(home: Home) -> None:
     home.be_a_pod()
     (home.service_account / "token").unlink()
-    with pytest.raises(ConfigError, match="service account's token .* can't be read"):
+    with pytest.raises(ConfigError, match=r"service account's token .* can't be read"):
         in_cluster_config(environ=home.environ, service_account=str(home.service_account))
 
 

@@ -1,10 +1,15 @@
 """Proxies: which one stands before a server, and what is said to it."""
 
+import socket
+import ssl
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.lifecycle import Group
 from clientgo.rest.config import Config
 from clientgo.rest.dial import Dialer
 from clientgo.rest.proxies import proxy_for
@@ -58,6 +63,48 @@ def test_a_plain_request_is_handed_to_the_proxy_whole() -> None:
         assert head.startswith("GET http://api.invalid:8080/api HTTP/1.1\r\nHost: api.invalid:8080\r\n")
         assert "proxy-authorization: Basic bWU6cGFzcyB3b3Jk\r\n" in head
         transport.close()
+
+
+class Tunnel:
+    """A proxy that joins each CONNECTed client with one server, whatever host was asked for."""
+
+    def __init__(self, port: int) -> None:
+        self.asked: list[bytes] = []
+        self._port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def serve_one(self, group: Group) -> None:
+        client, _ = self._listener.accept()
+        self._listener.close()
+        self.asked.append(client.recv(4096))
+        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        server = socket.create_connection(("127.0.0.1", self._port))
+        group.start(pump, server, client, name="back")
+        pump(client, server)
+        group.join(5)
+        client.close()
+        server.close()
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+def test_tls_goes_through_a_tunnel_and_is_checked_against_the_server(certificates: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    with loopback([http(b"ok")], tls=context) as server, Group() as group:
+        tunnel = Tunnel(server.port)
+        group.start(tunnel.serve_one, Group(), name="tunnel")
+        config = Config("https://api.example:6443", ca_file=str(certificates / "ca.pem"), proxy_url=tunnel.address)
+        transport = PoolTransport(Dialer(config, environ={}))
+        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
+        transport.close()
+    assert tunnel.asked[0].startswith(b"CONNECT api.example:6443 HTTP/1.")
 
 
 def test_a_proxy_that_refuses_the_tunnel_is_the_one_to_blame() -> None:

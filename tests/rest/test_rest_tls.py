@@ -1,8 +1,6 @@
 """TLS: trust from data or files, client certificates, and a clear sentence when something doesn't fit."""
 
-import shutil
 import ssl
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,39 +16,15 @@ from clientgo.rest.tls import ClientCertificate
 from clientgo.rest.transport import PoolTransport
 from tests.rest.loopback import chunked, http, loopback
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl program to make certificates with")
-
 OK = http(b"ok")
-EC = "-newkey ec -pkeyopt ec_paramgen_curve:P-256"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """ca.pem, other.pem; server.pem and client.pem, each with its key, signed by ca."""
-    where = tmp_path_factory.mktemp("tls")
-    for name in ("ca", "other"):
-        _openssl(where, f"req -x509 {EC} -nodes -keyout {name}.key -out {name}.pem"
-                 f" -subj /CN={name} -days 30")  # fmt: skip
-    for name in ("server", "client"):
-        _openssl(where, f"req {EC} -nodes -keyout {name}.key -out {name}.csr"
-                 f" -subj /CN={name}")  # fmt: skip
-        (where / "ext").write_text("subjectAltName=DNS:api.example,IP:127.0.0.1\n")
-        _openssl(where, f"x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out {name}.pem -days 30"
-                 " -extfile ext")  # fmt: skip
-    _openssl(where, "ec -in client.key -aes128 -passout pass:secret -out locked.key")
-    return where
-
-
-def _openssl(folder: Path, arguments: str) -> None:
-    subprocess.run(["openssl", *arguments.split()], cwd=folder, check=True, capture_output=True)
-
-
-def server_context(folder: Path, *, demand: bool = False) -> ssl.SSLContext:
+def server_context(certificates: Path, *, demand: bool = False) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "server.pem", folder / "server.key")
+    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
     if demand:
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(folder / "ca.pem")
+        context.load_verify_locations(certificates / "ca.pem")
     return context
 
 
@@ -62,61 +36,63 @@ def ask(config: Config, certificate: Callable[[], ClientCertificate | None] = la
         transport.close()
 
 
-def test_a_server_whose_authority_is_given_is_trusted(folder: Path) -> None:
-    ca = folder / "ca.pem"
-    with loopback([OK], [OK], tls=server_context(folder)) as server:
+def test_a_server_whose_authority_is_given_is_trusted(certificates: Path) -> None:
+    ca = certificates / "ca.pem"
+    with loopback([OK], [OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, ca_file=str(ca))) == b"ok"
         assert ask(Config(server.address, ca_data=ca.read_text())) == b"ok"
 
 
-def test_another_authority_is_said_to_be_the_trouble(folder: Path) -> None:
-    with loopback([OK], tls=server_context(folder)) as server:
+def test_another_authority_is_said_to_be_the_trouble(certificates: Path) -> None:
+    with loopback([OK], tls=server_context(certificates)) as server:
         with pytest.raises(ConnectionFailed, match=r"the certificate of https://127\S+ is not trusted") as failed:
-            ask(Config(server.address, ca_file=str(folder / "other.pem")))
+            ask(Config(server.address, ca_file=str(certificates / "other.pem")))
         assert not failed.value.sent
 
 
-def test_an_insecure_configuration_trusts_anyone(folder: Path) -> None:
-    with loopback([OK], tls=server_context(folder)) as server:
+def test_an_insecure_configuration_trusts_anyone(certificates: Path) -> None:
+    with loopback([OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, insecure=True)) == b"ok"
 
 
-def test_a_server_name_stands_in_for_the_address(folder: Path) -> None:
-    ca = str(folder / "ca.pem")
-    with loopback([OK], [OK], tls=server_context(folder)) as server:
+def test_a_server_name_stands_in_for_the_address(certificates: Path) -> None:
+    ca = str(certificates / "ca.pem")
+    with loopback([OK], [OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, ca_file=ca, server_name="api.example")) == b"ok"
         with pytest.raises(ConnectionFailed, match=r"not trusted: .*other\.example"):
             ask(Config(server.address, ca_file=ca, server_name="other.example"))
 
 
-def test_a_client_certificate_is_shown_when_it_is_demanded(folder: Path) -> None:
-    certificate, key = folder / "client.pem", folder / "client.key"
-    with loopback([OK], [OK], tls=server_context(folder, demand=True)) as server:
-        trusted = Config(server.address, ca_file=str(folder / "ca.pem"))
+def test_a_client_certificate_is_shown_when_it_is_demanded(certificates: Path) -> None:
+    certificate, key = certificates / "client.pem", certificates / "client.key"
+    with loopback([OK], [OK], tls=server_context(certificates, demand=True)) as server:
+        trusted = Config(server.address, ca_file=str(certificates / "ca.pem"))
         assert ask(replace(trusted, client_certificate_file=str(certificate), client_key_file=str(key))) == b"ok"
         in_memory = replace(trusted, client_certificate_data=certificate.read_text(), client_key_data=key.read_text())
         assert ask(in_memory) == b"ok"
 
 
-def test_a_plugins_certificate_goes_before_the_configured_one(folder: Path) -> None:
-    certificate = ClientCertificate((folder / "client.pem").read_text(), (folder / "client.key").read_text())
-    with loopback([OK], tls=server_context(folder, demand=True)) as server:
-        assert ask(Config(server.address, ca_file=str(folder / "ca.pem")), lambda: certificate) == b"ok"
+def test_a_plugins_certificate_goes_before_the_configured_one(certificates: Path) -> None:
+    certificate = ClientCertificate(
+        (certificates / "client.pem").read_text(), (certificates / "client.key").read_text()
+    )
+    with loopback([OK], tls=server_context(certificates, demand=True)) as server:
+        assert ask(Config(server.address, ca_file=str(certificates / "ca.pem")), lambda: certificate) == b"ok"
 
 
-def test_a_missing_client_certificate_is_a_failure(folder: Path) -> None:
-    with loopback([OK], tls=server_context(folder, demand=True)) as server, pytest.raises(ConnectionFailed):
-        ask(Config(server.address, ca_file=str(folder / "ca.pem")))
+def test_a_missing_client_certificate_is_a_failure(certificates: Path) -> None:
+    with loopback([OK], tls=server_context(certificates, demand=True)) as server, pytest.raises(ConnectionFailed):
+        ask(Config(server.address, ca_file=str(certificates / "ca.pem")))
 
 
-def test_a_renewed_authority_file_is_used_for_the_next_connection(folder: Path, tmp_path: Path) -> None:
+def test_a_renewed_authority_file_is_used_for_the_next_connection(certificates: Path, tmp_path: Path) -> None:
     ca = tmp_path / "ca.pem"
-    ca.write_text((folder / "other.pem").read_text())
-    with loopback([OK], [OK], [OK], tls=server_context(folder)) as server:
+    ca.write_text((certificates / "other.pem").read_text())
+    with loopback([OK], [OK], [OK], tls=server_context(certificates)) as server:
         transport = PoolTransport(Dialer(Config(server.address, ca_file=str(ca)), environ={}))
         with pytest.raises(ConnectionFailed):
             transport.request("GET", "/", (), None, 5.0)
-        ca.write_text((folder / "ca.pem").read_text())
+        ca.write_text((certificates / "ca.pem").read_text())
         assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
         ca.unlink()
         transport.reset()
@@ -138,9 +114,11 @@ def test_plain_http_where_tls_was_expected_is_recognised() -> None:
         pytest.param("locked.key", "the client key is encrypted", id="encrypted"),
     ],
 )
-def test_a_useless_key_is_said_at_once(folder: Path, key: str, words: str) -> None:
+def test_a_useless_key_is_said_at_once(certificates: Path, key: str, words: str) -> None:
     config = Config(
-        "https://127.0.0.1:1", client_certificate_file=str(folder / "client.pem"), client_key_file=str(folder / key)
+        "https://127.0.0.1:1",
+        client_certificate_file=str(certificates / "client.pem"),
+        client_key_file=str(certificates / key),
     )
     with pytest.raises(ConfigError, match=words):
         Dialer(config, environ={})
@@ -151,9 +129,9 @@ def test_an_authority_that_is_no_pem_is_said_at_once() -> None:
         Dialer(Config("https://127.0.0.1:1", ca_data="nonsense"), environ={})
 
 
-def test_a_blocked_reader_over_tls_is_freed_by_close(folder: Path) -> None:
-    with loopback([chunked(b"one", end=False)], tls=server_context(folder)) as server:
-        transport = PoolTransport(Dialer(Config(server.address, ca_file=str(folder / "ca.pem")), environ={}))
+def test_a_blocked_reader_over_tls_is_freed_by_close(certificates: Path) -> None:
+    with loopback([chunked(b"one", end=False)], tls=server_context(certificates)) as server:
+        transport = PoolTransport(Dialer(Config(server.address, ca_file=str(certificates / "ca.pem")), environ={}))
         stream = transport.stream("GET", "/", (), 5.0, idle_timeout=60.0)
         pieces = iter(stream)
         assert next(pieces) == b"one"

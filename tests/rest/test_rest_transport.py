@@ -37,6 +37,7 @@ def test_a_connection_the_server_closed_meanwhile_is_replaced_unnoticed() -> Non
     with loopback([OK, CLOSE], [OK]) as server:
         transport = pool(server)
         assert get(transport).body == b"ok"
+        assert server.left.wait(5)
         assert transport.request("POST", "/", (), b"{}", 5.0).body == b"ok"
         assert server.connections == 2
         transport.close()

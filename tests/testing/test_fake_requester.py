@@ -258,8 +258,8 @@ def test_patches_of_each_kind_change_what_they_name(fake: FakeRequester) -> None
 
 def test_apply_creates_what_is_missing_and_merges_into_what_is_there(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
-    client.apply({"metadata": {"name": "a", "labels": {"x": "1"}}}, field_manager="m")
-    applied = client.apply({"metadata": {"name": "a"}, "spec": {"replicas": 2}}, field_manager="m")
+    client.apply({"metadata": {"name": "a", "labels": {"x": "1"}}}, field_manager="one")
+    applied = client.apply({"metadata": {"name": "a"}, "spec": {"replicas": 2}}, field_manager="two")
     assert (applied.metadata.namespace, dict(applied.metadata.labels), applied.spec.replicas) == ("ns", {"x": "1"}, 2)
 
 

@@ -129,3 +129,27 @@ def test_waiting_for_threads_that_do_not_come_is_an_error() -> None:
 
 def test_repr_shows_the_time_and_who_waits() -> None:
     assert repr(FakeClock(now=2.0)) == "<FakeClock 2.0 s, 0 waiting>"
+
+
+def test_sleeps_begun_are_known_even_after_they_ended() -> None:
+    clock, group, stop = FakeClock(), Group(), threading.Event()
+    group.start(clock.sleep, stop, 5.0, name="sleeper")
+    clock.wait_for_sleeps(1)
+    clock.step(5.0)
+    group.join(10)
+    clock.wait_for_sleeps(1)
+    with pytest.raises(NobodyWaits, match="1 of 2 sleeps"):
+        clock.wait_for_sleeps(2, timeout=0.01)
+
+
+def test_a_step_does_not_wake_those_who_wait_for_the_stop_event_itself() -> None:
+    clock, group, stop = FakeClock(), Group(), threading.Event()
+    seen: list[bool] = []
+    group.start(lambda: seen.append(stop.wait(10)), name="waiting for stop")
+    group.start(clock.sleep, stop, 5.0, name="sleeper")
+    clock.wait_for_waiters()
+    clock.step(5.0)
+    assert seen == []
+    stop.set()
+    group.join(10)
+    assert seen == [True]

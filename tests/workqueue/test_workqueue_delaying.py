@@ -26,7 +26,7 @@ def queue(clock: FakeClock) -> DelayingQueue[str]:
     return DelayingQueue(clock=clock)
 
 
-@pytest.mark.behaviour("WQ-12")
+@pytest.mark.feature("B-WQ-05")
 def test_a_key_comes_when_its_delay_has_passed_and_once(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 0.05)
     assert len(queue) == 0
@@ -37,7 +37,7 @@ def test_a_key_comes_when_its_delay_has_passed_and_once(queue: DelayingQueue[str
     assert len(queue) == 0
 
 
-@pytest.mark.behaviour("WQ-13")
+@pytest.mark.feature("B-WQ-05")
 def test_the_earlier_time_wins(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 0.05)
     queue.add_after("foo", 0.07)

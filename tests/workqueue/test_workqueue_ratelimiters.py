@@ -56,7 +56,7 @@ def test_many_failures_end_at_the_longest_delay(base: float, longest: float, fai
     assert limiter.when("key") == delay
 
 
-@pytest.mark.behaviour("WQ-19")
+@pytest.mark.feature("B-WQ-07")
 def test_the_first_failures_are_fast_and_the_others_slow() -> None:
     limiter: ItemFastSlowRateLimiter[str] = ItemFastSlowRateLimiter(0.005, 10.0, 3)
     assert delays(limiter, "one", 5) == [0.005, 0.005, 0.005, 10.0, 10.0]

@@ -6,7 +6,7 @@ from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
 
 
-@pytest.mark.behaviour("WQ-16")
+@pytest.mark.feature("B-WQ-06")
 def test_failing_keys_come_back_after_growing_delays_until_forgotten() -> None:
     clock = FakeClock()
     queue: RateLimitingQueue[str] = RateLimitingQueue(ItemExponentialFailureRateLimiter(0.001, 1.0), clock=clock)

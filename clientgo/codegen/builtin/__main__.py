@@ -26,7 +26,12 @@ importing one group loads no other. What fields are said to mean is the first se
 description (Apache-2.0, The Kubernetes Authors).
 """
 LAYOUT = Layout(
-    package=PACKAGE, clients="clients", clientset="clientset", fake="clientgo.testing.kubernetes", lazy=True
+    package=PACKAGE,
+    clients="clients",
+    clientset="clientset",
+    fake="clientgo.testing.kubernetes",
+    lazy=True,
+    beside_runtime=True,
 )
 
 

@@ -27,8 +27,10 @@ _OPAQUE = ".openAPIV3Schema"
 _GO_TYPES = {"integer": "int32", "string": "string", "boolean": "bool", "number": "float64"}
 
 
-def clean(resource: Resource, obj: Object, unknown: list[str]) -> Object:
+def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str]) -> Object:
     """The object as its Go type would hold it; paths of fields the type does not have are appended to `unknown`.
+
+    What it shares with `old`, which is what it replaces, is clean already: a patch leaves most of an object alone.
 
     Raises:
         ApiFailure: 400, a value is of the wrong type.
@@ -39,8 +41,8 @@ def clean(resource: Resource, obj: Object, unknown: list[str]) -> Object:
     kept: Object = {}
     for field, value in obj.items():
         known = schema["properties"].get(field)
-        if field == "metadata":
-            kept[field] = value  # normalized elsewhere
+        if field == "metadata" or (old is not None and value is old.get(field)):
+            kept[field] = value  # metadata is normalized elsewhere
         elif known is None:
             unknown.append(field)
         elif value is not None or field in _WRITTEN_EMPTY:
@@ -92,12 +94,8 @@ def _vanishes(schema: Schema, field: str, value: Any) -> bool:
 
 
 def _mistyped(value: Any, path: str, kind: str, wanted: str) -> Exception:
-    head, _, field = path.rpartition(".")
-    holder = f"{head}.{field}" if head else field
-    return bad_request(
-        f'{kind} in version "v1" cannot be handled as a {kind}: json: cannot unmarshal {json_type(value)} into Go struct'
-        f" field {kind}.{holder} of type {wanted}"
-    )
+    why = f"json: cannot unmarshal {json_type(value)} into Go struct field {kind}.{path} of type {wanted}"
+    return bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {why}')
 
 
 _SCALARS: dict[str, Callable[[Any], bool]] = {
@@ -178,11 +176,10 @@ def _keyed(new: Object, old: Object | None) -> list[Cause]:
     if size > _MAX_DATA:
         found.append(too_long("", _MAX_DATA))
     if old is not None and old.get("immutable"):
+        why = "Forbidden: field is immutable when `immutable` is set"
         for field in ("data", "binaryData"):
             if (new.get(field) or {}) != (old.get(field) or {}):
-                found.append(
-                    Cause("FieldValueForbidden", field, "Forbidden: field is immutable when `immutable` is set")
-                )
+                found.append(Cause("FieldValueForbidden", field, why))
     return found
 
 

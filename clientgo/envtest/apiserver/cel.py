@@ -30,35 +30,16 @@ RULES = "x-kubernetes-validations"
 _OLD = re.compile(r"\boldSelf\b")
 _QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
 _RESERVED = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
+    {
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    }
 )
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
 def cel_faults(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
-    """Every rule that does not hold for the object; rules that speak of `oldSelf` are asked where there is an old one."""
+    """Every rule that does not hold for the object; those that speak of `oldSelf` are asked where there is one."""
     if schema is None or not _has_rules(schema):
         return []
     return list(_walk(schema, new, old, ""))

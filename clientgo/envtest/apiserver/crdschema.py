@@ -154,9 +154,7 @@ def _schema_faults(schema: Object, where: str, *, root: bool = False) -> list[Ca
         )
     elif kind and kind not in _TYPES:
         found.append(not_supported(f"{where}.type", kind, _TYPES))
-    for index, rule in enumerate(schema.get(RULES) or ()):
-        if why := compile_fault(rule.get("rule") or ""):
-            found.append(invalid_value(f"{where}.{RULES}[{index}].rule", rule.get("rule"), why))
+    found += _rule_faults(schema, where)
     if kind == "array" and "items" not in schema:
         found.append(required(f"{where}.items", "must be specified"))
     for field, child in (schema.get("properties") or {}).items():
@@ -166,4 +164,12 @@ def _schema_faults(schema: Object, where: str, *, root: bool = False) -> list[Ca
         found += _schema_faults(schema["items"], f"{where}.items")
     if isinstance(schema.get("additionalProperties"), dict):
         found += _schema_faults(schema["additionalProperties"], f"{where}.additionalProperties")
+    return found
+
+
+def _rule_faults(schema: Object, where: str) -> list[Cause]:
+    found: list[Cause] = []
+    for index, rule in enumerate(schema.get(RULES) or ()):
+        if why := compile_fault(rule.get("rule") or ""):
+            found.append(invalid_value(f"{where}.{RULES}[{index}].rule", rule.get("rule"), why))
     return found

@@ -30,7 +30,7 @@ def create(state: State, write: Write, obj: Object) -> Object:
     require_namespace(state, resource, write.namespace, meta.get("name", ""))
     new = refine(state, write, {**obj, "metadata": meta}, None)
     new = drop_status(resource, new)
-    new = {**new, "metadata": metadata.fill_in(resource, meta, state.clock)}
+    new = {**new, "metadata": metadata.fill_in(resource, new["metadata"], state.clock)}
     causes = [*metadata.faults(resource, new["metadata"]), *validate(resource, new, None)]
     if causes:
         raise invalid(resource.kind, resource.group, meta.get("name", ""), causes)

@@ -7,6 +7,7 @@ import yaml
 
 from clientgo.envtest.apiserver.causes import invalid_value
 from clientgo.envtest.apiserver.gojson import explain, summarize
+from clientgo.envtest.apiserver.protobuf import decode
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.status import ApiFailure, bad_request, invalid, unsupported_media_type
 
@@ -14,7 +15,8 @@ Object = dict[str, Any]
 
 _JSON_TYPES = ("", "application/json", "*/*")
 _YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
-_ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+_ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 # The scheme's name in messages about kinds a real server has not registered.
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _decode = msgspec.json.Decoder().decode
@@ -37,6 +39,11 @@ def read_body(body: bytes, content_type: str, kind: str) -> Any:
         return read_json(body, kind)
     if media in _YAML_TYPES:
         return read_yaml(body, kind)
+    if media == PROTOBUF:
+        try:
+            return decode(body)
+        except ValueError as error:
+            raise _unrecognized(kind, str(error), body) from error
     raise unsupported_media_type(_ACCEPTED)
 
 

@@ -10,8 +10,7 @@ def apply_defaults(schema: Schema | None, obj: dict[str, Any]) -> dict[str, Any]
     the schema, and the object given is not changed."""
     if schema is None:
         return obj
-    filled = _object(schema, obj, root=True)
-    return filled
+    return _object(schema, obj, root=True)
 
 
 def _value(schema: Schema, value: Any) -> Any:

@@ -38,7 +38,7 @@ def report(write: Write, problems: list[str]) -> None:
         return
     why = "strict decoding error: " + ", ".join(problems)
     if write.patch is not None:
-        raise invalid("", "", "", [invalid_value("patch", write.patch.decode(errors="replace"), why)])
+        raise invalid("", "", "", [invalid_value("patch", write.patch(), why)])
     resource = write.resource
     kind = resource.kind
     raise bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {why}')

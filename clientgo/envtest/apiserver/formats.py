@@ -1,4 +1,4 @@
-"""The formats a structural schema may name: which values fit. An unknown format fits everything, as on a real server."""
+"""The formats a structural schema may name: which values fit. A format nobody knows fits everything."""
 
 import base64
 import binascii
@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 _RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1)}
 _MAX_FLOAT32 = 3.4028234663852886e38
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
-_DURATION = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*|0")
+_DURATION = re.compile(
+    r"[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|ms|s|m|h))*|0"
+)
 _HOSTNAME = re.compile(
     r"(?=.{1,253}\Z)[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?)*"
 )

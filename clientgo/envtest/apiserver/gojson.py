@@ -33,6 +33,22 @@ def summarize(body: bytes, limit: int = 30) -> str:
     return (head.decode(errors="replace") if body[:1] == b"{" else head.hex()) + more
 
 
+def json_text(value: Any) -> str:
+    """A value as Go encodes it: no spaces, members by name."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
+def go_map(value: Any) -> str:
+    """A value as Go prints it with %+v: `map[a:1 b:[x y]]`."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{go_map(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_map(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "<nil>" if value is None else str(value)
+
+
 def duplicate_fields(body: bytes) -> list[str]:
     """Paths of fields that stand twice in one object, in the order they are met; empty for anything unreadable."""
     found: list[str] = []

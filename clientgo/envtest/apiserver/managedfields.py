@@ -7,7 +7,7 @@ fields it changed from everybody else; an Apply that would do so is a conflict u
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.envtest.apiserver.fieldsets import Difference, Path, Rules, Tree, add, contains, managed, remove
+from clientgo.envtest.apiserver.fieldsets import Difference, Path, Rules, Tree, add, contains, managed, remove, tree_of
 
 Object = dict[str, Any]
 
@@ -44,7 +44,7 @@ class Manager:
 
 
 def after_update(
-    entries: list[Object], old: Object, new: Object, who: Manager, rules: Rules, time: str
+    entries: list[Object], old: Object, new: Object, who: Manager, *, rules: Rules, time: str
 ) -> list[Object]:
     """The entries after `who` turned `old` into `new`: what it changed is its own now, and nobody else's."""
     difference = Difference(managed(old), managed(new), rules)
@@ -60,8 +60,11 @@ def after_update(
             kept = without(entry.get("fieldsV1", {}), lost)
             if kept:
                 others.append(entry if kept is entry.get("fieldsV1") else {**entry, "fieldsV1": kept})
-    for path in difference.changed:
-        own = add(own, path)
+    if own:
+        for path in difference.changed:
+            own = add(own, path)
+    else:
+        own = tree_of(difference.changed)
     return sort([*others, who.entry(own, time)] if own else others)
 
 

@@ -47,7 +47,7 @@ class NamespaceController:
         """Delete everything that no finalizer holds; whether nothing is left."""
         store = self._state.store
         left = False
-        for key in store.keys():
+        for key in store.stored_keys():
             for obj in store.list(key, name):
                 meta = obj["metadata"]
                 if not meta.get("finalizers"):

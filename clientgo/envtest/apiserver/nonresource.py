@@ -128,7 +128,7 @@ def _metrics(state: State, _: Request, parts: list[str]) -> Response:
         )
         lines.append(f"apiserver_request_total{{{labels}}} {count}")
     lines += ["# TYPE apiserver_storage_objects gauge"]
-    for key in sorted(state.store.keys()):
+    for key in sorted(state.store.stored_keys()):
         name = f"{key[1]}.{key[0]}" if key[0] else key[1]
         lines.append(f'apiserver_storage_objects{{resource="{name}"}} {state.store.count(key)}')
     return Response(200, ("\n".join(lines) + "\n").encode(), "text/plain; version=0.0.4; charset=utf-8")

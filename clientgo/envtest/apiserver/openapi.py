@@ -17,6 +17,9 @@ from clientgo.envtest.apiserver.registry import Registry, Resource
 
 Json = dict[str, Any]
 
+V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The content type of OpenAPI v2 in protobuf. kubectl asks for it with `v2@v1.0`, which is no valid media type."""
+
 _VERSION_TEXT = (
     "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized"
     " schemas to the latest internal value, and may reject unrecognized values. More info:"
@@ -83,6 +86,16 @@ class OpenAPI:
                 address = f"/openapi/v3/{path}?hash={self.hash_of(group, version)}"
                 found.append((path, {"serverRelativeURL": address}))
         return found
+
+
+def v2_document() -> bytes:
+    """Answer `/openapi/v2` with a protobuf document (content type `V2_TYPE`) that describes no kind.
+
+    kubectl asks for it where an object has no kind in the v3 documents, such as a `List`. A kind it does not find there
+    it leaves to the server's own validation, which reads the same schemas; so an empty document loses nothing.
+    """
+    swagger, info = b"\x0a\x032.0", b"\x0a\x0aKubernetes\x12\x02v1"
+    return swagger + bytes((0x12, len(info))) + info
 
 
 _KEPT: WeakKeyDictionary[Registry, OpenAPI] = WeakKeyDictionary()

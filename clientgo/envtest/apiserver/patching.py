@@ -8,6 +8,7 @@ from clientgo.envtest.apiserver.causes import required
 from clientgo.envtest.apiserver.creation import read_metadata, store_new
 from clientgo.envtest.apiserver.decode import media_type, read_json, read_yaml
 from clientgo.envtest.apiserver.fieldvalidation import report_duplicates
+from clientgo.envtest.apiserver.gojson import go_map, json_text
 from clientgo.envtest.apiserver.namespaces import require_namespace
 from clientgo.envtest.apiserver.patches.apply import Applied, apply
 from clientgo.envtest.apiserver.patches.jsonops import json_patch
@@ -47,15 +48,16 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     kind = media_type(content_type)
     if kind not in accepted(resource):
         raise unsupported_media_type(accepted(resource))
-    write.patch = body
     if kind == APPLY_PATCH:
-        write.patch = None  # problems of an applied configuration are told like those of an object
+        # Problems of an applied configuration are told like those of an object.
         return _apply(state, write, body)
     entry = state.store.entry(resource.storage, write.namespace, write.name)
     if entry is None:
         raise not_found(resource, write.name)
     shown = from_storage(resource, entry.object)
     patched = patched_object(resource, shown, kind, body)
+    strategic = kind == STRATEGIC_PATCH
+    write.patch = lambda: go_map(read_json(body, resource.kind)) if strategic else json_text(patched)
     if kind != JSON_PATCH:
         report_duplicates(write, body)
     meta = read_metadata(write, patched)
@@ -144,7 +146,7 @@ def _create_applied(state: State, write: Write, config: Object) -> Object:
     require_namespace(state, resource, write.namespace, write.name)
     applied = _merged(state, write, {}, config)
     new = drop_status(resource, refine(state, write, applied.obj, None))
-    meta = metadata.fill_in(resource, config["metadata"], state.clock)
+    meta = metadata.fill_in(resource, new["metadata"], state.clock)
     new = {**new, "metadata": with_entries(meta, applied.entries)}
     causes = [*metadata.faults(resource, meta), *validate(resource, new, None)]
     if causes:

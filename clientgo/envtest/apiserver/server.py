@@ -130,6 +130,7 @@ class BundledServer:
             loop="auto",
             lifespan="off",
             log_config=None,
+            log_level="warning",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=_STOP_SECONDS,

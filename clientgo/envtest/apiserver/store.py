@@ -142,7 +142,7 @@ class Store:
     def __repr__(self) -> str:
         return f"<Store revision {self.revision}, {sum(len(b.entries) for b in self._buckets.values())} objects>"
 
-    def keys(self) -> tuple[Key, ...]:
+    def stored_keys(self) -> tuple[Key, ...]:
         """Every key that has, or had, objects."""
         return tuple(self._buckets)
 

@@ -32,7 +32,7 @@ def refine(state: State, write: Write, obj: Object, old: Object | None) -> Objec
         new = prune(resource.schema, obj, unknown)
         new = apply_defaults(resource.schema, new)
     else:
-        new = set_defaults(resource, clean(resource, obj, unknown), old, state.clock)
+        new = set_defaults(resource, clean(resource, obj, old, unknown), old, state.clock)
     report_unknown(write, unknown)
     return new
 

@@ -8,7 +8,7 @@ import msgspec
 
 from clientgo.envtest.apiserver import reviews
 from clientgo.envtest.apiserver.creation import create
-from clientgo.envtest.apiserver.decode import media_type, read_object
+from clientgo.envtest.apiserver.decode import read_object
 from clientgo.envtest.apiserver.deletion import delete, delete_collection, read_delete_options
 from clientgo.envtest.apiserver.fieldvalidation import report_duplicates
 from clientgo.envtest.apiserver.messages import Request, Response, Stream, json_response
@@ -27,7 +27,6 @@ from clientgo.envtest.apiserver.writes import Write, read_options
 Object = dict[str, Any]
 
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
-_PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +103,11 @@ def _selection(route: Route, request: Request) -> Selection:
 def _create(state: State, route: Route, request: Request) -> Response:
     write = _write(request, route, "CreateOptions")
     content_type = request.headers.get("content-type", "")
-    if route.resource.group in _REVIEW_GROUPS and media_type(content_type) == _PROTOBUF:
-        return json_response(reviews.review(state, route.resource.kind, _bare(route.resource), request.user), 201)
     obj = read_object(request.body, content_type, route.resource)
     if route.resource.group in _REVIEW_GROUPS:
         return json_response(reviews.review(state, route.resource.kind, obj, request.user), 201)
     _check_duplicates(write, request)
     return _one(route, request, create(state, write, obj), 201)
-
-
-def _bare(resource: Resource) -> Object:
-    # kubectl asks reviews in protobuf, which is not read: as everything is allowed, what it asks makes no difference.
-    return {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}}
 
 
 def _update(state: State, route: Route, request: Request) -> Response:

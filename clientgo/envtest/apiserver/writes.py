@@ -1,5 +1,6 @@
 """What every write has in common: its options, its target, and the one place where a changed object is stored."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +33,7 @@ class Write:
     validation: str
     force: bool
     warnings: list[str]
-    patch: bytes | None = None  # the patch's text, for messages
+    patch: Callable[[], str] | None = None  # the patch's text, for messages
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     missing: tuple[str, ...] = ()  # options the request left out that some writes insist on
 
@@ -77,8 +78,8 @@ def track(state: State, write: Write, old: Object, new: Object) -> Object:
         old,
         new,
         write.who(),
-        rules_of(write.resource),
-        timestamp(state.clock),
+        rules=rules_of(write.resource),
+        time=timestamp(state.clock),
     )
     return {**new, "metadata": with_entries(meta, entries)}
 

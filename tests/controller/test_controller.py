@@ -1,0 +1,242 @@
+"""The controller against fake clientsets: one sync at a time, no threads of its own."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown
+from clientgo.errors import Conflict
+from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
+from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentStatus
+from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.meta import replace as changed
+from clientgo.record import FakeRecorder
+from clientgo.testing.actions import Action
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.kubernetes import FakeClientset as FakeKubernetes
+from controller.api.v1alpha1 import Foo, FooSpec, FooStatus
+from controller.controller import Controller, ResourceExists
+from controller.desired import new_deployment
+from generated.clientset.fake import FakeClientset
+from generated.informers import SharedInformerFactory
+
+KEY = ObjectName("default", "test")
+
+
+def new_foo(replicas: int | None = 1, available: int | None = None, deployment: str = "test-deployment") -> Foo:
+    return Foo(
+        metadata=ObjectMeta(name="test", namespace="default", uid="uid", resource_version="5"),
+        spec=FooSpec(deployment_name=deployment, replicas=replicas),
+        status=FooStatus(available_replicas=available),
+    )
+
+
+def deployment_of(foo: Foo, *, version: int = 7, available: int | None = None) -> Deployment:
+    made = new_deployment(foo)
+    return changed(
+        made,
+        metadata=changed(made.metadata, resource_version=str(version), uid="d"),
+        status=DeploymentStatus(available_replicas=available),
+    )
+
+
+class Fixture:
+    """A controller whose caches hold what the servers hold; nothing runs until the test says so."""
+
+    def __init__(self, *foos: Foo, deployments: tuple[Deployment, ...] = ()) -> None:
+        self.foos, self.kube = FakeClientset(*foos), FakeKubernetes(*deployments)
+        self.clock, self.recorder = FakeClock(), FakeRecorder(100)
+        foo_informers, kube_informers = SharedInformerFactory(self.foos), KubernetesInformerFactory(self.kube)
+        self.foo_informer = foo_informers.samplecontroller.v1alpha1.foos
+        self.deployment_informer = kube_informers.apps.v1.deployments
+        self.controller = Controller(
+            self.kube.apps_v1,
+            self.foos.samplecontroller_v1alpha1,
+            self.deployment_informer,
+            self.foo_informer,
+            self.recorder,
+            clock=self.clock,
+        )
+        self.foo_informer.informer.indexer.replace(foos)
+        self.deployment_informer.informer.indexer.replace(deployments)
+
+    def events(self) -> list[str]:
+        return self.recorder.drain()
+
+
+def status_update(foo: Foo, available: int) -> Action:
+    return Action.of("update", replace(foo, status=FooStatus(available)), subresource="status")
+
+
+@pytest.mark.behaviour("SC-01")
+def test_creates_the_deployment_and_reports_its_replicas_zero_included() -> None:
+    foo = new_foo()
+    fixture = Fixture(foo)
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == [Action.of("create", new_deployment(foo))]
+    assert fixture.foos.writes == [status_update(foo, 0)]
+    assert fixture.events() == ["Normal Synced Foo synced successfully"]
+
+
+@pytest.mark.behaviour("SC-02")
+def test_a_deployment_as_asked_for_is_left_alone_and_the_status_is_written_once() -> None:
+    foo = new_foo()
+    fixture = Fixture(foo, deployments=(deployment_of(foo),))
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+    assert fixture.foos.writes == [status_update(foo, 0)]
+
+
+def test_a_sync_that_finds_everything_as_it_should_be_writes_and_reports_nothing() -> None:
+    foo = new_foo(available=1)
+    fixture = Fixture(foo, deployments=(deployment_of(foo, available=1),))
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+    assert fixture.foos.writes == []
+    assert fixture.events() == []
+
+
+@pytest.mark.behaviour("SC-03")
+def test_scales_the_deployment_and_touches_nothing_else_of_it() -> None:
+    foo = new_foo(replicas=2)
+    fixture = Fixture(foo, deployments=(deployment_of(new_foo(replicas=1)),))
+    fixture.controller.sync(KEY)
+    (patch,) = fixture.kube.writes
+    assert (patch.verb, patch.namespace, patch.name) == ("patch", "default", "test-deployment")
+    assert json.loads(patch.patch) == {"spec": {"replicas": 2}}
+    assert fixture.foos.writes == [status_update(foo, 0)]
+
+
+@pytest.mark.behaviour("SC-04")
+def test_a_deployment_of_somebody_else_is_left_alone_and_reported() -> None:
+    foo = new_foo()
+    theirs = deployment_of(foo)
+    theirs = changed(theirs, metadata=changed(theirs.metadata, owner_references=()))
+    fixture = Fixture(foo, deployments=(theirs,))
+    message = 'Resource "test-deployment" already exists and is not managed by Foo'
+    with pytest.raises(ResourceExists, match=message):
+        fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+    assert fixture.foos.writes == []
+    assert fixture.events() == [f"Warning ErrResourceExists {message}"]
+
+
+def test_writes_say_who_writes() -> None:
+    fixture = Fixture(new_foo())
+    fixture.controller.sync(KEY)
+    assert {write.field_manager for write in (*fixture.kube.writes, *fixture.foos.writes)} == {"sample-controller"}
+
+
+def test_a_foo_that_is_gone_needs_nothing() -> None:
+    fixture = Fixture()
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+
+
+def test_a_foo_without_a_deployment_name_is_reported_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    fixture = Fixture(new_foo(deployment=""))
+    fixture.controller.queue.add(KEY)
+    fixture.controller.process_next()
+    assert "deploymentName must be specified" in caplog.text
+    assert fixture.controller.queue.num_requeues(KEY) == 0
+    assert fixture.kube.writes == []
+
+
+def test_what_was_just_written_is_not_written_again_while_the_cache_is_behind() -> None:
+    fixture = Fixture(new_foo())
+    versioned(fixture)
+    fixture.controller.sync(KEY)
+    fixture.kube.clear_actions()
+    fixture.foos.clear_actions()
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+    assert fixture.foos.writes == []
+
+
+def versioned(fixture: Fixture) -> None:
+    """Let the fakes answer writes as a server does: with a newer resourceVersion."""
+    numbers = iter(range(100, 200))
+
+    def answer(action: Action) -> tuple[bool, object]:
+        obj = action.object
+        return True, changed(obj, metadata=changed(obj.metadata, resource_version=str(next(numbers))))
+
+    fixture.kube.prepend_reactor("create", "deployments", answer)
+    fixture.foos.prepend_reactor("update", "foos/status", answer)
+
+
+def test_a_deployment_that_vanished_is_created_again_at_once() -> None:
+    foo = new_foo()
+    fixture = Fixture(foo)
+    versioned(fixture)
+    fixture.controller.sync(KEY)
+    created = fixture.kube.writes[0].object
+    gone = changed(created, metadata=changed(created.metadata, resource_version="150"))
+    fixture.controller.delete_deployment(gone)
+    assert list(fixture.controller.queue.get()) == list(KEY)
+    fixture.kube.clear_actions()
+    fixture.controller.sync(KEY)
+    assert [action.verb for action in fixture.kube.writes] == ["create"]
+
+
+def test_a_failed_sync_comes_back_later_each_time_and_success_forgets_it() -> None:
+    fixture = Fixture(new_foo())
+
+    def refuse(_: Action) -> tuple[bool, object]:
+        raise Conflict("the object has been modified")
+
+    fixture.kube.prepend_reactor("create", "deployments", refuse)
+    queue = fixture.controller.queue
+    queue.add(KEY)
+    for failures, delay in ((1, 0.005), (2, 0.01), (3, 0.02)):
+        fixture.controller.process_next()
+        assert (queue.num_requeues(KEY), len(queue)) == (failures, 0)
+        fixture.clock.step(delay)
+    fixture.kube.prepend_reactor("create", "deployments", lambda _: (True, deployment_of(new_foo())))
+    fixture.controller.process_next()
+    assert queue.num_requeues(KEY) == 0
+
+
+def waiting(fixture: Fixture) -> list[ObjectName]:
+    return [fixture.controller.queue.get() for _ in range(len(fixture.controller.queue))]
+
+
+def test_a_changed_deployment_leads_to_its_foo_and_a_resynced_one_does_not() -> None:
+    fixture = Fixture()
+    old, new = deployment_of(new_foo(), version=1), deployment_of(new_foo(), version=2)
+    fixture.controller.update_deployment(old, old)
+    assert waiting(fixture) == []
+    fixture.controller.update_deployment(old, new)
+    assert waiting(fixture) == [KEY]
+
+
+def test_a_resynced_foo_is_looked_at_again() -> None:
+    fixture = Fixture()
+    fixture.controller.update_foo(new_foo(), new_foo())
+    assert waiting(fixture) == [KEY]
+
+
+@pytest.mark.parametrize("unseen", [pytest.param(False, id="seen"), pytest.param(True, id="unseen: a tombstone")])
+def test_a_deleted_deployment_leads_to_its_foo(unseen: bool) -> None:
+    fixture = Fixture()
+    gone = deployment_of(new_foo())
+    fixture.controller.delete_deployment(
+        DeletedFinalStateUnknown(ObjectName("default", "test-deployment"), gone) if unseen else gone
+    )
+    assert waiting(fixture) == [KEY]
+
+
+def test_deployments_of_others_lead_nowhere() -> None:
+    fixture = Fixture()
+    made = deployment_of(new_foo())
+    (owner,) = made.metadata.owner_references
+    for reference in (
+        changed(owner, kind="Bar"),
+        changed(owner, api_version="other.example.com/v1"),
+        changed(owner, controller=False),
+    ):
+        stranger = changed(made, metadata=changed(made.metadata, owner_references=(reference,)))
+        fixture.controller.handle_deployment(stranger)
+    fixture.controller.delete_deployment(DeletedFinalStateUnknown(ObjectName("default", "x"), None))
+    assert waiting(fixture) == []

@@ -1,0 +1,40 @@
+"""The command line."""
+
+import pytest
+
+from controller.options import parse
+
+
+def test_without_flags_two_workers_look_at_every_namespace_each_half_minute() -> None:
+    options = parse([])
+    assert (options.workers, options.namespaces, options.resync_period) == (2, (), 30.0)
+    assert (options.qps, options.log_level, options.log_format, options.embedded) == (0.0, "info", "text", False)
+
+
+def test_namespaces_may_be_given_several_times() -> None:
+    assert parse(["--namespace", "a", "--namespace=b", "--namespace", "a"]).namespaces == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        pytest.param(["--workers", "0"], "argument --workers: 0 is too small: give 1 or more", id="no workers"),
+        pytest.param(["--workers", "two"], "'two' is not a whole number", id="workers in words"),
+        pytest.param(["--resync-period", "-1"], "-1 is out of range: give 0 or more", id="negative time"),
+        pytest.param(["--qps", "nan"], "nan is out of range", id="no number"),
+        pytest.param(["--embedded-port", "70000"], "70000 is no port: give 0 to 65535", id="port"),
+        pytest.param(["--log-level", "loud"], "invalid choice: 'loud'", id="level"),
+        pytest.param(["--log", "debug"], "unrecognized arguments", id="shortened flags are no flags"),
+    ],
+)
+def test_a_wrong_flag_is_told_in_a_sentence(
+    flags: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(flags)
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_period_may_be_written_with_its_unit() -> None:
+    assert parse(["--resync-period", "45s"]).resync_period == 45.0

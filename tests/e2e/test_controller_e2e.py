@@ -1,0 +1,248 @@
+"""The whole controller over real HTTP, against the bundled API server in this process."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.errors import ApiError, NotFound
+from clientgo.kubernetes.clientset import Clientset as Kubernetes
+from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
+from clientgo.kubernetes.types.core_v1 import Event
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta
+from clientgo.meta import replace as changed
+from clientgo.record import EventBroadcaster, sink_for
+from clientgo.rest import RESTClient
+from clientgo.rest.request import Request
+from controller.api.v1alpha1 import Foo, FooSpec
+from controller.controller import COMPONENT, Controller
+from controller.desired import new_deployment
+from generated.clientset import Clientset
+from generated.informers import SharedInformerFactory
+
+CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
+
+pytestmark = pytest.mark.e2e
+
+
+class Cluster:
+    """A bundled server with the controller running against it."""
+
+    def __init__(self, *, simulate: bool = True, workers: int = 2) -> None:
+        self.environment = Environment(crd_paths=[CRDS], bundled=True, simulate=simulate)
+        self.client = RESTClient(self.environment.start())
+        self.foos_api, self.kube = Clientset(self.client), Kubernetes(self.client)
+        self.foos = self.foos_api.samplecontroller_v1alpha1.foos("default")
+        self.deployments = self.kube.apps_v1.deployments("default")
+        self.group = Group()
+        self.foo_informers = SharedInformerFactory(self.foos_api, resync=30.0)
+        self.kube_informers = KubernetesInformerFactory(self.kube, resync=30.0)
+        self.broadcaster = EventBroadcaster()
+        self.broadcaster.start_recording_to_sink(sink_for(self.kube))
+        self.foo_informer = self.foo_informers.samplecontroller.v1alpha1.foos.informer
+        self.controller = Controller(
+            self.kube.apps_v1,
+            self.foos_api.samplecontroller_v1alpha1,
+            self.kube_informers.apps.v1.deployments,
+            self.foo_informers.samplecontroller.v1alpha1.foos,
+            self.broadcaster.new_recorder(component=COMPONENT),
+        )
+        self.workers = workers
+
+    def start(self) -> None:
+        self.foo_informers.start(self.group.stop_event)
+        self.kube_informers.start(self.group.stop_event)
+        self.group.start(self.controller.run, self.workers, self.group.stop_event, name="controller")
+
+    def stop(self) -> None:
+        self.group.stop()
+        self.group.join(10)
+        self.broadcaster.shutdown()
+        self.foo_informers.shutdown(10)
+        self.kube_informers.shutdown(10)
+        self.client.close()
+        self.environment.stop()
+
+    def create_foo(self, name: str, replicas: int = 1) -> Foo:
+        return self.foos.create(Foo(ObjectMeta(name=name, namespace="default"), FooSpec(name, replicas)))
+
+    def events(self, reason: str) -> list[Event]:
+        return [event for event in self.kube.core_v1.events("default").list().items if event.reason == reason]
+
+    def replicas(self, name: str) -> int | None:
+        return self.deployments.get(name).spec.replicas
+
+    def writes(self) -> dict[tuple[str, str, str], int]:
+        """Write requests that clients made so far, by method, resource and subresource."""
+        server = self.environment.server
+        assert server is not None
+        resources = (("foos", ""), ("foos", "status"), ("deployments", ""), ("events", ""))
+        return {
+            (verb, resource, sub): count
+            for verb in ("POST", "PUT", "PATCH", "DELETE")
+            for resource, sub in resources
+            if (count := server.requests(verb=verb, resource=resource, subresource=sub))
+        }
+
+
+def eventually(what: Callable[[], object], seconds: float = 10.0) -> None:
+    """Look again and again, in real time, until `what()` is true; what it asks for may not be there yet."""
+    deadline = SYSTEM_CLOCK.now() + seconds
+    never = threading.Event()
+    while True:
+        try:
+            if what():
+                return
+        except NotFound:
+            pass  # not there yet
+        if SYSTEM_CLOCK.now() > deadline:
+            raise AssertionError(f"not so after {seconds} s")
+        SYSTEM_CLOCK.sleep(never, 0.02)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    made = Cluster()
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.mark.feature("A-01")
+def test_a_foo_gets_its_deployment_its_status_and_its_event(cluster: Cluster) -> None:
+    cluster.create_foo("a", replicas=2)
+    eventually(lambda: cluster.foos.get("a").status.available_replicas == 2)
+    deployment = cluster.deployments.get("a")
+    assert deployment.spec.replicas == 2
+    assert deployment.spec.template.metadata.labels == {"app": "nginx", "controller": "a"}
+    eventually(lambda: [event.message for event in cluster.events("Synced")] == ["Foo synced successfully"])
+
+
+def test_a_foo_that_changes_takes_its_deployment_along_within_a_second(cluster: Cluster) -> None:
+    cluster.create_foo("a")
+    eventually(lambda: cluster.replicas("a") == 1)
+    cluster.foos.patch("a", {"spec": {"replicas": 4}})
+    eventually(lambda: cluster.replicas("a") == 4, seconds=1.0)
+    eventually(lambda: cluster.foos.get("a").status.available_replicas == 4)
+
+
+def test_what_others_set_on_the_deployment_stays_when_it_is_scaled(cluster: Cluster) -> None:
+    cluster.create_foo("a")
+    eventually(lambda: cluster.replicas("a") == 1)
+    cluster.deployments.patch("a", {"metadata": {"annotations": {"theirs": "kept"}}, "spec": {"paused": True}})
+    cluster.foos.patch("a", {"spec": {"replicas": 3}})
+    eventually(lambda: cluster.replicas("a") == 3)
+    deployment = cluster.deployments.get("a")
+    assert deployment.metadata.annotations["theirs"] == "kept"
+    assert deployment.spec.paused
+
+
+def test_a_deleted_deployment_comes_back(cluster: Cluster) -> None:
+    cluster.create_foo("a")
+    eventually(lambda: cluster.replicas("a") == 1)
+    first = cluster.deployments.get("a").metadata.uid
+    cluster.deployments.delete("a")
+    eventually(lambda: cluster.deployments.get("a").metadata.uid != first)
+
+
+def test_a_deleted_foo_takes_its_deployment_along(cluster: Cluster) -> None:
+    cluster.create_foo("a")
+    eventually(lambda: cluster.replicas("a") == 1)
+    cluster.foos.delete("a")
+    eventually(lambda: cluster.deployments.list().items == [])
+
+
+def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Cluster) -> None:
+    foreign = new_deployment(Foo(ObjectMeta(name="x", namespace="default"), FooSpec("taken", 7)))
+    foreign = changed(foreign, metadata=changed(foreign.metadata, owner_references=()))
+    cluster.deployments.create(foreign)
+    cluster.foos.create(Foo(ObjectMeta(name="a", namespace="default"), FooSpec("taken", 1)))
+    eventually(lambda: cluster.events("ErrResourceExists"))
+    (event,) = cluster.events("ErrResourceExists")
+    assert event.type == "Warning"
+    assert event.message == 'Resource "taken" already exists and is not managed by Foo'
+    assert cluster.replicas("taken") == 7
+    assert cluster.foos.get("a").status.available_replicas is None
+
+
+def synced_all(cluster: Cluster, count: int) -> bool:
+    foos = cluster.foos.list().items
+    return len(foos) == count and all(foo.status.available_replicas is not None for foo in foos)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("simulate", [pytest.param(True, id="simulated cluster"), pytest.param(False, id="bare")])
+def test_five_hundred_foos_cost_three_writes_each_and_no_conflict(
+    simulate: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster(simulate=simulate)
+    cluster.start()
+    for number in range(500):
+        cluster.create_foo(f"foo-{number}")
+    eventually(lambda: synced_all(cluster, 500), 60)
+    eventually(lambda: len(cluster.events("Synced")) == 500, 60)
+    if simulate:
+        eventually(lambda: all(foo.status.available_replicas == 1 for foo in cluster.foos.list().items), 60)
+    assert len(cluster.deployments.list().items) == 500
+    writes = cluster.writes()
+    cluster.stop()
+    assert writes.pop(("POST", "foos", "")) == 500
+    assert sum(writes.values()) <= 1500, writes
+    assert [record.getMessage() for record in caplog.records if record.levelno >= 30] == []
+
+
+def relax_schema(cluster: Cluster) -> None:
+    """Let the CRD take anything, as an older one may have done."""
+    crds = cluster.kube.apiextensions_v1.custom_resource_definitions()
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    path = "/spec/versions/0/schema/openAPIV3Schema"
+    crds.patch("foos.samplecontroller.k8s.io", [{"op": "replace", "path": path, "value": anything}])
+
+
+def test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    relax_schema(cluster)
+    gvr = Request(
+        verb="create",
+        resource=cluster.foos._gvr,
+        namespace="default",
+        body=b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"odd"},'
+        b'"spec":{"deploymentName":"odd","replicas":"three"}}',
+    )
+    cluster.client.do(gvr)
+    cluster.create_foo("fine")
+    eventually(lambda: cluster.foos.get("fine").status.available_replicas == 1)
+    # A second list meets the odd one again.
+    listed = cluster.foos.list()
+    assert [foo.metadata.name for foo in listed.items] == ["fine"]
+    assert [error.metadata.name for error in listed.undecodable] == ["odd"]
+    assert cluster.foo_informer.rejects.total == 1
+    skipped = [record for record in caplog.records if "can't be decoded" in record.getMessage()]
+    assert len(skipped) == 1
+    with pytest.raises(NotFound):
+        cluster.deployments.get("odd")
+
+
+def test_a_foo_that_was_odd_syncs_once_it_is_mended(cluster: Cluster) -> None:
+    relax_schema(cluster)
+    body = b'{"metadata":{"name":"odd"},"spec":{"deploymentName":"odd","replicas":"three"}}'
+    body = b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",' + body[1:]
+    cluster.client.do(Request(verb="create", resource=cluster.foos._gvr, namespace="default", body=body))
+    eventually(lambda: cluster.foo_informer.rejects.any)
+    cluster.foos.patch("odd", {"spec": {"replicas": 3}})
+    eventually(lambda: cluster.foos.get("odd").status.available_replicas == 3)
+    assert not cluster.foo_informer.rejects.any
+
+
+def test_the_schema_refuses_what_no_deployment_can_be(cluster: Cluster) -> None:
+    with pytest.raises(ApiError, match="should be less than or equal to 10"):
+        cluster.create_foo("a", replicas=11)
+    foo = cluster.create_foo("b", replicas=10)
+    with pytest.raises(ApiError, match="should be greater than or equal to 1"):
+        cluster.foos.update(replace(foo, spec=replace(foo.spec, replicas=0)))

@@ -1,0 +1,222 @@
+"""The program itself: real processes, real signals, real mistakes."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.envtest.crds import install, read_crds
+from clientgo.rest import Config, RESTClient, load_config
+
+ROOT = Path(__file__).parent.parent.parent
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
+
+
+class Program:
+    """`python main.py …` with its output collected as it comes."""
+
+    def __init__(self, flags: Sequence[str], cwd: Path, **environ: str) -> None:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "COV"))}
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "main.py"), *flags],
+            cwd=cwd,
+            env={**clean, "HOME": str(cwd), **environ},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+
+    def wait_for(self, pattern: str, seconds: float = 30.0) -> str:
+        """The first line, from here on, in which `pattern` is found."""
+        assert self.process.stdout is not None
+        deadline = SYSTEM_CLOCK.now() + seconds
+        while SYSTEM_CLOCK.now() < deadline:
+            line = self.process.stdout.readline()
+            if not line:
+                break
+            self.lines.append(line)
+            if re.search(pattern, line):
+                return line
+        raise AssertionError(f"{pattern!r} did not come: {''.join(self.lines)}")
+
+    def end(self, *signals: int, seconds: float = 15.0) -> tuple[int, str]:
+        """Send signals, and return the exit code and everything that was printed."""
+        for number in signals:
+            self.process.send_signal(number)
+        out, _ = self.process.communicate(timeout=seconds)
+        return self.process.returncode, "".join(self.lines) + out
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Iterator[Path]:
+    """A bundled server with Foo's CRD, by its kubeconfig."""
+    path = tmp_path / "kubeconfig"
+    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=path, bundled=True):
+        yield path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_embedded_needs_no_cluster_and_reaches_a_synced_foo(tmp_path: Path) -> None:
+    program = Program(["--embedded"], tmp_path)
+    program.wait_for(r"export KUBECONFIG=(\S+)")
+    program.wait_for(r'"Foo default/example-foo synced".* available=1')
+    path = tmp_path / ".embedded" / "kubeconfig"
+    assert path.stat().st_mode & 0o777 == 0o600
+    client = RESTClient(load_config(kubeconfig=str(path)))
+    assert b"example-foo" in client.raw("GET", "/apis/apps/v1/namespaces/default/deployments")
+    client.close()
+    code, output = program.end(signal.SIGINT)
+    assert (code, "Traceback" in output) == (0, False)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_gracefully(number: int, kubeconfig: Path, tmp_path: Path) -> None:
+    program = Program([f"--kubeconfig={kubeconfig}"], tmp_path)
+    program.wait_for("starting workers")
+    began = SYSTEM_CLOCK.now()
+    code, output = program.end(number)
+    assert code == 0
+    assert SYSTEM_CLOCK.now() - began < 10
+    assert '"stopped"' in output
+    assert "Traceback" not in output
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    """A server that accepts and never answers keeps the first request, and so a graceful end, waiting."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        program = Program([f"--master=http://127.0.0.1:{silent.getsockname()[1]}"], tmp_path)
+        accepted, _ = silent.accept()
+        program.process.send_signal(signal.SIGTERM)
+        program.wait_for("once more to stop at once")
+        code, _ = program.end(signal.SIGTERM, seconds=5)
+        accepted.close()
+    assert code == 1
+
+
+def test_no_configuration_is_one_sentence(tmp_path: Path) -> None:
+    code, output = Program([], tmp_path).end()
+    assert code == 1
+    assert output.count("\n") == 1
+    assert "--embedded" in output
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "words"),
+    [
+        pytest.param(None, [], "does not exist", id="missing"),
+        pytest.param("{not yaml: [", [], "YAML", id="not YAML"),
+        pytest.param("kind: Config\ncurrent-context: nope\n", [], "nope", id="context without entry"),
+        pytest.param("kind: Config\n", ["--context=other"], "other", id="unknown context"),
+    ],
+)
+def test_an_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[str], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    code, output = Program([f"--kubeconfig={path}", *flags], tmp_path).end()
+    assert code == 1
+    assert output.count("\n") == 1
+    assert words in output
+    assert "Traceback" not in output
+
+
+def test_an_unreachable_server_is_said_once_and_waited_for(tmp_path: Path) -> None:
+    port = free_port()
+    program = Program([f"--master=http://127.0.0.1:{port}"], tmp_path)
+    program.wait_for("can't be reached")
+    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], port=port, bundled=True):
+        program.wait_for("starting workers")
+        code, output = program.end(signal.SIGTERM)
+    assert code == 0
+    assert output.count("can't be reached") == 1
+    assert "Traceback" not in output
+
+
+def test_a_crd_that_is_not_installed_yet_is_said_once_and_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with Environment(kubeconfig=path, bundled=True) as config:
+        program = Program([f"--kubeconfig={path}"], tmp_path)
+        program.wait_for("install the CRD")
+        install_crd(config.host)
+        program.wait_for("starting workers")
+        code, output = program.end(signal.SIGTERM)
+    assert code == 0
+    assert output.count("install the CRD") == 1
+
+
+def install_crd(host: str) -> None:
+    client = RESTClient(Config(host))
+    install(client, read_crds([ROOT / "artifacts" / "crd"]))
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "words"),
+    [
+        pytest.param(401, "Unauthorized", "does not accept these credentials", id="401"),
+        pytest.param(403, "Forbidden", "forbids to list foos", id="403"),
+    ],
+)
+def test_refused_credentials_are_one_sentence(status: int, reason: str, words: str, tmp_path: Path) -> None:
+    body = f'{{"kind":"Status","code":{status},"reason":"{reason}","message":"no"}}'.encode()
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        program = Program([f"--master=http://127.0.0.1:{server.getsockname()[1]}"], tmp_path)
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            head = (
+                f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
+            connection.sendall(head.encode() + body)
+            code, output = program.end()
+    assert code == 1
+    assert output.count("\n") == 1
+    assert words in output
+
+
+def test_only_the_named_namespaces_are_looked_after(kubeconfig: Path, tmp_path: Path) -> None:
+    client = RESTClient(load_config(kubeconfig=str(kubeconfig)))
+    for namespace in ("one", "two", "three"):
+        client.raw("POST", "/api/v1/namespaces", body=f'{{"metadata":{{"name":"{namespace}"}}}}'.encode())
+    program = Program([f"--kubeconfig={kubeconfig}", "--namespace=one", "--namespace=two"], tmp_path)
+    program.wait_for("starting workers")
+    for namespace in ("three", "one", "two"):
+        foo = (
+            b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"f"},'
+            b'"spec":{"deploymentName":"f"}}'
+        )
+        client.raw("POST", f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{namespace}/foos", body=foo)
+    program.wait_for("Foo two/f synced")
+    code, output = program.end(signal.SIGTERM)
+    client.close()
+    assert code == 0
+    assert "Foo one/f synced" in output
+    assert "Foo three/f synced" not in output
+
+
+def test_json_logs_are_json(kubeconfig: Path, tmp_path: Path) -> None:
+    program = Program([f"--kubeconfig={kubeconfig}", "--log-format=json"], tmp_path)
+    program.wait_for('"msg": "starting workers"')
+    code, output = program.end(signal.SIGTERM)
+    assert code == 0
+    assert all(line.startswith('{"ts": "') for line in output.splitlines())

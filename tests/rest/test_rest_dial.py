@@ -1,0 +1,34 @@
+"""Server addresses: what they may look like, and what is made of them."""
+
+import pytest
+
+from clientgo.errors import ConfigError
+from clientgo.rest.config import Config
+from clientgo.rest.dial import Dialer, server_url
+
+
+@pytest.mark.parametrize(
+    ("config", "url"),
+    [
+        pytest.param(Config("https://h:6443"), "https://h:6443", id="whole"),
+        pytest.param(Config("localhost:8080"), "http://localhost:8080", id="bare"),
+        pytest.param(Config("h", insecure=True), "https://h", id="bare, with TLS"),
+        pytest.param(Config("h", ca_file="ca.pem"), "https://h", id="bare, with an authority"),
+        pytest.param(Config(" http://[::1]:80/prefix/ "), "http://[::1]:80/prefix/", id="version six, prefix, spaces"),
+    ],
+)
+def test_an_address_without_a_scheme_gets_client_gos(config: Config, url: str) -> None:
+    assert server_url(config).geturl() == url
+
+
+@pytest.mark.parametrize(
+    "host", ["", "https://", "ftp://h", "https://h:port", "https://h:99999", "https://h?x", "https://u:p@h", "a b", "ä"]
+)
+def test_what_is_no_address_is_said_in_a_sentence(host: str) -> None:
+    with pytest.raises(ConfigError, match="is not like https://host:port"):
+        server_url(Config(host))
+
+
+def test_the_dialer_knows_where_it_dials() -> None:
+    dialer = Dialer(Config("http://[::1]:8080/prefix/"), environ={})
+    assert (dialer.where, dialer.base_path, dialer.host_header) == ("http://[::1]:8080", "/prefix", "[::1]:8080")

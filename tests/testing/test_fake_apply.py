@@ -1,0 +1,157 @@
+"""Server-side apply on the fake: ownership, conflicts, and what goes with its last owner."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.errors import Conflict, Invalid
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme
+from clientgo.rest.request import APPLY_PATCH, Request
+from clientgo.testing.apply import applied, updated
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.fields import fields_of, from_tree, to_tree, without
+from clientgo.testing.requester import FakeRequester
+from clientgo.typed.client import TypedClient
+
+
+class ConfigMaps(TypedClient[ConfigMap]):
+    kind = ConfigMap
+
+
+@pytest.fixture
+def client() -> ConfigMaps:
+    return ConfigMaps(FakeRequester(scheme=Scheme(ConfigMap), clock=FakeClock()), "default")
+
+
+def config(**data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name="cm-1", namespace="default"), data=data)
+
+
+def apply(client: ConfigMaps, manager: str, *, force: bool = False, **data: str) -> dict[str, str]:
+    return dict(client.apply(config(**data), field_manager=manager, force=force).data)
+
+
+@pytest.mark.behaviour("FX-08")
+def test_managers_own_what_they_apply(client: ConfigMaps) -> None:
+    client.create(config(k0="v0"))
+    assert apply(client, "test-manager-1", k1="v1") == {"k0": "v0", "k1": "v1"}
+    with pytest.raises(Conflict) as caught:
+        apply(client, "test-manager-2", k1="xyz")
+    assert str(caught.value) == 'Apply failed with 1 conflict: conflict with "test-manager-1": .data.k1'
+    assert apply(client, "test-manager-2", k2="v2") == {"k0": "v0", "k1": "v1", "k2": "v2"}
+    assert apply(client, "test-manager-1", k1="v101") == {"k0": "v0", "k1": "v101", "k2": "v2"}
+    assert apply(client, "test-manager-2", force=True, k1="v202") == {"k0": "v0", "k1": "v202"}
+    assert dict(client.update(config(k99="v99"), field_manager="test-manager-1").data) == {"k99": "v99"}
+
+
+@pytest.mark.feature("B-TST-04")
+def test_managed_fields_name_the_owner_of_each_field(client: ConfigMaps) -> None:
+    assert client.create(config(k0="v0")).metadata.managed_fields == ()
+    kept = client.apply(config(k1="v1"), field_manager="m")
+    owned = {(e.manager, e.operation): dict(e.fields_v1 or {}) for e in kept.metadata.managed_fields}
+    assert owned == {
+        ("before-first-apply", "Update"): {"f:data": {"f:k0": {}}},
+        ("m", "Apply"): {"f:data": {"f:k1": {}}},
+    }
+
+
+def test_a_conflict_with_an_update_says_since_when(client: ConfigMaps) -> None:
+    client.apply(config(a="1", b="1"), field_manager="m")
+    client.patch("cm-1", {"data": {"a": "2", "b": "2"}}, field_manager="editor")
+    with pytest.raises(Conflict) as caught:
+        apply(client, "m", a="3", b="3")
+    assert str(caught.value) == (
+        'Apply failed with 2 conflicts: conflicts with "editor" using v1 at 2023-11-14T22:13:20Z:\n- .data.a\n- .data.b'
+    )
+    assert [cause.field for cause in caught.value.details.causes] == [".data.a", ".data.b"]
+
+
+def test_fields_that_two_managers_apply_alike_stay_until_both_let_go(client: ConfigMaps) -> None:
+    apply(client, "one", k="v", own="1")
+    apply(client, "two", k="v")
+    assert apply(client, "one", own="1") == {"own": "1", "k": "v"}
+    assert apply(client, "two") == {"own": "1"}
+
+
+def test_an_apply_without_a_manager_is_invalid(client: ConfigMaps) -> None:
+    with pytest.raises(Invalid, match="fieldManager: Required value"):
+        client.apply(config(), field_manager="")
+
+
+@pytest.mark.behaviour("FX-11")
+@pytest.mark.behaviour("FX-12")
+def test_kinds_the_fake_has_never_heard_of_can_be_applied_and_updated() -> None:
+    fake, gvr = FakeRequester(), GroupVersionResource("shop.example.com", "v1", "gadgets")
+    body = b'{"apiVersion":"shop.example.com/v1","kind":"Gadget","metadata":{"name":"g"},"spec":{"x":%d}}'
+    where = {"resource": gvr, "namespace": "ns", "name": "g"}
+    query = {"fieldManager": "m"}
+    fake.do(Request(verb="apply", body=body % 1, content_type=APPLY_PATCH, query=query, **where))  # type: ignore[arg-type]
+    fake.do(Request(verb="update", body=body % 2, query={"fieldManager": "n"}, **where))  # type: ignore[arg-type]
+    assert fake.tracker.get(gvr, "ns", "g")["spec"] == {"x": 2}
+    with pytest.raises(Conflict, match=r'conflict with "n" using shop\.example\.com/v1'):
+        fake.do(Request(verb="apply", body=body % 3, content_type=APPLY_PATCH, query=query, **where))  # type: ignore[arg-type]
+
+
+def containers(**images: str) -> dict[str, Any]:
+    items = [{"name": name, "image": image} for name, image in images.items()]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": items}}
+
+
+def images(pod: Mapping[str, Any]) -> dict[str, str]:
+    return {item["name"]: item["image"] for item in pod.get("spec", {}).get("containers", [])}
+
+
+def test_items_of_a_list_are_owned_one_by_one() -> None:
+    one = applied({}, containers(web="1"), manager="one", force=False, at=0)
+    both = applied(one, containers(log="1"), manager="two", force=False, at=0)
+    assert images(both) == {"web": "1", "log": "1"}
+    with pytest.raises(Conflict, match=r'conflict with "one": .spec.containers\[name="web"\].image'):
+        applied(both, containers(web="2"), manager="two", force=False, at=0)
+    assert images(applied(both, containers(), manager="one", force=False, at=0)) == {"log": "1"}
+
+
+def test_finalizers_are_owned_one_by_one() -> None:
+    def named(*finalizers: str) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": list(finalizers)}}
+
+    live = applied({}, named("a", "b"), manager="one", force=False, at=0)
+    live = applied(live, named("c"), manager="two", force=False, at=0)
+    assert applied(live, named("b"), manager="one", force=False, at=0)["metadata"]["finalizers"] == ["b", "c"]
+
+
+def test_an_update_of_what_was_never_applied_leaves_no_trace() -> None:
+    assert updated(containers(web="1"), containers(web="2"), manager="m", at=0) == containers(web="2")
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+TREES: st.SearchStrategy[Any] = st.recursive(
+    st.integers(0, 3) | st.just({}),
+    lambda inner: (
+        st.dictionaries(NAMES, inner, max_size=3)
+        | st.dictionaries(NAMES, inner, min_size=1).map(lambda d: {"containers": [{**d, "name": n} for n in d]})
+    ),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(NAMES, TREES, max_size=3).map(lambda spec: {"metadata": {"name": "x"}, "spec": spec})
+
+
+@given(OBJECTS)
+def test_field_sets_survive_the_wire(obj: dict[str, Any]) -> None:
+    paths = set(fields_of(obj))
+    assert set(from_tree(to_tree(paths))) == paths
+
+
+@given(OBJECTS)
+def test_an_object_without_all_its_fields_has_none(obj: dict[str, Any]) -> None:
+    assert fields_of(without(obj, fields_of(obj))) == {}
+
+
+@given(OBJECTS, OBJECTS)
+def test_an_apply_over_one_s_own_leads_to_what_was_applied(first: dict[str, Any], second: dict[str, Any]) -> None:
+    live = applied({}, first, manager="m", force=False, at=0)
+    after = applied(live, second, manager="m", force=False, at=0)
+    assert fields_of(after) == fields_of(second)
