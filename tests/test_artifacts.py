@@ -3,12 +3,23 @@
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+import main
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, replace
+from clientgo.testing.actions import Action
+from clientgo.testing.kubernetes import FakeClientset as FakeKubernetes
+from controller.api.v1alpha1 import Foo, FooSpec
+from controller.desired import new_deployment
+from controller.options import parse
+from generated.clientset import Clientset
 
 ROOT = Path(__file__).parent.parent
 ARTIFACTS = ROOT / "artifacts"
@@ -124,3 +135,56 @@ def test_pod_has_limits_and_time_to_end(one: Callable[[str], Object]) -> None:
         "requests": {"cpu": "10m", "memory": "64Mi"},
     }
     assert spec["terminationGracePeriodSeconds"] == 30
+
+
+# The permissions, against every request of a run in which the controller has to do all it can do.
+
+Request = tuple[str, str, str]
+"""API group, resource (with its subresource), verb."""
+
+ASKED_FOR_BY_ADMISSION = {("samplecontroller.k8s.io", "foos/finalizers", "update")}
+"""Where owner references are checked, this verb is looked up and no request made."""
+
+
+def requested(action: Action) -> Request:
+    resource = action.resource.resource + (f"/{action.subresource}" if action.subresource else "")
+    return action.resource.group, resource, action.verb
+
+
+def granted(role: Object) -> set[Request]:
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def foo(name: str) -> Foo:
+    return Foo(metadata=ObjectMeta(name=name, namespace="default", uid=f"uid-{name}"), spec=FooSpec(name, 1))
+
+
+def test_permissions_are_what_the_controller_asks_for_and_nothing_else(one: Callable[[str], Object]) -> None:
+    foreign = replace(new_deployment(foo("taken")), metadata=ObjectMeta(name="taken", namespace="default"))
+    scaled = new_deployment(foo("scaled"))
+    scaled = replace(scaled, spec=replace(scaled.spec, replicas=5))
+    kube = FakeKubernetes(foo("new"), foo("taken"), foreign, foo("scaled"), scaled)
+    foos = Clientset(kube.requester)
+    allowed = granted(one("ClusterRole")) - ASKED_FOR_BY_ADMISSION
+    seen, enough, stop = set[Request](), threading.Event(), threading.Event()
+
+    def notice(action: Action) -> tuple[bool, None]:
+        seen.add(requested(action))
+        if seen >= allowed:
+            enough.set()
+        return False, None
+
+    kube.prepend_reactor("*", "*", notice)
+    kube.prepend_watch_reactor("*", notice)
+    with Group(stop=stop) as group:
+        for _, check in main.checks(kube, foos, ()):
+            check()
+        group.start(main.control, kube, foos, parse([]), stop, name="program")
+        enough.wait(10)
+    assert seen == allowed

@@ -3,6 +3,7 @@
 import ast
 import configparser
 import importlib
+import importlib.metadata
 import os
 import re
 import signal
@@ -136,16 +137,27 @@ def test_every_dependency_is_explained_and_none_besides() -> None:
     assert {name.strip("`") for name, *_ in rows(section(README, "What it stands on"))} == names
 
 
-def test_run_time_dependencies_are_used() -> None:
-    imported = {"yaml": "pyyaml"}
-    used = set()
+def imported_distributions() -> set[str]:
+    """What the library imports that is not Python's own, by the names packages are installed under."""
+    modules: set[str] = set()
     for path in (ROOT / "clientgo").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            used |= {module.partition(".")[0] for module in modules}
-    declared = set(re.findall(r"^([a-z0-9]+)", setup_cfg()["options"]["install_requires"], re.MULTILINE))
-    assert declared <= {imported.get(name, name) for name in used}
+            modules |= {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+            modules |= {node.module or ""} if isinstance(node, ast.ImportFrom) else set()
+    tops = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {"clientgo"}
+    distributions = importlib.metadata.packages_distributions()
+    return {name.lower().replace("_", "-") for top in tops for name in distributions[top]}
+
+
+def test_what_the_library_imports_is_declared() -> None:
+    options = setup_cfg()
+    declared = options["options"]["install_requires"] + options["options.extras_require"]["embedded"]
+    assert imported_distributions() <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))
+
+
+def test_run_time_dependencies_are_used() -> None:
+    declared = set(re.findall(r"^([a-z][\w-]*)", setup_cfg()["options"]["install_requires"], re.MULTILINE))
+    assert declared <= imported_distributions()
 
 
 def test_every_promise_names_what_shows_it() -> None:

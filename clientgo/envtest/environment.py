@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.envtest.apiserver.kubeconfig import write_kubeconfig
+from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.envtest.crds import install, read_crds
+from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
 
 
@@ -36,6 +37,7 @@ class Environment:
         self._kubeconfig = kubeconfig
         self._simulate = simulate
         self._clock = clock
+        self._written: Path | None = None
         self.server: BundledServer | None = None
 
     def __repr__(self) -> str:
@@ -52,32 +54,41 @@ class Environment:
         """Start, install the CRDs, and say how to connect.
 
         Raises:
-            ConfigError: the existing cluster can't be found, or a CRD is not served.
+            ConfigError: the existing cluster can't be found, a CRD is not served, or the kubeconfig's place is taken by
+                a configuration that was not written here.
             ApiError: the server refuses a CRD.
             OSError: the port is taken, or the kubeconfig can't be written.
         """
-        config = load_config() if self._existing else self._start_bundled()
-        client = RESTClient(config)
         try:
-            install(client, self._crds, clock=self._clock)
+            config = load_config() if self._existing else self._start_bundled()
+            self._install(config)
         except BaseException:
             self.stop()
             raise
-        finally:
-            client.close()
         return config
 
     def stop(self) -> None:
-        """Stop the server, unless it was there before. May be called again."""
+        """Stop the server, unless it was there before, and remove its kubeconfig. May be called again."""
         server, self.server = self.server, None
+        written, self._written = self._written, None
         if server is not None:
             server.stop()
-            if self._kubeconfig is not None:
-                self._kubeconfig.unlink(missing_ok=True)
+        if written is not None:
+            written.unlink(missing_ok=True)
 
     def _start_bundled(self) -> Config:
         self.server = BundledServer(port=self._port, simulate=self._simulate)
         self.server.start()
         if self._kubeconfig is not None:
-            write_kubeconfig(self._kubeconfig, self.server.url)
+            try:
+                self._written = write_kubeconfig(self._kubeconfig, self.server.url)
+            except NotOurKubeconfig as error:
+                raise ConfigError(str(error)) from error
         return Config(host=self.server.url)
+
+    def _install(self, config: Config) -> None:
+        client = RESTClient(config)
+        try:
+            install(client, self._crds, clock=self._clock)
+        finally:
+            client.close()

@@ -56,7 +56,7 @@ def applied(live: Object, config: Object, *, manager: str, force: bool, at: floa
         _refuse_conflicts(live, owners, changed)
     others = _release(owners, changed)
     kept_by_others = frozenset[Path]().union(*(paths for _, paths in others.values()))
-    let_go = {path for path in mine - want.keys() - kept_by_others if not _is_above(path, kept_by_others)}
+    let_go = {path for path in mine - want.keys() if not _is_held(path, kept_by_others)}
     # Taken out before the merge and not after it: what was a value may have become a container, or the reverse.
     merged = strategic_merge_patch(without(live, let_go), config)
     others[manager, "Apply"] = (me, frozenset(want))
@@ -80,7 +80,8 @@ def updated(live: Object, new: Object, *, manager: str, at: float) -> Object:
 _ABSENT = object()
 
 
-def _is_above(path: Path, others: frozenset[Path]) -> bool:
+def _is_held(path: Path, others: frozenset[Path]) -> bool:
+    # By itself, or by something that lies below it.
     return any(other[: len(path)] == path for other in others)
 
 

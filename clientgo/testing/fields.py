@@ -53,10 +53,13 @@ def _text(value: Any) -> str:
 def to_tree(paths: Iterable[Path]) -> dict[str, Any]:
     """The set as FieldsV1 has it."""
     tree: dict[str, Any] = {}
-    for path in sorted(paths):
+    # Longest first: a path that ends where others go on shows as "." among them.
+    for path in sorted(paths, key=len, reverse=True):
         node = tree
         for element in path:
             node = node.setdefault(element, {})
+        if node:
+            node["."] = {}
     return tree
 
 

@@ -2,6 +2,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clientgo.envtest.apiserver.api import Api
 from clientgo.envtest.apiserver.cluster import Key
@@ -97,7 +99,7 @@ def test_owner_made_again_under_its_name_is_another_owner(cluster: Cluster) -> N
     [{"uid": "never-was"}, {"name": "absent"}, {"name": "absent", "uid": "never-was"}],
     ids=["other uid", "other name", "never there"],
 )
-def test_dependent_of_an_owner_that_never_was_is_deleted(cluster: Cluster, changes: dict[str, str]) -> None:
+def test_dependent_of_an_owner_that_never_was_is_deleted(cluster: Cluster, changes: dict[str, Any]) -> None:
     owner = cluster.make("owner")
     cluster.make("child", ref(owner, **changes))
     assert cluster.names() == ["owner"]
@@ -207,3 +209,40 @@ def test_many_dependents_are_collected_in_several_turns(cluster: Cluster) -> Non
     cluster.delete("owner")
     assert cluster.names() == []
     assert repr(cluster.collector) == "<GarbageCollector 0 owners, 0 waiting>"
+
+
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("make"), st.integers(0, 5), st.frozensets(st.integers(0, 5), max_size=3)),
+        st.tuples(st.just("delete"), st.integers(0, 5), st.sampled_from(["Background", "Foreground", "Orphan"])),
+        st.tuples(st.just("settle"), st.just(0), st.none()),
+    ),
+    max_size=20,
+)
+
+
+@given(_STEPS)
+def test_after_any_history_what_is_left_has_a_living_owner_or_asked_for_none(steps: list[tuple[str, int, Any]]) -> None:
+    cluster = Cluster()
+    cluster.collector.start()
+    free: set[str] = set()  # names made without owners, or orphaned: the collector may not touch them
+    for kind, number, detail in steps:
+        name = f"m{number}"
+        there = cluster.internal.get(MAPS, "default", name)
+        if kind == "make" and there is None:
+            owners = [cluster.internal.get(MAPS, "default", f"m{owner}") for owner in detail]
+            references = [ref(owner, block=True) for owner in owners if owner is not None]
+            cluster.make(name, *references)
+            free = free - {name} if references else free | {name}
+        elif kind == "delete" and there is not None:
+            cluster.delete(name, detail)
+            free.discard(name)
+        elif kind == "settle":
+            cluster.settle()
+    left = cluster.names()
+    living = {obj["metadata"]["uid"] for obj in cluster.internal.list(MAPS)}
+    assert free <= set(left)
+    for name in left:
+        metadata = cluster.metadata(name)
+        assert "deletionTimestamp" not in metadata
+        assert all(reference["uid"] in living for reference in metadata.get("ownerReferences", ()))

@@ -274,6 +274,17 @@ def test_a_full_queue_drops_for_that_watcher_alone_and_never_blocks() -> None:
         go_on.set()
 
 
+def test_a_watcher_that_is_stopped_gets_nothing_more_and_counts_nothing() -> None:
+    seen: list[Event] = []
+    with EventBroadcaster(queue_length=1) as broadcaster:
+        watcher = broadcaster.start_event_watcher(seen.append)
+        watcher.stop()
+        recorder = broadcaster.new_recorder(component="c")
+        for _ in range(3):
+            recorder.event(POD, "Normal", "R", "too late")
+        assert (seen, watcher.dropped) == ([], 0)
+
+
 def test_a_watcher_that_raises_gets_the_next_event_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[str | None] = []
 

@@ -158,11 +158,35 @@ def test_an_aggregate_drops_annotations_and_reporting_fields(correlator: EventCo
 
 
 @pytest.mark.feature("B-REC-06")
+def test_a_group_keeps_fewer_messages_than_its_limit(correlator: EventCorrelator) -> None:
+    messages = [f"it was {n}" for n in range(10)]
+    correlated(correlator, *[event(message=message) for message in messages])
+    again = correlated(correlator, *[event(message=message) for message in messages])
+    # One of the ten, whichever, was forgotten; those remembered are not new and so not combined.
+    assert any(result.event.message in messages for result in again)
+
+
+@pytest.mark.feature("B-REC-05")
+def test_the_spam_filter_sees_events_as_they_would_be_sent() -> None:
+    seen: list[str | None] = []
+
+    def keyed(one: Event) -> str:
+        seen.append(one.message)
+        return "one key"
+
+    correlator = EventCorrelator(CorrelatorOptions(spam_key=keyed, max_events=2), clock=FakeClock())
+    correlated(correlator, event(message="a"), event(message="b"))
+    assert seen == ["a", "(combined from similar events): b"]
+
+
+@pytest.mark.feature("B-REC-06")
 @pytest.mark.parametrize(("gap", "combined"), [(600.0, True), (600.5, False)])
 def test_a_gap_of_more_than_ten_minutes_starts_a_group_anew(gap: float, combined: bool) -> None:
     clock = FakeClock()
     correlator = EventCorrelator(clock=clock)
-    correlated(correlator, *[event(message=f"it was {n}") for n in range(9)])
+    for number in range(9):
+        clock.step(500.0)
+        correlated(correlator, event(message=f"it was {number}"))
     clock.step(gap)
     (tenth,) = correlated(correlator, event(message="it was 9"))
     assert (tenth.event.message or "").startswith("(combined") is combined

@@ -16,7 +16,7 @@ from clientgo.errors import (
     StatusDetails,
 )
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
-from clientgo.meta import ObjectMeta, Undecodable
+from clientgo.meta import ObjectMeta, Undecodable, replace
 from clientgo.record.correlator import Correlated, EventCorrelator
 from clientgo.record.events import make_event
 from clientgo.record.sender import EventSender
@@ -111,6 +111,29 @@ def test_refusals_are_logged_and_the_expected_ones_only_for_debugging(
     caplog.set_level(logging.DEBUG, "clientgo.record")
     sender(FailingSink(error, 1000), FakeClock()).send(an_event())
     assert [record.levelno for record in caplog.records] == [level]
+
+
+@pytest.mark.feature("B-REC-08")
+def test_an_event_that_is_one_too_many_is_not_sent() -> None:
+    sink = FailingSink(OSError(), 0)
+    one = sender(sink, FakeClock())
+    for _ in range(26):
+        one.send(an_event())
+    assert len(sink.created) + len(sink.patched) == 25
+
+
+@pytest.mark.feature("B-REC-07")
+def test_the_server_s_name_for_an_event_is_the_one_that_is_patched() -> None:
+    class RenamingSink(FailingSink):
+        def create(self, event: Event) -> Event:
+            super().create(event)
+            return replace(event, metadata=replace(event.metadata, name="renamed"))
+
+    sink = RenamingSink(OSError(), 0)
+    one = sender(sink, FakeClock())
+    one.send(an_event())
+    one.send(an_event())
+    assert [name for _, name, _ in sink.patched] == ["renamed"]
 
 
 @pytest.mark.feature("B-REC-09")

@@ -342,9 +342,18 @@ def test_a_versioned_tracker_refuses_a_stale_update_as_a_server_does(versioned: 
         versioned.patch("a", {"metadata": {"resourceVersion": "2"}, "spec": {"replicas": 2}})
 
 
+def test_a_versioned_tracker_keeps_the_version_of_what_a_write_did_not_change(versioned: Widgets) -> None:
+    first = versioned.create(widget("a"))
+    assert versioned.update(first) == first
+    assert versioned.update(widget("a")) == first
+    assert versioned.list().metadata.resource_version == first.metadata.resource_version
+
+
 def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
     fake = FakeRequester(scheme=Scheme(Widget), clock=FakeClock(auto=True))
     fake.tracker.add(widget("a"))
     options = ListOptions(watch=True, resource_version="1", timeout_seconds=30, allow_watch_bookmarks=True)
     events = list(Widgets(fake, "ns").watch_from(options))
     assert events[1:] == [Bookmark("2")]
+    unmarked = ListOptions(watch=True, resource_version="2", timeout_seconds=30)
+    assert list(Widgets(fake, "ns").watch_from(unmarked)) == []

@@ -81,6 +81,8 @@ def test_keys_due_in_one_step_come_in_the_order_of_their_times(queue: DelayingQu
 def test_a_delay_that_is_not_positive_adds_at_once(queue: DelayingQueue[str], delay: float) -> None:
     queue.add_after("foo", delay)
     assert len(queue) == 1
+    queue.done(queue.get())
+    assert len(queue) == 0
 
 
 def test_an_infinite_delay_never_ends(queue: DelayingQueue[str], clock: FakeClock) -> None:
@@ -104,12 +106,30 @@ def test_what_fell_due_goes_before_what_is_added_later(queue: DelayingQueue[str]
     assert [queue.get(), queue.get()] == ["first", "second"]
 
 
-def test_what_fell_due_is_not_kept_back_by_ready_keys(queue: DelayingQueue[str], clock: FakeClock) -> None:
-    for key in ("a", "b"):
-        queue.add(key)
-    queue.add_after("due", 1.0)
+def test_what_fell_due_goes_before_what_is_added_with_no_delay(queue: DelayingQueue[str], clock: FakeClock) -> None:
+    queue.add_after("first", 1.0)
     clock.step(1.0)
-    assert [queue.get() for _ in range(3)] == ["a", "b", "due"]
+    queue.add_after("second", 0.0)
+    assert [queue.get(), queue.get()] == ["first", "second"]
+
+
+class Sorted(list[str]):
+    """Hands out the smallest key first."""
+
+    def push(self, item: str, /) -> None:
+        self.append(item)
+        self.sort(reverse=True)
+
+    def touch(self, item: str, /) -> None:
+        """The order does not depend on it."""
+
+
+def test_what_fell_due_is_not_kept_back_by_ready_keys(clock: FakeClock) -> None:
+    queue: DelayingQueue[str] = DelayingQueue(clock=clock, storage=Sorted())
+    queue.add("z")
+    queue.add_after("a", 1.0)
+    clock.step(1.0)
+    assert [queue.get(), queue.get()] == ["a", "z"]
 
 
 @pytest.mark.parametrize("drain", [False, True])
@@ -151,6 +171,79 @@ class Consumers:
         self.release.set()
         self.queue.shut_down()
         self.group.join(LIMIT)
+
+
+class WatchedClock(FakeClock):
+    """Tells of every wait that begins; `keeping` has those with a deadline."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits = 0
+        self.keeping: stdlib_queue.SimpleQueue[float] = stdlib_queue.SimpleQueue()
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        self.waits += 1
+        if deadline is not None:
+            self.keeping.put(deadline)
+        super().wait(condition, deadline)
+
+
+def test_the_timekeeper_hands_over_when_it_gets_a_key() -> None:
+    queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
+    consumers = Consumers(queue, clock, 2)
+    queue.add_after("later", 5.0)
+    assert clock.keeping.get(timeout=LIMIT) == 5.0
+    # The other one takes this and waits again, behind the timekeeper: the next key is the timekeeper's.
+    queue.add("x")
+    assert consumers.next() == "x"
+    clock.wait_for_waiters(2)
+    queue.add("busy")
+    assert consumers.next() == "busy"
+    assert clock.keeping.get(timeout=LIMIT) == 5.0
+    clock.step(5.0)
+    assert consumers.next() == "later"
+    consumers.end()
+
+
+def test_an_earlier_key_is_waited_for_at_once() -> None:
+    queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
+    consumers = Consumers(queue, clock, 2)
+    for delay in (9.0, 5.0, 2.0):
+        queue.add_after(f"in {delay}", delay)
+        assert clock.keeping.get(timeout=LIMIT) == delay
+    queue.add_after("in 3.0", 3.0)
+    for delay in (2.0, 3.0, 5.0, 9.0):
+        clock.step(delay - clock.now())
+        assert consumers.next() == f"in {delay}"
+    consumers.end()
+
+
+def test_a_key_wakes_one_consumer_when_nothing_is_delayed() -> None:
+    queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
+    consumers = Consumers(queue, clock, 3)
+    for number in range(50):
+        queue.add(str(number))
+        assert consumers.next() == str(number)
+        clock.wait_for_waiters(3)
+    assert clock.waits == 3 + 50
+    assert clock.keeping.empty()
+    consumers.end()
+
+
+def test_only_one_consumer_keeps_the_time() -> None:
+    queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
+    consumers = Consumers(queue, clock, 5)
+    queue.add_after("later", 5.0)
+    assert clock.keeping.get(timeout=LIMIT) == 5.0
+    for number in range(50):
+        queue.add(str(number))
+        assert consumers.next() == str(number)
+        clock.wait_for_waiters(5)
+    # Each fifth key is the timekeeper's, and then another one begins to keep the time.
+    assert clock.keeping.qsize() <= 25
+    clock.step(5.0)
+    assert consumers.next() == "later"
+    consumers.end()
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

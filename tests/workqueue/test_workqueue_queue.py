@@ -209,8 +209,16 @@ def overtaken(queue: WorkQueue[Key]) -> "weakref.ref[Key]":
     return weakref.ref(key)
 
 
+def dropped(queue: WorkQueue[Key]) -> "weakref.ref[Key]":
+    assert isinstance(queue, DelayingQueue)
+    key = Key()
+    queue.add_after(key, 1000.0)
+    queue.shut_down()
+    return weakref.ref(key)
+
+
 @pytest.mark.behaviour("WQ-11")
-@pytest.mark.parametrize("use", [processed, overtaken])
+@pytest.mark.parametrize("use", [processed, overtaken, dropped])
 def test_a_key_that_is_done_is_not_kept_alive(use: Callable[[WorkQueue[Key]], "weakref.ref[Key]"]) -> None:
     queue: DelayingQueue[Key] = DelayingQueue(clock=FakeClock())
     reference = use(queue)

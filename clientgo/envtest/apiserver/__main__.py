@@ -11,12 +11,13 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
-from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig
+from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.envtest.environment import Environment
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
 
@@ -26,38 +27,43 @@ def main(arguments: Sequence[str] | None = None, *, out: TextIO = sys.stdout, er
     options = _parser().parse_args(arguments)
     stop = threading.Event()
     _stop_on_signals(stop)
-    path = Path(options.kubeconfig_out) if options.kubeconfig_out else _default_path()
-    environment = Environment(
-        crd_paths=[Path(item) for item in options.crd],
-        port=options.port,
-        kubeconfig=path,
-        bundled=True,
-        simulate=not options.no_simulate,
-    )
     try:
-        environment.start()
+        with _serving(options) as (url, path):
+            place = shlex.quote(str(path))
+            out.write(f"API server at {url}, kubeconfig {place}; try: kubectl --kubeconfig {place} api-resources\n")
+            out.flush()
+            stop.wait()
     except (ApiError, ConfigError, ConnectionFailed, NotOurKubeconfig, OSError) as error:
         why = f"port {options.port} of 127.0.0.1 is taken" if _is_taken(error) else str(error)
         err.write(f"the API server can't start: {why}\n")
-        environment.stop()
         return 1
-    try:
-        server = environment.server
-        assert server is not None, "bundled=True starts one"
-        place = shlex.quote(str(path.expanduser().absolute()))
-        out.write(f"API server at {server.url}, kubeconfig {place}; try: kubectl --kubeconfig {place} api-resources\n")
-        out.flush()
-        stop.wait()
-    finally:
-        environment.stop()
     return 0
+
+
+@contextmanager
+def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
+    """Run the server and give its URL and kubeconfig; both are gone afterwards."""
+    environment = Environment(
+        crd_paths=[Path(item) for item in options.crd],
+        port=options.port,
+        bundled=True,
+        simulate=not options.no_simulate,
+    )
+    with ExitStack() as stack:
+        stack.callback(environment.stop)
+        config = environment.start()
+        path = Path(options.kubeconfig_out) if options.kubeconfig_out else _own_folder(stack) / "kubeconfig"
+        # What is removed in the end is what was written here: another's file is refused before.
+        path = write_kubeconfig(path, config.host)
+        stack.callback(path.unlink, missing_ok=True)
+        yield config.host, path
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m clientgo.envtest.apiserver", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; a free one where none is named")
+    parser.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1; a free one where none is named")
     parser.add_argument("--kubeconfig-out", metavar="PATH", help="where to write the kubeconfig (mode 0600)")
     parser.add_argument(
         "--crd", action="append", default=[], metavar="PATH", help="YAML file or folder of CRDs to install"
@@ -70,9 +76,15 @@ def _is_taken(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno == errno.EADDRINUSE
 
 
-def _default_path() -> Path:
-    # A folder of its own, which only this user may enter: the name can be guessed, the file not read or replaced.
-    return Path(tempfile.mkdtemp(prefix="clientgo-")) / "kubeconfig"
+def _own_folder(stack: ExitStack) -> Path:
+    # Only this user may enter it: the file in it can be neither read nor replaced by others.
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-")))
+
+
+def _port(text: str) -> int:
+    if text.isdecimal() and int(text) < 65536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 to 65535 is wanted")
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

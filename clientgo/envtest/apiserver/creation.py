@@ -7,7 +7,7 @@ from clientgo.envtest.apiserver.names import generate
 from clientgo.envtest.apiserver.namespaces import require_namespace
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, already_exists, bad_request, invalid
-from clientgo.envtest.apiserver.strategy import drop_status, refine, validate
+from clientgo.envtest.apiserver.strategy import drop_status, identify, refine, validate
 from clientgo.envtest.apiserver.views import from_storage, to_storage
 from clientgo.envtest.apiserver.writes import Write, track
 
@@ -31,6 +31,7 @@ def create(state: State, write: Write, obj: Object) -> Object:
     new = refine(state, write, {**obj, "metadata": meta}, None)
     new = drop_status(resource, new)
     new = {**new, "metadata": metadata.fill_in(resource, new["metadata"], state.clock)}
+    new = identify(resource, new)
     causes = [*metadata.faults(resource, new["metadata"]), *validate(resource, new, None)]
     if causes:
         raise invalid(resource.kind, resource.group, meta.get("name", ""), causes)

@@ -89,9 +89,8 @@ def faults(resource: Resource, meta: Object) -> list[Cause]:
     if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
         why = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
         found.append(Cause("FieldValueTooLong", "metadata.annotations", why))
-    for index, finalizer in enumerate(meta.get("finalizers", ())):
-        field = f"metadata.finalizers[{index}]"
-        found += [invalid_value(field, finalizer, why) for why in names.qualified_faults(finalizer)]
+    for finalizer in meta.get("finalizers", ()):
+        found += [invalid_value("metadata.finalizers", finalizer, why) for why in names.qualified_faults(finalizer)]
     if "ownerReferences" in meta:
         found += _owner_faults(meta["ownerReferences"])
     return found
@@ -118,8 +117,7 @@ def update_faults(new: Object, old: Object) -> list[Cause]:
 
 def _owner_faults(owners: list[Object]) -> list[Cause]:
     found: list[Cause] = []
-    for index, owner in enumerate(owners):
-        field = f"metadata.ownerReferences[{index}]"
+    for owner in owners:
         for member, why in (
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),
@@ -127,7 +125,7 @@ def _owner_faults(owners: list[Object]) -> list[Cause]:
             ("uid", "must not be empty"),
         ):
             if not owner.get(member):
-                found.append(invalid_value(f"{field}.{member}", owner.get(member) or "", why))
+                found.append(invalid_value(f"metadata.ownerReferences.{member}", owner.get(member) or "", why))
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         why = (

@@ -16,11 +16,20 @@ from typing import Any
 import msgspec
 
 from clientgo.envtest.apiserver.registry import Resource
-from clientgo.envtest.apiserver.typeschema import QUANTITY, Field, Schema, object_schema
+from clientgo.envtest.apiserver.typeschema import (
+    INT_OR_STRING,
+    QUANTITY,
+    Field,
+    References,
+    Schema,
+    object_schema,
+)
 from clientgo.meta.scheme import api_of
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _QUANTITY_NAME = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_INT_OR_STRING_NAME = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_INT_OR_STRING: Schema = {key: value for key, value in INT_OR_STRING.items() if not key.startswith("x-")}
 _ANY_OBJECT: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _PACKAGES = {
     "": "io.k8s.api.core",
@@ -156,7 +165,7 @@ def schema_for(group: str, version: str, kind: str) -> Schema:
 def _inlined(cls: Any, above: tuple[Any, ...]) -> Schema:
     if cls in above:
         return dict(_ANY_OBJECT)
-    return object_schema(_STRUCTS, cls, lambda inner: _inlined(inner, (*above, cls)))
+    return object_schema(_STRUCTS, cls, References(lambda inner: _inlined(inner, (*above, cls))))
 
 
 def _types_module(group: str, version: str) -> ModuleType | None:
@@ -187,12 +196,15 @@ def _closure(roots: Iterable[Any], group: str, version: str) -> dict[str, Schema
             return f"{META}.{short}"
         return definition_name("", "v1", short) if short in core else definition_name(group, version, short)
 
-    def reference(model: Any) -> Schema:
-        return {"$ref": f"#/components/schemas/{name_of(model)}"}
+    references = References(
+        lambda model: _reference(name_of(model)), _reference(_QUANTITY_NAME), _reference(_INT_OR_STRING_NAME)
+    )
+    found = {name_of(model): object_schema(_MODELS, model, references) for model in reached}
+    return {**found, _QUANTITY_NAME: QUANTITY, _INT_OR_STRING_NAME: _INT_OR_STRING}
 
-    quantity = {"$ref": f"#/components/schemas/{_QUANTITY_NAME}"}
-    found = {name_of(model): object_schema(_MODELS, model, reference, quantity=quantity) for model in reached}
-    return {**found, _QUANTITY_NAME: QUANTITY}
+
+def _reference(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _reachable(roots: Iterable[Any]) -> Iterator[Any]:
@@ -204,4 +216,4 @@ def _reachable(roots: Iterable[Any]) -> Iterator[Any]:
             continue
         seen.add(model)
         yield model
-        object_schema(_MODELS, model, lambda inner: waiting.append(inner) or {})  # type: ignore[func-returns-value]
+        object_schema(_MODELS, model, References(lambda inner: waiting.append(inner) or {}))  # type: ignore[func-returns-value]

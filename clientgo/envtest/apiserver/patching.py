@@ -18,7 +18,7 @@ from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.rules import rules_of
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import bad_request, invalid, not_found, unsupported_media_type
-from clientgo.envtest.apiserver.strategy import drop_status, refine, validate
+from clientgo.envtest.apiserver.strategy import drop_status, identify, refine, validate
 from clientgo.envtest.apiserver.updating import check_name, replace
 from clientgo.envtest.apiserver.views import from_storage
 from clientgo.envtest.apiserver.writes import Write, with_entries
@@ -147,7 +147,7 @@ def _create_applied(state: State, write: Write, config: Object) -> Object:
     applied = _merged(state, write, {}, config)
     new = drop_status(resource, refine(state, write, applied.obj, None))
     meta = metadata.fill_in(resource, new["metadata"], state.clock)
-    new = {**new, "metadata": with_entries(meta, applied.entries)}
+    new = identify(resource, {**new, "metadata": with_entries(meta, applied.entries)})
     causes = [*metadata.faults(resource, meta), *validate(resource, new, None)]
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)

@@ -91,7 +91,7 @@ JobCondition 1:type:s 2:status:s 3:lastProbeTime:t 4:lastTransitionTime:t 5:reas
 JobSpec 1:parallelism:i! 2:completions:i! 3:activeDeadlineSeconds:i! 4:selector:LabelSelector! 5:manualSelector:b!
     6:template:PodTemplateSpec 7:backoffLimit:i! 8:ttlSecondsAfterFinished:i! 9:completionMode:s! 10:suspend:b!
     11:podFailurePolicy:PodFailurePolicy! 12:backoffLimitPerIndex:i! 13:maxFailedIndexes:i! 14:podReplacementPolicy:s!
-    15:managedBy:s! 16:successPolicy:SuccessPolicy! 17:scheduling:JobSchedulingConfiguration!
+    15:managedBy:s! 16:successPolicy:SuccessPolicy!
 JobStatus 1:conditions:*JobCondition 2:startTime:t! 3:completionTime:t! 4:active:i 5:succeeded:i 6:failed:i
     7:completedIndexes:s 8:uncountedTerminatedPods:UncountedTerminatedPods! 9:ready:i! 10:failedIndexes:s!
     11:terminating:i!

@@ -5,6 +5,7 @@ taken is an error of the caller's. Watches are ended before the server is asked 
 """
 
 import asyncio
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
@@ -89,12 +90,15 @@ class BundledServer:
         self._address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         self._group.start(self._run, listener, name="apiserver")
         self._ready.wait()
-        self._group.raise_crash()
+        if self._app is None:
+            # The thread died on its way up; joining it raises what of.
+            self._group.join()
 
     def stop(self) -> None:
         """End the watches, then the server; returns when its thread has ended. Stopping twice does nothing."""
-        if self._loop is not None and self._loop.is_running():
-            self._loop.call_soon_threadsafe(self._shut_down)
+        if self._loop is not None and not self._loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile: nothing is left to stop
+                self._loop.call_soon_threadsafe(self._shut_down)
         self._group.stop()
         self._group.join(timeout=2 * _STOP_SECONDS)
 

@@ -9,6 +9,7 @@ from clientgo.envtest.apiserver.builtinrules import builtin_faults, clean
 from clientgo.envtest.apiserver.cel import cel_faults
 from clientgo.envtest.apiserver.defaulting import apply_defaults
 from clientgo.envtest.apiserver.defaults.kinds import set_defaults
+from clientgo.envtest.apiserver.defaults.workloads import job_identity
 from clientgo.envtest.apiserver.fieldvalidation import report_unknown
 from clientgo.envtest.apiserver.pruning import prune
 from clientgo.envtest.apiserver.registry import Resource
@@ -50,6 +51,11 @@ def drop_status(resource: Resource, obj: Object) -> Object:
     if not resource.status or "status" not in obj or not resource.custom:
         return obj
     return {field: value for field, value in obj.items() if field != "status"}
+
+
+def identify(resource: Resource, obj: Object) -> Object:
+    """A new object with what follows from its uid: a Job's selector and the labels of its pods."""
+    return job_identity(obj) if resource.storage == ("batch", "jobs") else obj
 
 
 def keep_status(resource: Resource, new: Object, old: Object) -> Object:

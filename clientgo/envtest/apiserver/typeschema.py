@@ -6,7 +6,7 @@ required, the Structs are cheap to load. One walk serves both; a `Reader` says h
 
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Protocol, Union, get_args, get_origin
 
@@ -78,28 +78,31 @@ class Reader(Protocol):
         """Say what the type is, as far as the class knows."""
 
 
-def object_schema(
-    reader: Reader, cls: Any, reference: Callable[[Any], Schema], *, quantity: Schema | None = None
-) -> Schema:
-    """Make the schema of a class; `reference` gives the schema that stands where a field is of another class.
+@dataclass(frozen=True, slots=True)
+class References:
+    """What stands where a field is of a type that has a schema of its own: that schema, or a `$ref` to it."""
 
-    `quantity` stands where a field is a quantity: the schema itself, or a reference to it.
-    """
+    model: Callable[[Any], Schema]
+    quantity: Schema = field(default_factory=lambda: QUANTITY)
+    int_or_string: Schema = field(default_factory=lambda: INT_OR_STRING)
+
+
+def object_schema(reader: Reader, cls: Any, references: References) -> Schema:
+    """Make the schema of a class."""
     go_name = reader.kubernetes_name(cls)
     rules = TYPE_RULES.get(go_name, {})
     quantities = _QUANTITIES.get(go_name, frozenset())
     properties: Schema = {}
     required = []
-    for field in reader.fields(cls):
-        schema = annotation_schema(field.annotation, reader, reference)
-        if field.name in quantities:
-            number = quantity or QUANTITY
+    for each in reader.fields(cls):
+        schema = annotation_schema(each.annotation, reader, references)
+        if each.name in quantities:
+            number = references.quantity
             schema = {**schema, "additionalProperties": number} if "additionalProperties" in schema else number
-        properties[field.name] = _described(
-            schema, field, rules[field.name].extensions() if field.name in rules else {}
-        )
-        if field.required:
-            required.append(field.name)
+        extensions = rules[each.name].extensions() if each.name in rules else {}
+        properties[each.name] = _described(schema, each, extensions)
+        if each.required:
+            required.append(each.name)
     out: Schema = {"type": "object"}
     if text := reader.description(cls):
         out["description"] = text
@@ -108,32 +111,32 @@ def object_schema(
     return {**out, "properties": properties} if properties else out
 
 
-def annotation_schema(annotation: Any, reader: Reader, reference: Callable[[Any], Schema]) -> Schema:
+def annotation_schema(annotation: Any, reader: Reader, references: References) -> Schema:
     """Make the schema of a type annotation; `{}` (any value) for what JSON schema has no word for."""
     if reader.is_model(annotation):
-        return reference(annotation)
+        return references.model(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return annotation_schema(arguments[0], reader, reference)
+        return annotation_schema(arguments[0], reader, references)
     if origin in {Union, types.UnionType}:
-        return _union_schema([item for item in arguments if item is not type(None)], reader, reference)
+        return _union_schema([item for item in arguments if item is not type(None)], reader, references)
     if origin in {list, tuple, set, frozenset}:
-        return {"type": "array", "items": annotation_schema(arguments[0], reader, reference)}
+        return {"type": "array", "items": annotation_schema(arguments[0], reader, references)}
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        values = annotation_schema(arguments[1], reader, reference)
+        values = annotation_schema(arguments[1], reader, references)
         return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
     if isinstance(annotation, type) and issubclass(annotation, datetime):
         return dict(_SCALARS[datetime])
     return dict(_SCALARS.get(annotation, {}))
 
 
-def _union_schema(choices: list[Any], reader: Reader, reference: Callable[[Any], Schema]) -> Schema:
-    schemas = [annotation_schema(item, reader, reference) for item in choices]
+def _union_schema(choices: list[Any], reader: Reader, references: References) -> Schema:
+    schemas = [annotation_schema(item, reader, references) for item in choices]
     kinds = {schema.get("type") for schema in schemas}
     if len(schemas) == 1:
         return schemas[0]
     if kinds == {"integer", "string"}:
-        return dict(INT_OR_STRING)
+        return dict(references.int_or_string)
     if kinds == {"integer", "number"}:
         return {"type": "number"}
     if kinds == {"string"}:
@@ -141,9 +144,9 @@ def _union_schema(choices: list[Any], reader: Reader, reference: Callable[[Any],
     return {}
 
 
-def _described(schema: Schema, field: Field, extensions: Mapping[str, Any]) -> Schema:
+def _described(schema: Schema, of: Field, extensions: Mapping[str, Any]) -> Schema:
     """Add a description and extensions; beside a `$ref` they would be ignored, so that moves into an `allOf`."""
-    extra = {**({"description": field.description} if field.description else {}), **extensions}
+    extra = {**({"description": of.description} if of.description else {}), **extensions}
     if extra and "$ref" in schema:
         return {**extra, "allOf": [schema]}
     return {**schema, **extra}

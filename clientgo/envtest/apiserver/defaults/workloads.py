@@ -53,8 +53,26 @@ def daemon_set(obj: Object) -> Object:
 
 
 def job(obj: Object) -> Object:
-    """A Job: it selects its pods by its own uid, which the storage fills in later."""
+    """A Job; its selector comes with its uid (`job_identity`)."""
     return {**obj, "spec": job_spec(obj.get("spec"))}
+
+
+def job_identity(obj: Object) -> Object:
+    """A Job that selects its pods by its own uid, unless it selects them itself (`manualSelector`)."""
+    spec, meta = obj["spec"], obj["metadata"]
+    if spec.get("manualSelector") or spec.get("selector"):
+        return obj
+    uid, name = meta["uid"], meta.get("name", "")
+    labels = {
+        "batch.kubernetes.io/controller-uid": uid,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": uid,
+        "job-name": name,
+    }
+    pods = spec["template"]
+    pod_meta = {**pods["metadata"], "labels": {**pods["metadata"].get("labels", {}), **labels}}
+    selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    return {**obj, "spec": {**spec, "selector": selector, "template": {**pods, "metadata": pod_meta}}}
 
 
 def job_spec(obj: Any) -> Object:

@@ -13,6 +13,7 @@ from clientgo.envtest.apiserver.fieldsets import (
     items,
     managed,
     paths,
+    read_element,
     show,
     tree_of,
 )
@@ -79,9 +80,16 @@ def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rul
         for path in paths(before)
         if not _within(wanted, path) and not any(_within(entry.get("fieldsV1", {}), path) for entry in others)
     ]
-    for path in sorted(dropped, key=len, reverse=True):
-        merged = _drop(merged, path, rules, ())
+    # Items before their fields: an item without its key could no longer be found.
+    for path in sorted(dropped, key=len):
+        if not _is_key(path):
+            merged = _drop(merged, path, rules, ())
     return merged
+
+
+def _is_key(path: Path) -> bool:
+    """Whether the path is a list item's own key, which stays for as long as the item does."""
+    return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in read_element(path[-2])
 
 
 def _within(tree: Tree, path: Path) -> bool:

@@ -1,0 +1,168 @@
+from typing import Any
+
+import pytest
+
+from tests.envtest.inprocess import DEFINITIONS, FOOS, MERGE, Kube, definition, foo
+
+BARS = "/apis/example.com/v1alpha1/namespaces/default/bars"
+
+
+def bar(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1alpha1", "kind": "Bar", "metadata": {"name": "x"}, "spec": spec}
+
+
+def bars(schema: dict[str, Any]) -> dict[str, Any]:
+    return definition("bars", "Bar", "example.com", schema)
+
+
+def conditions(kube: Kube, name: str) -> dict[str, str]:
+    status = kube.ok("GET", f"{DEFINITIONS}/{name}")["status"]
+    return {condition["type"]: condition["status"] for condition in status["conditions"]}
+
+
+def test_a_definition_is_established_and_its_kind_served_and_both_go_together(kube: Kube) -> None:
+    kube.ok("POST", DEFINITIONS, bars({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    assert conditions(kube, "bars.example.com") == {"NamesAccepted": "True", "Established": "True"}
+    kube.ok("POST", BARS, bar(any={"thing": [1]}))
+    kube.ok("DELETE", f"{DEFINITIONS}/bars.example.com")
+    kube.refused(404, "GET", f"{DEFINITIONS}/bars.example.com")
+    assert kube.send("GET", BARS).body == b"404 page not found\n"
+    kube.ok("POST", DEFINITIONS, bars({"type": "object"}))
+    assert kube.ok("GET", BARS)["items"] == []
+
+
+def test_a_definition_waits_for_the_finalizers_of_its_objects(kube: Kube) -> None:
+    obj = foo()
+    obj["metadata"]["finalizers"] = ["example.com/hold"]
+    kube.ok("POST", FOOS, obj)
+    kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+    assert conditions(kube, "foos.samplecontroller.k8s.io")["Terminating"] == "True"
+    kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"finalizers": None}}, MERGE)
+    kube.refused(404, "GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+
+
+def test_a_kind_that_is_taken_in_its_group_is_not_accepted(kube: Kube) -> None:
+    kube.ok("POST", DEFINITIONS, definition("otherfoos", "Foo"))
+    assert conditions(kube, "otherfoos.samplecontroller.k8s.io") == {"NamesAccepted": "False", "Established": "False"}
+
+
+def test_a_changed_schema_counts_from_then_on(kube: Kube) -> None:
+    changed = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+    spec = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["colour"] = {"type": "string", "default": "blue"}
+    kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", changed)
+    assert kube.ok("POST", FOOS, foo())["spec"]["colour"] == "blue"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        pytest.param({"metadata": {"name": "wrong.example.com"}}, "metadata.name", id="name"),
+        pytest.param(
+            {"metadata": {"annotations": {}}}, "metadata.annotations[api-approved.kubernetes.io]", id="approval"
+        ),
+    ],
+)
+def test_a_definition_that_breaks_a_rule_is_invalid(kube: Kube, change: dict[str, Any], field: str) -> None:
+    obj = definition("things", "Thing")
+    obj["metadata"] |= change["metadata"]
+    causes = kube.refused(422, "POST", DEFINITIONS, obj)["details"]["causes"]
+    assert field in [cause["field"] for cause in causes]
+
+
+def test_a_schema_without_types_is_not_structural(kube: Kube) -> None:
+    causes = kube.refused(422, "POST", DEFINITIONS, bars({"properties": {"a": {}}}))["details"]["causes"]
+    assert {cause["reason"] for cause in causes} == {"FieldValueRequired"}
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "minLength": 2, "maxLength": 3},
+        "when": {"type": "string", "format": "date-time"},
+        "count": {"type": "integer", "multipleOf": 3, "maximum": 9, "exclusiveMaximum": True},
+        "ratio": {"type": "number", "minimum": 0.5},
+        "either": {"x-kubernetes-int-or-string": True},
+        "list": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
+        "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+        "map": {"type": "object", "maxProperties": 1, "additionalProperties": {"type": "integer"}},
+        "maybe": {"type": "string", "nullable": True},
+        "never": {
+            "type": "object",
+            "properties": {"deep": {"type": "object", "properties": {"x": {"type": "boolean"}}}},
+        },
+    },
+}
+FAULTS = [
+    ({"text": "a"}, 'Invalid value: "a": spec.text in body should be at least 2 chars long'),
+    ({"text": "abcd"}, "Too long: may not be more than 3 bytes"),
+    ({"text": 1}, 'Invalid value: "integer": spec.text in body must be of type string: "integer"'),
+    ({"when": "noon"}, 'Invalid value: "noon": spec.when in body must be of type date-time: "noon"'),
+    ({"count": 4}, "Invalid value: 4: spec.count in body should be a multiple of 3"),
+    ({"count": 9}, "Invalid value: 9: spec.count in body should be less than 9"),
+    ({"count": 1.5}, 'Invalid value: "number": spec.count in body must be of type integer: "number"'),
+    ({"ratio": 0.25}, "Invalid value: 0.25: spec.ratio in body should be greater than or equal to 0.5"),
+    ({"either": True}, 'Invalid value: "boolean": spec.either in body must be of type integer,string: "boolean"'),
+    ({"list": []}, "Invalid value: 0: spec.list in body should have at least 1 items"),
+    ({"list": ["a", "b", "c"]}, "Too many: 3: must have at most 2 items"),
+    ({"list": [1]}, 'Invalid value: "integer": spec.list[0] in body must be of type string: "integer"'),
+    ({"set": ["a", "a"]}, 'Duplicate value: "a"'),
+    ({"map": {"a": 1, "b": 2}}, "Too many: 2: must have at most 1 item"),
+    ({"map": {"a": "x"}}, 'Invalid value: "string": spec.map.a in body must be of type integer: "string"'),
+    (
+        {"never": {"deep": {"x": 1}}},
+        'Invalid value: "integer": spec.never.deep.x in body must be of type boolean: "integer"',
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "message"), FAULTS)
+def test_a_value_its_schema_does_not_allow_is_told_in_kubernetes_words(
+    kube: Kube, spec: dict[str, Any], message: str
+) -> None:
+    kube.ok("POST", DEFINITIONS, bars(SCHEMA))
+    causes = kube.refused(422, "POST", BARS, bar(**spec))["details"]["causes"]
+    assert message in [cause["message"] for cause in causes]
+
+
+def test_values_a_schema_allows_are_stored_and_nulls_dropped_unless_nullable(kube: Kube) -> None:
+    kube.ok("POST", DEFINITIONS, bars(SCHEMA))
+    good = {"text": "ab", "count": 3, "ratio": 1, "either": "50%", "list": ["a"], "when": "2026-01-01T00:00:00Z"}
+    stored = kube.ok("POST", BARS, bar(**good, maybe=None, map=None))
+    assert stored["spec"] == {**good, "maybe": None}
+
+
+def test_rules_in_cel_see_the_old_object_too(kube: Kube) -> None:
+    rules = [
+        {"rule": "self.min <= self.max", "message": "min must not exceed max"},
+        {"rule": "self.max >= oldSelf.max", "messageExpression": "'not below ' + string(oldSelf.max)"},
+    ]
+    integer = {"type": "integer"}
+    schema = {"type": "object", "properties": {"min": integer, "max": integer}, "x-kubernetes-validations": rules}
+    kube.ok("POST", DEFINITIONS, bars(schema))
+    status = kube.refused(422, "POST", BARS, bar(min=2, max=1))
+    assert status["details"]["causes"][0]["message"] == "Invalid value: min must not exceed max"
+    kube.ok("POST", BARS, bar(min=1, max=5))
+    status = kube.refused(422, "PATCH", f"{BARS}/x", {"spec": {"max": 4}}, MERGE)
+    assert status["details"]["causes"][0]["message"] == "Invalid value: not below 5"
+    kube.ok("PATCH", f"{BARS}/x", {"spec": {"max": 6}}, MERGE)
+
+
+def test_a_rule_that_does_not_compile_is_refused_with_its_definition(kube: Kube) -> None:
+    schema = {"type": "object", "x-kubernetes-validations": [{"rule": "self +"}]}
+    [cause] = kube.refused(422, "POST", DEFINITIONS, bars(schema))["details"]["causes"]
+    assert cause["field"].endswith("x-kubernetes-validations[0].rule")
+    assert "compilation failed" in cause["message"]
+
+
+def test_scale_reads_and_writes_where_the_definition_says(kube: Kube) -> None:
+    made = kube.ok("POST", FOOS, foo(replicas=3))
+    scale = kube.ok("GET", f"{FOOS}/a/scale")
+    assert (scale["kind"], scale["spec"], scale["status"]) == ("Scale", {"replicas": 3}, {"replicas": 0})
+    scaled = kube.ok("PUT", f"{FOOS}/a/scale", {**scale, "spec": {"replicas": 4}})
+    assert scaled["spec"]["replicas"] == 4
+    old = {"metadata": {"name": "a", "resourceVersion": made["metadata"]["resourceVersion"]}, "spec": {"replicas": 5}}
+    kube.refused(409, "PUT", f"{FOOS}/a/scale", old)
+    kube.refused(422, "PATCH", f"{FOOS}/a/scale", {"spec": {"replicas": 11}}, MERGE)
+    kube.refused(422, "PATCH", f"{FOOS}/a/scale", {"spec": {"replicas": -1}}, MERGE)
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 4

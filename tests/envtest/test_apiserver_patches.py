@@ -1,0 +1,145 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.envtest.apiserver.fieldsets import Difference, add, contains, paths, remove, tree_of
+from clientgo.envtest.apiserver.patches.merge import merge_patch
+from tests.envtest.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, deployment, foo
+
+PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda child: st.lists(child, max_size=3) | st.dictionaries(st.sampled_from("abc"), child, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.sets(PATH, max_size=12), PATH)
+def test_a_set_of_fields_holds_exactly_what_was_put_in(found: set[tuple[str, ...]], other: tuple[str, ...]) -> None:
+    tree = tree_of(found)
+    assert set(paths(tree)) == found
+    assert contains(tree, other) is (other in found)
+    assert set(paths(add(tree, other))) == found | {other}
+    assert set(paths(remove(tree, other))) == found - {other}
+
+
+@given(JSON, JSON)
+def test_two_values_differ_as_a_set_only_if_they_differ(old: Any, new: Any) -> None:
+    difference = Difference({"x": old}, {"x": new}, lambda _: None)
+    if old == new:
+        assert not difference
+    assert bool(difference) or {"x": old} == {"x": new}
+
+
+@given(JSON, JSON)
+def test_a_merge_patch_leaves_no_null_behind_and_changes_nothing_in_place(target: Any, patch: Any) -> None:
+    before = repr(target)
+    once = merge_patch(target, patch)
+    assert repr(target) == before
+    if isinstance(patch, dict):
+        assert all(field not in once for field, value in patch.items() if value is None)
+
+
+def test_a_json_patch_is_done_whole_or_not_at_all(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    good = {"op": "replace", "path": "/spec/replicas", "value": 3}
+    bad = {"op": "test", "path": "/spec/replicas", "value": 9}
+    status = kube.refused(422, "PATCH", f"{FOOS}/a", [good, bad], JSON_PATCH)
+    assert status["message"] == "the server rejected our request due to an error in our request"
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 1
+    assert kube.ok("PATCH", f"{FOOS}/a", [good], JSON_PATCH)["spec"]["replicas"] == 3
+
+
+@pytest.mark.parametrize("body", [{"op": "add"}, [{"op": "nope", "path": "/x"}], [{"path": "/x"}]])
+def test_what_is_no_json_patch_is_a_bad_request(kube: Kube, body: Any) -> None:
+    kube.ok("POST", FOOS, foo())
+    kube.refused(400, "PATCH", f"{FOOS}/a", body, JSON_PATCH)
+
+
+def containers(obj: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["name"], one["image"]) for one in obj["spec"]["template"]["spec"]["containers"]]
+
+
+def strategic(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"spec": {"template": {"spec": {"containers": list(items), **more}}}}
+
+
+def test_a_strategic_merge_joins_containers_by_name_and_obeys_directives(kube: Kube) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment())
+    url = f"{DEPLOYMENTS}/d"
+    side = {"name": "side", "image": "busybox"}
+    assert containers(kube.ok("PATCH", url, strategic({"name": "nginx", "image": "n:1"}, side), STRATEGIC)) == [
+        ("nginx", "n:1"),
+        ("side", "busybox"),
+    ]
+    order = {"$setElementOrder/containers": [{"name": "side"}, {"name": "nginx"}]}
+    assert containers(kube.ok("PATCH", url, strategic(side, **order), STRATEGIC))[0][0] == "side"
+    gone = strategic({"name": "nginx", "$patch": "delete"})
+    assert containers(kube.ok("PATCH", url, gone, STRATEGIC)) == [("side", "busybox")]
+    replaced = strategic({"$patch": "replace"}, {"name": "only", "image": "o"})
+    assert containers(kube.ok("PATCH", url, replaced, STRATEGIC)) == [("only", "o")]
+    missing = kube.refused(400, "PATCH", url, strategic({"image": "x"}), STRATEGIC)
+    assert "does not contain declared merge key: name" in missing["message"]
+
+
+def test_a_patch_cannot_rename_or_break_its_object(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    kube.refused(400, "PATCH", f"{FOOS}/a", {"metadata": {"name": "b"}}, MERGE)
+    kube.refused(422, "PATCH", f"{FOOS}/a", {"spec": {"deploymentName": None}}, MERGE)
+    kube.refused(409, "PATCH", f"{FOOS}/a", {"metadata": {"resourceVersion": "1"}}, MERGE)
+    status = kube.refused(422, "PATCH", f"{FOOS}/a?fieldValidation=Strict", {"spec": {"odd": 1}}, MERGE)
+    assert 'strict decoding error: unknown field "spec.odd"' in status["message"]
+
+
+def apply(kube: Kube, manager: str, spec: dict[str, Any], *, force: bool = False) -> dict[str, Any]:
+    config = {**foo(), "spec": spec}
+    return kube.ok("PATCH", f"{FOOS}/a?fieldManager={manager}{'&force=true' if force else ''}", config, APPLY)
+
+
+def owners(obj: dict[str, Any]) -> dict[str, set[tuple[str, ...]]]:
+    return {entry["manager"]: set(paths(entry["fieldsV1"])) for entry in obj["metadata"]["managedFields"]}
+
+
+def test_an_apply_conflicts_with_what_others_manage_unless_forced(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a", "replicas": 2})
+    config = foo(replicas=3)
+    status = kube.refused(409, "PATCH", f"{FOOS}/a?fieldManager=two", config, APPLY)
+    assert status["details"]["causes"][0]["field"] == ".spec.replicas"
+    forced = apply(kube, "two", {"deploymentName": "a", "replicas": 3}, force=True)
+    assert forced["spec"]["replicas"] == 3
+    assert owners(forced) == {
+        "one": {("f:spec", "f:deploymentName")},
+        "two": {("f:spec", "f:deploymentName"), ("f:spec", "f:replicas")},
+    }
+
+
+def test_what_a_manager_no_longer_applies_goes_unless_others_manage_it(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a", "mode": "Fast", "ports": [{"name": "x", "port": 1}]})
+    shared = apply(kube, "two", {"deploymentName": "a", "ports": [{"name": "y", "port": 2}]})
+    assert [port["name"] for port in shared["spec"]["ports"]] == ["x", "y"]
+    left = apply(kube, "one", {"deploymentName": "a"})
+    assert "mode" not in left["spec"]
+    assert left["spec"]["ports"] == [{"name": "y", "port": 2}]
+
+
+def test_applying_the_same_again_changes_nothing(kube: Kube) -> None:
+    first = apply(kube, "one", {"deploymentName": "a", "replicas": 2})
+    kube.clock.step(60)
+    assert apply(kube, "one", {"deploymentName": "a", "replicas": 2}) == first
+
+
+def test_an_update_takes_over_the_fields_it_changes(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a", "replicas": 2})
+    changed = kube.ok("PATCH", f"{FOOS}/a?fieldManager=hand", {"spec": {"replicas": 4}}, MERGE)
+    assert owners(changed) == {"one": {("f:spec", "f:deploymentName")}, "hand": {("f:spec", "f:replicas")}}
+    status = kube.refused(409, "PATCH", f"{FOOS}/a?fieldManager=one", foo(replicas=2), APPLY)
+    assert status["message"] == (
+        'Apply failed with 1 conflict: conflict with "hand" using samplecontroller.k8s.io/v1alpha1: .spec.replicas'
+    )
+
+
+def test_an_apply_needs_a_manager(kube: Kube) -> None:
+    status = kube.refused(422, "PATCH", f"{FOOS}/a", foo(), APPLY)
+    assert "fieldManager: Required value: is required for apply patch" in status["message"]

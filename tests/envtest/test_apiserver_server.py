@@ -1,0 +1,118 @@
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from clientgo.envtest.apiserver.internal import Internal
+from clientgo.envtest.apiserver.messages import text_response
+from clientgo.envtest.apiserver.nonresource import VERSION
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.apiserver.status import ApiFailure
+from tests.envtest.inprocess import CONFIG_MAPS, FOOS, Kube, foo
+
+CONFORMANCE = Path(__file__).parents[3] / "shared" / "conformance"
+
+
+@pytest.fixture
+def server() -> Iterator[BundledServer]:
+    with BundledServer(simulate=False) as running:
+        yield running
+
+
+@pytest.fixture
+def http() -> Iterator[urllib3.PoolManager]:
+    with urllib3.PoolManager(retries=False, timeout=10) as pool:
+        yield pool
+
+
+def test_the_server_answers_over_http_and_counts_what_it_answers(
+    server: BundledServer, http: urllib3.PoolManager
+) -> None:
+    body = json.dumps({"metadata": {"name": "c"}}).encode()
+    made = http.request("POST", server.url + CONFIG_MAPS, body=body, headers={"Content-Type": "application/json"})
+    assert (made.status, made.headers["Content-Type"]) == (201, "application/json")
+    assert http.request("GET", f"{server.url}{CONFIG_MAPS}/c").json()["metadata"]["name"] == "c"
+    assert server.requests(verb="POST", resource="configmaps") == 1
+    metrics = http.request("GET", f"{server.url}/metrics").data.decode()
+    assert 'resource="configmaps",scope="resource",subresource="",verb="POST",version="v1"} 1' in metrics
+
+
+def test_a_watch_over_http_sends_its_head_at_once_and_ends_with_the_server(http: urllib3.PoolManager) -> None:
+    server = BundledServer(simulate=False)
+    server.start()
+    stream = http.request("GET", f"{server.url}{CONFIG_MAPS}?watch=1&resourceVersion=0", preload_content=False)
+    assert stream.status == 200
+    http.request("POST", server.url + CONFIG_MAPS, body=b'{"metadata":{"name":"c"}}')
+    frames = stream.stream(65536)
+    assert json.loads(next(frames))["type"] == "ADDED"
+    server.stop()
+    assert list(frames) == []
+    stream.release_conn()
+
+
+def test_a_port_that_is_taken_is_the_callers_error(server: BundledServer) -> None:
+    port = int(server.url.rpartition(":")[2])
+    with pytest.raises(OSError, match="in use"):
+        BundledServer(port=port).start()
+
+
+def test_stopping_twice_does_nothing() -> None:
+    server = BundledServer(simulate=False)
+    server.start()
+    server.stop()
+    server.stop()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
+def test_health_is_told_short_and_in_full(kube: Kube, path: str) -> None:
+    assert kube.send("GET", path).body == b"ok"
+    assert b"[+]ping ok\n" in kube.send("GET", f"{path}?verbose").body
+    assert kube.send("GET", f"{path}/ping").body == b"ok"
+
+
+def test_the_version_is_told(kube: Kube) -> None:
+    assert kube.ok("GET", "/version") == VERSION
+
+
+def test_a_hook_may_answer_in_place_of_the_server(kube: Kube) -> None:
+    kube.api.hooks.append(lambda request: text_response("broken", 503) if request.method == "PUT" else None)
+    assert kube.send("PUT", f"{FOOS}/a", foo()).status == 503
+    kube.ok("GET", FOOS)
+
+
+def test_code_inside_the_server_is_held_to_the_same_rules_and_not_counted(kube: Kube) -> None:
+    internal = Internal(kube.api, manager="tester")
+    key = ("samplecontroller.k8s.io", "foos")
+    made = internal.create(key, "default", foo())
+    assert made["metadata"]["managedFields"][0]["manager"] == "tester"
+    with pytest.raises(ApiFailure, match="should be less than or equal to 10"):
+        internal.patch(key, "default", "a", {"spec": {"replicas": 11}})
+    internal.patch(key, "default", "a", {"status": {"availableReplicas": 1}}, subresource="status")
+    internal.delete(key, "default", "a", uid=made["metadata"]["uid"])
+    assert internal.get(key, "default", "a") is None
+    assert sum(kube.api.state.calls.values()) == 1  # the definition's own
+
+
+def test_what_one_may_do_is_answered(kube: Kube) -> None:
+    review = {"spec": {"resourceAttributes": {"verb": "create", "resource": "foos"}}}
+    url = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert kube.ok("POST", url, review)["status"] == {"allowed": True}
+    kube.refused(405, "GET", url)
+
+
+def test_an_all_namespaces_path_takes_no_creation(kube: Kube) -> None:
+    kube.refused(405, "POST", FOOS.replace("/namespaces/default", ""), foo())
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="the recorded conversations lie beside the repository, not in it")
+def test_recorded_conversations_are_answered_as_the_real_server_does() -> None:
+    with BundledServer() as server:
+        command = [sys.executable, str(CONFORMANCE / "play.py"), "check", str(CONFORMANCE / "recorded.json")]
+        played = subprocess.run([*command, "--server", server.url], capture_output=True, text=True, check=False)
+    assert played.returncode == 0, played.stdout

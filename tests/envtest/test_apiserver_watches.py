@@ -1,0 +1,118 @@
+import asyncio
+
+import pytest
+
+from clientgo.envtest.apiserver.state import Options
+from clientgo.envtest.apiserver.watching import WatchStream
+from tests.envtest.inprocess import DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
+
+
+def kinds(watch: WatchStream) -> list[tuple[str, str]]:
+    return [(frame["type"], frame["object"]["metadata"].get("name", "")) for frame in watch.take()]
+
+
+def test_a_watch_from_a_list_sees_each_later_change_once(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo("before"))
+    watch = kube.watch(f"{FOOS}?resourceVersion={kube.ok('GET', FOOS)['metadata']['resourceVersion']}")
+    kube.ok("POST", FOOS, foo("a"))
+    kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE)
+    kube.ok("DELETE", f"{FOOS}/a")
+    assert kinds(watch) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+
+
+def test_a_watch_from_the_past_replays_what_it_missed_and_goes_on(kube: Kube) -> None:
+    since = kube.ok("POST", FOOS, foo("a"))["metadata"]["resourceVersion"]
+    kube.ok("POST", FOOS, foo("b"))
+    watch = kube.watch(f"{FOOS}?resourceVersion={since}")
+    kube.ok("POST", FOOS, foo("c"))
+    assert kinds(watch) == [("ADDED", "b"), ("ADDED", "c")]
+
+
+def test_a_watch_without_a_version_begins_with_what_is_there(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo("a"))
+    watch = kube.watch(FOOS)
+    kube.ok("POST", FOOS, foo("b"))
+    assert kinds(watch) == [("ADDED", "a"), ("ADDED", "b")]
+
+
+def test_a_version_outside_the_history_ends_the_watch_with_an_expired_error() -> None:
+    kube = Kube(Options(history=1))
+    watch = kube.watch(f"{FOOS}?resourceVersion=1")
+    [frame] = watch.take()
+    assert (frame["type"], frame["object"]["code"], frame["object"]["reason"]) == ("ERROR", 410, "Expired")
+    assert watch.closed
+
+
+def test_initial_events_end_with_a_bookmark_that_says_so(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo("a"))
+    url = f"{FOOS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    added, bookmark = kube.watch(url).take()
+    assert (added["type"], bookmark["type"]) == ("ADDED", "BOOKMARK")
+    assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+def test_initial_events_need_a_version_match(kube: Kube) -> None:
+    assert kube.refused(422, "GET", f"{FOOS}?watch=1&sendInitialEvents=true")["reason"] == "Invalid"
+
+
+def test_an_object_that_enters_or_leaves_the_selection_is_added_or_deleted(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo("a", labels={"s": "in"}))
+    watch = kube.watch(f"{FOOS}?labelSelector=s=in")
+    for value in ("out", "in"):
+        kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"labels": {"s": value}}}, MERGE)
+    frames = watch.take()
+    assert [frame["type"] for frame in frames] == ["ADDED", "DELETED", "ADDED"]
+    assert frames[1]["object"]["metadata"]["labels"] == {"s": "in"}
+    versions = [int(frame["object"]["metadata"]["resourceVersion"]) for frame in frames]
+    assert versions == sorted(set(versions))
+
+
+def test_a_watch_sees_its_own_namespace_alone(kube: Kube) -> None:
+    kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
+    watch = kube.watch(FOOS)
+    kube.ok("POST", FOOS.replace("default", "other"), foo("x"))
+    assert kinds(watch) == []
+
+
+def test_streams_of_one_form_share_the_frame(kube: Kube) -> None:
+    watches = [kube.watch(FOOS), kube.watch(FOOS)]
+    kube.ok("POST", FOOS, foo("a"))
+    one, other = (watch._pending[0] for watch in watches)  # identity is the promise
+    assert one is other
+
+
+def test_tables_tell_their_columns_once(kube: Kube) -> None:
+    watch = kube.watch(DEPLOYMENTS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    kube.ok("POST", DEPLOYMENTS, deployment("a"))
+    kube.ok("POST", DEPLOYMENTS, deployment("b"))
+    first, second = watch.take()
+    assert first["object"]["kind"] == "Table"
+    assert first["object"]["columnDefinitions"]
+    assert second["object"]["columnDefinitions"] is None
+
+
+def test_a_reader_that_does_not_read_is_cut_off(kube: Kube) -> None:
+    kube.api.state.options.watch_buffer = 2000
+    watch = kube.watch(FOOS)
+    for name in "abcdefgh":
+        kube.ok("POST", FOOS, foo(name))
+    assert watch.closed
+    assert watch.take() == []
+
+
+@pytest.mark.parametrize("query", ["resourceVersion=x", "timeoutSeconds=x"])
+def test_options_that_are_no_numbers_are_refused(kube: Kube, query: str) -> None:
+    kube.refused(400, "GET", f"{FOOS}?watch=1&{query}")
+
+
+def test_the_stream_ends_when_its_time_is_up_and_leaves_the_store(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo("a"))
+    watch = kube.watch(f"{FOOS}?timeoutSeconds=0")
+
+    async def read() -> list[bytes]:
+        return [chunk async for chunk in watch.chunks()]
+
+    assert len(asyncio.run(read())) == 1
+    kube.ok("POST", FOOS, foo("b"))
+    assert watch.closed
+    assert watch.take() == []

@@ -1,0 +1,95 @@
+"""Environment: a server to test against, with CRDs installed, that leaves nothing behind."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from clientgo.envtest import Environment
+from clientgo.envtest.crds import install, read_crds, uninstall
+from clientgo.errors import ConfigError, ConnectionFailed, NotFound
+from clientgo.rest import Config, RESTClient, load_config
+
+CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
+FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/foos"
+
+
+def ask(config: Config, path: str) -> bytes:
+    client = RESTClient(config, max_retries=0)
+    try:
+        return client.raw("GET", path)
+    finally:
+        client.close()
+
+
+def test_the_kinds_of_its_crds_are_served_until_it_stops() -> None:
+    with Environment(crd_paths=[CRDS], bundled=True) as config:
+        assert b'"FooList"' in ask(config, FOOS)
+    with pytest.raises(ConnectionFailed):
+        ask(config, FOOS)
+
+
+def test_its_kubeconfig_leads_to_it_and_goes_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with Environment(kubeconfig=path, bundled=True) as config:
+        assert load_config(kubeconfig=str(path)).host == config.host
+    assert not path.exists()
+
+
+def test_somebody_elses_kubeconfig_is_neither_overwritten_nor_removed(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text("kind: Config\nclusters: [{name: production}]\n", encoding="utf-8")
+    environment = Environment(kubeconfig=path, bundled=True)
+    with pytest.raises(ConfigError, match="was not written here"):
+        environment.start()
+    environment.stop()
+    assert "production" in path.read_text(encoding="utf-8")
+    assert environment.server is None
+
+
+def test_a_port_that_is_taken_is_an_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(OSError, match="in use"):
+            Environment(port=taken.getsockname()[1], bundled=True).start()
+
+
+def test_an_existing_cluster_is_used_when_the_environment_says_so(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
+) -> None:
+    path = tmp_path / "kubeconfig"
+    with Environment(kubeconfig=path, bundled=True) as running:
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        existing = Environment(crd_paths=[CRDS], environ={"USE_EXISTING_CLUSTER": "true"})
+        assert existing.start().host == running.host
+        existing.stop()
+        assert b'"FooList"' in ask(running, FOOS)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param(None, "does not exist", id="missing"),
+        pytest.param("a: [", "can't be read as YAML", id="broken"),
+    ],
+)
+def test_crds_that_cannot_be_read_are_told_by_their_file(text: str | None, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "crd.yaml"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=words):
+        Environment(crd_paths=[file])
+
+
+def test_crds_are_brought_up_to_date_and_removed() -> None:
+    crds = read_crds([CRDS])
+    with Environment(crd_paths=[CRDS], bundled=True) as config:
+        client = RESTClient(config)
+        install(client, crds)
+        uninstall(client, crds)
+        uninstall(client, crds)
+        with pytest.raises(NotFound):
+            client.raw("GET", FOOS)
+        client.close()
