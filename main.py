@@ -116,8 +116,9 @@ def stop_on_signals() -> threading.Event:
     def handle(number: int, _: FrameType | None) -> None:
         if stop.is_set():
             os._exit(1)
-        log.info("stopping; once more to stop at once", extra={"signal": signal.Signals(number).name})
+        # Set first: the second signal may come while the first is still being told of.
         stop.set()
+        log.info("stopping; once more to stop at once", extra={"signal": signal.Signals(number).name})
 
     signal.signal(signal.SIGINT, handle)
     signal.signal(signal.SIGTERM, handle)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import main
+from clientgo.envtest import Environment
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, replace
 from clientgo.testing.actions import Action
@@ -79,6 +80,25 @@ def test_kubectl_renders_the_same_objects_we_list(folder: str) -> None:
         return sorted(objects, key=lambda document: (document["kind"], document["metadata"]["name"]))
 
     assert by_name(rendered) == by_name(kustomized(ARTIFACTS / folder))
+
+
+@pytest.mark.e2e
+def test_server_accepts_every_manifest_as_it_stands(tmp_path: Path) -> None:
+    """With strict validation, so that a misspelt field is an error and not a line nobody reads."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    kubeconfig = tmp_path / "kubeconfig"
+    with Environment(bundled=True, kubeconfig=kubeconfig):
+        for place in (["-k", "artifacts/default"], ["-f", "artifacts/examples"]):
+            done = subprocess.run(
+                ["kubectl", "--kubeconfig", str(kubeconfig), "apply", "--validate=strict", *place],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=30,
+            )
+            assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_generated_crd_is_installed() -> None:

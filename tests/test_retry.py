@@ -117,6 +117,13 @@ def test_the_default_backoff_is_4_attempts_five_times_as_far_apart_each(clock: F
     assert (DEFAULT_RETRY.jitter, DEFAULT_BACKOFF.jitter) == (0.1, 0.1)
 
 
+def test_one_attempt_is_one_call_without_a_delay(clock: FakeClock) -> None:
+    fn = Script(Conflict("only"))
+    with pytest.raises(Conflict, match="only"):
+        retry_on_conflict(fn, Backoff(duration=1.0, steps=1), clock=clock)
+    assert (fn.calls, clock.slept) == (1, [])
+
+
 def test_no_attempt_at_all_is_refused() -> None:
     with pytest.raises(ValueError, match="0 attempts"):
         on_error(Backoff(duration=1.0, steps=0), lambda _: True, Script("never"))

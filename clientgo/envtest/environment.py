@@ -11,6 +11,7 @@ from pathlib import Path
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.crds import install, read_crds
 from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
@@ -27,15 +28,21 @@ class Environment:
         kubeconfig: Path | None = None,
         bundled: bool = False,
         simulate: bool = True,
+        ready_seconds: float = 0.0,
         environ: Mapping[str, str] = os.environ,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`kubeconfig` is where the bundled server's is written; `simulate` lets its Deployments become available."""
+        """`kubeconfig` is where the bundled server's is written.
+
+        `simulate` lets its Deployments become available `ready_seconds` after a change; 0 is at once, before the write
+        is answered. A real cluster always takes its time, so a test of that order gives it some.
+        """
         self._crds = read_crds(crd_paths)
         self._existing = not bundled and environ.get("USE_EXISTING_CLUSTER", "").lower() == "true"
         self._port = port
         self._kubeconfig = kubeconfig
         self._simulate = simulate
+        self._options = Options(ready_seconds=ready_seconds)
         self._clock = clock
         self._written: Path | None = None
         self.server: BundledServer | None = None
@@ -77,7 +84,7 @@ class Environment:
             written.unlink(missing_ok=True)
 
     def _start_bundled(self) -> Config:
-        self.server = BundledServer(port=self._port, simulate=self._simulate)
+        self.server = BundledServer(port=self._port, options=self._options, simulate=self._simulate)
         self.server.start()
         if self._kubeconfig is not None:
             try:

@@ -7,6 +7,9 @@
         recorder.event(foo, NORMAL, "Synced", "Foo synced successfully")
 
 A recorder never waits: the event is queued, and a thread of the sink's counts, aggregates and sends it.
+
+Events of the newer events.k8s.io/v1, with actions, related objects and series, are recorded by
+`clientgo.record.seriesbroadcaster`.
 """
 
 from clientgo.record.broadcaster import EventBroadcaster

@@ -1,15 +1,14 @@
 """What a controller calls: tell something about an object and go on."""
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from clientgo.clock import Clock
 from clientgo.kubernetes.types.core_v1 import EventSource
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.record.events import TYPES, nanoseconds
-from clientgo.record.watcher import Occurrence
+from clientgo.record.events import TYPES
+from clientgo.record.occurrence import Occurrence
+from clientgo.record.ticks import Ticks
 
 log = logging.getLogger(__name__)
 
@@ -36,21 +35,6 @@ class EventRecorder(Protocol):
 def formatted(message: str, args: tuple[object, ...]) -> str:
     """`message % args`; a message without arguments may hold any `%`."""
     return message % args if args else message
-
-
-class Ticks:
-    """Times that never repeat: an event's name is made of one, and two events of one name would be one lost."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._last = 0
-
-    def next(self) -> int:
-        """Nanoseconds since the epoch, later than all given before."""
-        with self._lock:
-            self._last = max(self._last + 1, nanoseconds(self._clock.time()))
-            return self._last
 
 
 class BroadcastRecorder:

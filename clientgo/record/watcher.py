@@ -3,72 +3,39 @@
 import logging
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from clientgo.kubernetes.types.core_v1 import Event, EventSource
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.metrics import provider
-from clientgo.record.events import make_event
-from clientgo.record.reference import reference_to
 
 log = logging.getLogger(__name__)
+
+E = TypeVar("E")
+E_co = TypeVar("E_co", covariant=True)
 
 QUEUE_LENGTH = 1000
 """Events that may wait for one consumer (client-go)."""
 
 
-class Occurrence:
-    """What a recorder was told; it becomes an `Event` on the thread of whoever wants one, and only once."""
+class HasEvent(Protocol[E_co]):
+    """What is queued: it becomes an event on the thread that wants one."""
 
-    __slots__ = ("_annotations", "_at", "_event", "_message", "_object", "_reason", "_source", "_type")
-
-    def __init__(
-        self,
-        obj: object,
-        *,
-        annotations: Mapping[str, str],
-        event_type: str,
-        reason: str,
-        message: str,
-        at: int,
-        source: EventSource,
-    ) -> None:
-        self._object = obj
-        self._annotations = annotations
-        self._type = event_type
-        self._reason = reason
-        self._message = message
-        self._at = at
-        self._source = source
-        self._event: Event | None = None
-
-    def event(self) -> Event:
+    def event(self) -> E_co:
         """The event; `TypeError` if it is about something that can't be referred to."""
-        if self._event is None:
-            # Two threads may both make one; they are alike.
-            self._event = make_event(
-                reference_to(self._object),
-                event_type=self._type,
-                reason=self._reason,
-                message=self._message,
-                at=self._at,
-                source=self._source,
-                annotations=self._annotations,
-            )
-        return self._event
 
 
-class Watcher:
+class Watcher(Generic[E]):
     """Hands every event offered to `handle`, in order, on a thread of its own; `dropped` counts those it could not."""
 
-    def __init__(self, name: str, group: Group, handle: Callable[[Event], None], *, limit: int = QUEUE_LENGTH) -> None:
+    def __init__(self, name: str, group: Group, handle: Callable[[E], None], *, limit: int = QUEUE_LENGTH) -> None:
         self.name = name
         self.dropped = 0
         self._group = group
         self._handle = handle
         self._limit = limit
         # The C queue: putting costs the caller well under a microsecond and takes no lock of ours.
-        self._queue: queue.SimpleQueue[Occurrence | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[HasEvent[E] | None] = queue.SimpleQueue()
         self.closed = False
         self._abandoned = False
         self._lock = threading.Lock()
@@ -80,7 +47,7 @@ class Watcher:
     def __repr__(self) -> str:
         return f"<Watcher {self.name}, {self._queue.qsize()} queued, {self.dropped} dropped>"
 
-    def offer(self, occurrence: Occurrence) -> bool:
+    def offer(self, occurrence: HasEvent[E]) -> bool:
         """Queue the event; False, at once, if the queue is full (which is counted) or closed. Never blocks.
 
         Callers that come at the same moment may exceed the limit by one each.
@@ -118,7 +85,7 @@ class Watcher:
         while (occurrence := self._queue.get()) is not None and not self._abandoned:
             self._deliver(occurrence)
 
-    def _deliver(self, occurrence: Occurrence) -> None:
+    def _deliver(self, occurrence: HasEvent[E]) -> None:
         try:
             event = occurrence.event()
         except TypeError as error:

@@ -47,13 +47,20 @@ class Program:
             self.lines.append(line)
             if re.search(pattern, line):
                 return line
-        raise AssertionError(f"{pattern!r} did not come: {''.join(self.lines)}")
+        self.process.kill()
+        rest, _ = self.process.communicate()
+        raise AssertionError(f"{pattern!r} did not come: {''.join(self.lines)}{rest}")
 
     def end(self, *signals: int, seconds: float = 15.0) -> tuple[int, str]:
         """Send signals, and return the exit code and everything that was printed."""
         for number in signals:
             self.process.send_signal(number)
-        out, _ = self.process.communicate(timeout=seconds)
+        try:
+            out, _ = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
         return self.process.returncode, "".join(self.lines) + out
 
 
@@ -106,7 +113,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         accepted, _ = silent.accept()
         program.process.send_signal(signal.SIGTERM)
         program.wait_for("once more to stop at once")
-        code, _ = program.end(signal.SIGTERM, seconds=5)
+        code, _ = program.end(signal.SIGTERM, seconds=10)
         accepted.close()
     assert code == 1
 

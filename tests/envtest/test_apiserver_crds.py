@@ -166,3 +166,56 @@ def test_scale_reads_and_writes_where_the_definition_says(kube: Kube) -> None:
     kube.refused(422, "PATCH", f"{FOOS}/a/scale", {"spec": {"replicas": 11}}, MERGE)
     kube.refused(422, "PATCH", f"{FOOS}/a/scale", {"spec": {"replicas": -1}}, MERGE)
     assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 4
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        ("self.list.isSorted()", {"list": [1, 2]}, {"list": [2, 1]}),
+        ("self.list.sum() == 3", {"list": [1, 2]}, {"list": [1]}),
+        ("self.list.max() - self.list.min() < 2", {"list": [1, 2]}, {"list": [1, 9]}),
+        ("self.text.find('[0-9]+') == '12'", {"text": "ab12"}, {"text": "ab"}),
+        ("self.text.findAll('[0-9]').size() == 2", {"text": "1a2"}, {"text": "1"}),
+        ("isURL(self.text)", {"text": "https://a.b/c"}, {"text": "a b"}),
+        ("isIP(self.text)", {"text": "::1"}, {"text": "1.2.3"}),
+        ("isCIDR(self.text)", {"text": "10.0.0.0/8"}, {"text": "10/33"}),
+        ("isQuantity(self.text)", {"text": "1.5Gi"}, {"text": "1.5XX"}),
+        ("!has(self.text) || self.text.startsWith('a')", {}, {"text": "b"}),
+        ("self.a__dash__b == 'x'", {"a-b": "x"}, {"a-b": "y"}),
+        ("self.text.lowerAscii() == self.text", {"text": "a"}, {"text": "A"}),
+    ],
+)
+def test_the_functions_of_rules_work(kube: Kube, rule: str, good: dict[str, Any], bad: dict[str, Any]) -> None:
+    text, numbers = {"type": "string"}, {"type": "array", "items": {"type": "integer"}}
+    schema = {"type": "object", "properties": {"text": text, "list": numbers, "a-b": text}}
+    kube.ok("POST", DEFINITIONS, bars({**schema, "x-kubernetes-validations": [{"rule": rule}]}))
+    kube.ok("POST", f"{BARS}?dryRun=All", bar(**good))
+    causes = kube.refused(422, "POST", BARS, bar(**bad))["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["spec"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "good", "bad", "why"),
+    [
+        (
+            {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"a": 1},
+            {},
+            "must validate at least one schema (anyOf)",
+        ),
+        (
+            {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"a": 1},
+            {"a": 1, "b": 1},
+            "Found 2 valid alternatives",
+        ),
+        ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"b": 1}, {}, "Found none valid"),
+        ({"not": {"required": ["a"]}}, {"b": 1}, {"a": 1}, "must not validate the schema (not)"),
+        ({"allOf": [{"required": ["a"]}]}, {"a": 1}, {"b": 1}, "Required value"),
+    ],
+)
+def test_schemas_are_combined(kube: Kube, extra: Any, good: Any, bad: Any, why: str) -> None:
+    integer = {"type": "integer"}
+    kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"a": integer, "b": integer}, **extra}))
+    kube.ok("POST", f"{BARS}?dryRun=All", bar(**good))
+    assert why in kube.refused(422, "POST", BARS, bar(**bad))["message"]

@@ -113,3 +113,36 @@ def test_events_and_autoscalers_survive_the_way_to_their_other_shape_and_back() 
     scaler = {"spec": {"minReplicas": 1, "targetCPUUtilizationPercentage": 50}}
     assert hpa_v1_to_v2(scaler)["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] == 50
     assert hpa_v2_to_v1(hpa_v1_to_v2(scaler)) == scaler
+
+
+def event(namespace: str, **more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "e"}, "involvedObject": {"kind": "Foo", "name": "a", "namespace": namespace}, **more}
+
+
+def test_an_event_lives_where_its_object_lives(kube: Kube) -> None:
+    causes = kube.refused(422, "POST", f"{CORE}/events", event("other"))["details"]["causes"]
+    assert causes[0]["message"] == 'Invalid value: "other": does not match event.namespace'
+    kube.ok("POST", f"{CORE}/events", event("default"))
+
+
+def test_an_event_of_the_new_style_says_who_reports_what(kube: Kube) -> None:
+    new = event("default", eventTime="2026-01-01T00:00:00.000000Z")
+    causes = kube.refused(422, "POST", f"{CORE}/events", new)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["reportingController", "reportingInstance", "action", "reason"]
+
+
+def test_a_lease_lasts_some_time(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = {"metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1}}
+    causes = kube.refused(422, "POST", url, lease)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["spec.leaseDurationSeconds", "spec.leaseTransitions"]
+
+
+def test_an_autoscaler_of_the_old_version_keeps_its_one_target(kube: Kube) -> None:
+    url = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"maxReplicas": 3, "scaleTargetRef": target, "targetCPUUtilizationPercentage": 50}
+    kube.ok("POST", url.format("v1"), {"metadata": {"name": "h"}, "spec": spec})
+    [metric] = kube.ok("GET", url.format("v2") + "/h")["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 50}
+    assert kube.ok("GET", url.format("v1") + "/h")["spec"]["targetCPUUtilizationPercentage"] == 50

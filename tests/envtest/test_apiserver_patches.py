@@ -143,3 +143,16 @@ def test_an_update_takes_over_the_fields_it_changes(kube: Kube) -> None:
 def test_an_apply_needs_a_manager(kube: Kube) -> None:
     status = kube.refused(422, "PATCH", f"{FOOS}/a", foo(), APPLY)
     assert "fieldManager: Required value: is required for apply patch" in status["message"]
+
+
+def test_one_empty_entry_makes_the_server_forget_all_managers(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a"})
+    assert (
+        "managedFields" not in kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"managedFields": [{}]}}, MERGE)["metadata"]
+    )
+
+
+def test_managed_fields_of_a_clients_own_making_must_be_sets(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    patch = {"metadata": {"managedFields": [{"manager": "x", "fieldsV1": {"f:spec": 7}}]}}
+    assert "must be a set of fields" in kube.refused(400, "PATCH", f"{FOOS}/a", patch, MERGE)["message"]

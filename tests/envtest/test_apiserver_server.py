@@ -11,6 +11,7 @@ from clientgo.envtest.apiserver.internal import Internal
 from clientgo.envtest.apiserver.messages import text_response
 from clientgo.envtest.apiserver.nonresource import VERSION
 from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.apiserver.status import ApiFailure
 from tests.envtest.inprocess import CONFIG_MAPS, FOOS, Kube, foo
 
@@ -52,6 +53,19 @@ def test_a_watch_over_http_sends_its_head_at_once_and_ends_with_the_server(http:
     server.stop()
     assert list(frames) == []
     stream.release_conn()
+
+
+def test_a_body_over_the_limit_is_refused_however_it_comes(http: urllib3.PoolManager) -> None:
+    with BundledServer(options=Options(max_body=100_000), simulate=False) as server:
+        answer = http.request("POST", server.url + CONFIG_MAPS, body=b"x" * 300_000)
+        assert (answer.status, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
+        assert http.request("GET", f"{server.url}/readyz").data == b"ok"
+
+
+def test_a_slow_document_is_made_beside_the_loop(server: BundledServer, http: urllib3.PoolManager) -> None:
+    document = http.request("GET", f"{server.url}/openapi/v3/api/v1").json()
+    assert document["openapi"].startswith("3.")
+    assert http.request("GET", f"{server.url}/openapi/v3/apis/no.such/v1").status == 404
 
 
 def test_a_port_that_is_taken_is_the_callers_error(server: BundledServer) -> None:
@@ -116,3 +130,10 @@ def test_recorded_conversations_are_answered_as_the_real_server_does() -> None:
         command = [sys.executable, str(CONFORMANCE / "play.py"), "check", str(CONFORMANCE / "recorded.json")]
         played = subprocess.run([*command, "--server", server.url], capture_output=True, text=True, check=False)
     assert played.returncode == 0, played.stdout
+
+
+def test_the_old_openapi_document_comes_in_protobuf_alone(kube: Kube) -> None:
+    accepted = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    answer = kube.send("GET", "/openapi/v2", accept=accepted)
+    assert (answer.status, answer.content_type.endswith("+protobuf")) == (200, True)
+    assert kube.send("GET", "/openapi/v2").status == 406

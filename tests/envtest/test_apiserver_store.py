@@ -1,5 +1,6 @@
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,3 +139,47 @@ def replayed(operations: list[tuple[str, str, int]]) -> set[str]:
     for what, name, _ in operations:
         (left.add if what == "put" else left.discard)(name)
     return left
+
+
+class MemoryJournal:
+    def __init__(self) -> None:
+        self.revision = 1
+        self.kept: dict[tuple[Any, Any], bytes] = {}
+        self.broken = False
+
+    def load(self) -> tuple[int, list[tuple[Any, dict[str, Any]]]]:
+        return self.revision, [(key, msgspec.json.decode(raw)) for (key, _), raw in self.kept.items()]
+
+    def record(self, revision: int, key: Any, name: Any, raw: bytes | None) -> None:
+        if self.broken:
+            raise OSError("disk full")
+        self.revision = revision
+        if raw is None:
+            del self.kept[key, name]
+        else:
+            self.kept[key, name] = raw
+
+
+def test_a_store_comes_back_from_its_journal_with_every_write_and_the_same_revision() -> None:
+    journal = MemoryJournal()
+    store = Store(journal=journal)
+    store.put(KEY, thing("a"))
+    store.put(KEY, thing("b", value=2))
+    store.remove(KEY, "ns", "a")
+    again = Store(journal=journal)
+    assert again.revision == store.revision
+    assert again.list(KEY) == store.list(KEY)
+    with pytest.raises(Expired):
+        again.events_since(KEY, store.revision - 1)
+
+
+def test_a_write_the_journal_refuses_has_not_happened() -> None:
+    journal = MemoryJournal()
+    store = Store(journal=journal)
+    store.put(KEY, thing("a"))
+    journal.broken, before = True, store.revision
+    with pytest.raises(OSError, match="disk full"):
+        store.put(KEY, thing("b"))
+    with pytest.raises(OSError, match="disk full"):
+        store.remove(KEY, "ns", "a")
+    assert (store.revision, names(store)) == (before, ["a"])

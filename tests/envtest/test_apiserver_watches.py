@@ -1,6 +1,10 @@
 import asyncio
+import json
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.apiserver.watching import WatchStream
@@ -116,3 +120,53 @@ def test_the_stream_ends_when_its_time_is_up_and_leaves_the_store(kube: Kube) ->
     kube.ok("POST", FOOS, foo("b"))
     assert watch.closed
     assert watch.take() == []
+
+
+def test_a_quiet_watch_is_told_how_far_it_has_come(kube: Kube) -> None:
+    kube.api.state.options.bookmark_interval = 0.001
+    watch = kube.watch(f"{FOOS}?allowWatchBookmarks=true&resourceVersion={kube.api.state.store.revision}")
+
+    async def first() -> bytes:
+        async for chunk in watch.chunks():
+            return chunk
+        return b""
+
+    frame = json.loads(asyncio.run(first()))
+    assert frame["type"] == "BOOKMARK"
+    assert frame["object"]["metadata"] == {"resourceVersion": str(kube.api.state.store.revision)}
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["POST", "PATCH", "DELETE"]), st.sampled_from("abc"), st.sampled_from("xy")), max_size=25
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS, STEPS, st.sampled_from(["", "&labelSelector=s=x", "&fieldSelector=metadata.name=a"]))
+def test_a_list_replayed_with_its_watch_equals_the_final_list(kube: Kube, before: Any, after: Any, select: str) -> None:
+    kube.ok("DELETE", FOOS)
+    for step in before:
+        change(kube, *step)
+    listed = kube.ok("GET", f"{FOOS}?{select[1:]}")
+    seen = {item["metadata"]["name"]: item for item in listed["items"]}
+    watch = kube.watch(f"{FOOS}?resourceVersion={listed['metadata']['resourceVersion']}{select}")
+    for step in after:
+        change(kube, *step)
+    for frame in watch.take():
+        name = frame["object"]["metadata"]["name"]
+        assert (name in seen) is (frame["type"] != "ADDED")
+        if frame["type"] == "DELETED":
+            del seen[name]
+        else:
+            seen[name] = frame["object"]
+    assert list(dict(sorted(seen.items())).values()) == kube.ok("GET", f"{FOOS}?{select[1:]}")["items"]
+
+
+KINDS = {"POST": "application/json", "PATCH": MERGE, "DELETE": "application/json"}
+
+
+def change(kube: Kube, method: str, name: str, label: str) -> None:
+    body = foo(name, labels={"s": label}) if method == "POST" else {"metadata": {"labels": {"s": label}}}
+    kube.send(
+        method, FOOS if method == "POST" else f"{FOOS}/{name}", body if method != "DELETE" else None, KINDS[method]
+    )

@@ -127,5 +127,5 @@ def test_the_first_acceptable_form_wins() -> None:
 
 
 def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
-    wanted = ["v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]
-    assert sorted(wanted[::-1], key=version_priority) == wanted
+    mixed = ["v1alpha1", "v1", "foo", "v1beta2", "v2", "v1beta1"]
+    assert sorted(mixed, key=version_priority) == ["v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]

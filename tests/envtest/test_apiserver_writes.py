@@ -171,3 +171,61 @@ def test_a_body_of_an_unknown_type_is_refused(kube: Kube) -> None:
 def test_a_body_over_the_limit_is_refused(kube: Kube) -> None:
     kube.api.state.options.max_body = 10
     assert kube.refused(413, "POST", FOOS, foo())["reason"] == "RequestEntityTooLarge"
+
+
+def test_a_yaml_body_is_read_as_json_would_be(kube: Kube) -> None:
+    body = b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: c\ndata:\n  day: 2026-01-01\n"
+    made = kube.ok("POST", CONFIG_MAPS, body, "application/yaml")
+    assert made["data"] == {"day": "2026-01-01"}
+    status = kube.refused(400, "POST", CONFIG_MAPS, b"a: [", "application/yaml")
+    assert "yaml: " in status["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"kind": "ReplicaSet"}, 'no kind "ReplicaSet" is registered for version "apps/v1"'),
+        ({"apiVersion": "apps/v2"}, "the API version in the data (apps/v2) does not match the expected API version"),
+    ],
+)
+def test_a_built_in_object_of_another_kind_or_version_is_a_bad_request(
+    kube: Kube, change: dict[str, str], why: str
+) -> None:
+    assert why in kube.refused(400, "POST", DEPLOYMENTS, {**deployment(), **change})["message"]
+
+
+def test_a_put_creates_what_is_not_there_where_the_kind_allows_it(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
+    assert kube.send("PUT", url, {"metadata": {"name": "l"}, "spec": {}}).status == 201
+    kube.refused(404, "PUT", f"{CONFIG_MAPS}/c", {"metadata": {"name": "c"}})
+
+
+def test_an_immutable_config_map_keeps_its_data(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}, "immutable": True})
+    kube.ok("PATCH", f"{CONFIG_MAPS}/c", {"metadata": {"labels": {"x": "y"}}}, MERGE)
+    causes = kube.refused(422, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "2"}}, MERGE)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ({"labels": {"a b": "c"}}, "metadata.labels"),
+        ({"labels": {"a": "b c"}}, "metadata.labels"),
+        ({"annotations": {"/": ""}}, "metadata.annotations"),
+        ({"annotations": {"a": "x" * 300_000}}, "metadata.annotations"),
+        ({"finalizers": ["a b"]}, "metadata.finalizers"),
+        ({"ownerReferences": [{"kind": "X", "name": "x", "apiVersion": "v1"}]}, "metadata.ownerReferences.uid"),
+    ],
+)
+def test_metadata_that_breaks_a_rule_is_invalid(kube: Kube, metadata: dict[str, object], field: str) -> None:
+    given = {"metadata": {"name": "c", **metadata}}
+    causes = kube.refused(422, "POST", CONFIG_MAPS, given)["details"]["causes"]
+    assert {cause["field"] for cause in causes} == {field}
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"labels": {"a": 1}}, {"labels": "x"}, {"finalizers": [1]}, {"generation": "x"}, 7]
+)
+def test_metadata_of_the_wrong_type_is_a_bad_request(kube: Kube, metadata: object) -> None:
+    assert "cannot unmarshal" in kube.refused(400, "POST", CONFIG_MAPS, {"metadata": metadata})["message"]

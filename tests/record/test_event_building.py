@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from clientgo.kubernetes.types.core_v1 import EventSource, ObjectReference, Pod
 from clientgo.meta import ObjectMeta, api_type
 from clientgo.record.events import NORMAL, event_name, make_event
-from clientgo.record.recorder import Ticks
 from clientgo.record.reference import reference_to
+from clientgo.record.ticks import Ticks
 from clientgo.testing.clock import FakeClock
 
 

@@ -89,7 +89,7 @@ def test_the_first_pause_is_a_random_part_of_ten_seconds_and_the_others_are_ten(
 def test_an_event_that_expired_is_created_with_its_count_and_without_version() -> None:
     sink = FailingSink(OSError(), 0, NotFound('events "e" not found'))
     old = Event(metadata=ObjectMeta(name="e", namespace="ns", resource_version="updated-resource-version"), count=2)
-    assert sender(sink, FakeClock()).try_once(Correlated(old, b"{}", skip=False, key="k"))
+    sender(sink, FakeClock()).write(Correlated(old, b"{}", skip=False, key="k"))
     assert sink.patched == [("ns", "e", b"{}")]
     (created,) = sink.created
     assert (created.metadata.resource_version, created.count) == ("", 2)

@@ -171,6 +171,8 @@ class Consumers:
         self.release.set()
         self.queue.shut_down()
         self.group.join(LIMIT)
+        # The invariant of the field: a count too low loses wake-ups, one too high costs every add.
+        assert self.queue._waiting == 0
 
 
 class WatchedClock(FakeClock):

@@ -6,6 +6,7 @@ printed is one line with the address, the kubeconfig and a command to begin with
 
 import argparse
 import errno
+import math
 import shlex
 import signal
 import sys
@@ -18,6 +19,7 @@ from types import FrameType
 from typing import TextIO
 
 from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
+from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.environment import Environment
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
 
@@ -48,6 +50,7 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         port=options.port,
         bundled=True,
         simulate=not options.no_simulate,
+        ready_seconds=options.ready_seconds,
     )
     with ExitStack() as stack:
         stack.callback(environment.stop)
@@ -69,6 +72,13 @@ def _parser() -> argparse.ArgumentParser:
         "--crd", action="append", default=[], metavar="PATH", help="YAML file or folder of CRDs to install"
     )
     parser.add_argument("--no-simulate", action="store_true", help="leave Deployments' status to others")
+    parser.add_argument(
+        "--ready-seconds",
+        type=_seconds,
+        default=Options().ready_seconds,
+        metavar="SECONDS",
+        help="how long replicas take to become available; 0: before the write is answered (default: %(default)s)",
+    )
     return parser
 
 
@@ -85,6 +95,16 @@ def _port(text: str) -> int:
     if text.isdecimal() and int(text) < 65536:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 to 65535 is wanted")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if 0 <= seconds < math.inf:
+        return seconds
+    raise argparse.ArgumentTypeError(f"{text!r} is no time: a number of seconds, 0 or more, is wanted")
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

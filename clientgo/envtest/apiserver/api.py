@@ -101,6 +101,7 @@ class Api:
         except Exception as error:  # a fault of ours must not take the server down with it
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             answer = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
+        self.state.settle()  # what reacts to writes whose answers do not show the object
         if isinstance(answer, Response) and request.warnings:
             answer.headers.extend(("Warning", _warning(text)) for text in dict.fromkeys(request.warnings))
         if route is not None and not request.internal:

@@ -4,15 +4,12 @@ Streams are ended when the client goes away, and all of them when the server sto
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from clientgo.envtest.apiserver.api import Api
-from clientgo.envtest.apiserver.messages import Request, Response, Stream, parse_query
+from clientgo.envtest.apiserver.messages import Request, Response, Stream, json_response, parse_query
 from clientgo.envtest.apiserver.status import too_large
-
-log = logging.getLogger(__name__)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -51,7 +48,8 @@ class App:
             return
         body = await _read_body(receive, self.api.state.options.max_body)
         if body is None:
-            await _send_response(send, scope, _too_large(self.api.state.options.max_body))
+            failure = too_large(self.api.state.options.max_body)
+            await _send_response(send, scope, json_response(failure.body, failure.code))
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = parse_query(scope["query_string"].decode("latin-1"))
@@ -117,17 +115,3 @@ async def _send_response(send: Send, scope: Scope, answer: Response) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": head})
     body = b"" if scope["method"] == "HEAD" else answer.body
     await send({"type": "http.response.body", "body": body})
-
-
-def _too_large(limit: int) -> Response:
-    failure = too_large(limit)
-    answer = Response(failure.code)
-    answer.body = (
-        b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"%s","reason":"%s","code":%d}'
-        % (
-            failure.message.encode(),
-            failure.reason.encode(),
-            failure.code,
-        )
-    )
-    return answer

@@ -193,12 +193,45 @@ def _service(new: Object, old: Object | None) -> list[Cause]:
     return found
 
 
+def _event(new: Object, old: Object | None) -> list[Cause]:
+    """An event lives where its object lives; one about a cluster-scoped object lives in `default`."""
+    if old is not None:
+        return []
+    field, component = (
+        ("regarding", "reportingController") if "regarding" in new else ("involvedObject", "reportingComponent")
+    )
+    about = (new.get(field) or {}).get("namespace") or ""
+    own = new["metadata"].get("namespace", "")
+    homes = ("default", "kube-system") if new.get("eventTime") else ("default",)
+    found: list[Cause] = []
+    if own != about and (about or own not in homes):
+        found.append(invalid_value("involvedObject.namespace", about, "does not match event.namespace"))
+    if new.get("eventTime"):
+        wanted = ((component, "reportingController"), ("reportingInstance",) * 2, ("action",) * 2, ("reason",) * 2)
+        found += [required(shown) for name, shown in wanted if not new.get(name)]
+    return found
+
+
+def _lease(new: Object, _: Object | None) -> list[Cause]:
+    spec = new.get("spec") or {}
+    found: list[Cause] = []
+    if "leaseDurationSeconds" in spec and spec["leaseDurationSeconds"] <= 0:
+        why = "must be greater than 0"
+        found.append(invalid_value("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], why))
+    if spec.get("leaseTransitions", 0) < 0:
+        why = "must be greater than or equal to 0"
+        found.append(invalid_value("spec.leaseTransitions", spec["leaseTransitions"], why))
+    return found
+
+
 def _definition(new: Object, _: Object | None) -> list[Cause]:
     return crdschema.faults(new)
 
 
 _MAX_DATA = 1024 * 1024
 _CHECKS: dict[tuple[str, str], Check] = {
+    ("", "events"): _event,
+    ("coordination.k8s.io", "leases"): _lease,
     ("", "configmaps"): _keyed,
     ("", "secrets"): _keyed,
     ("", "services"): _service,

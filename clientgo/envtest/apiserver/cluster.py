@@ -56,5 +56,8 @@ class Cluster(Protocol):
     def call_soon(self, function: Callable[..., object], /, *arguments: Any) -> object:
         """Call a function once the present request has been answered."""
 
+    def call_promptly(self, function: Callable[..., object], /, *arguments: Any) -> None:
+        """Call a function before the present request is answered, so that the answer shows what it did."""
+
     def call_later(self, seconds: float, function: Callable[..., object], /, *arguments: Any) -> Timer:
         """Call a function after this many seconds."""

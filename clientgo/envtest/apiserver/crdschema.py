@@ -12,6 +12,10 @@ Object = dict[str, Any]
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 _APPROVAL = "api-approved.kubernetes.io"
+_NUMBERS = (
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+    *("minimum", "maximum", "multipleOf"),
+)
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
@@ -143,6 +147,8 @@ def _version_faults(versions: list[Object]) -> list[Cause]:
 
 def _schema_faults(schema: Object, where: str, *, root: bool = False) -> list[Cause]:
     """The rules that make a schema structural: every node has a type, items and properties are schemas of their own."""
+    if not isinstance(schema, dict) or not _well_formed(schema):
+        return [invalid_value(where, schema, "must be a schema object")]
     found: list[Cause] = []
     kind = schema.get("type") or ""
     loose = schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields")
@@ -165,6 +171,30 @@ def _schema_faults(schema: Object, where: str, *, root: bool = False) -> list[Ca
     if isinstance(schema.get("additionalProperties"), dict):
         found += _schema_faults(schema["additionalProperties"], f"{where}.additionalProperties")
     return found
+
+
+def _well_formed(schema: Object) -> bool:
+    """Whether the members that the server itself walks are of the right type."""
+    rules = schema.get(RULES) or []
+    return (
+        isinstance(schema.get("properties") or {}, dict)
+        and isinstance(schema.get("type") or "", str)
+        and isinstance(schema.get("required") or [], list)
+        and isinstance(schema.get("pattern", ""), str)
+        and isinstance(schema.get("enum") or [], list)
+        and isinstance(rules, list)
+        and all(isinstance(rule, dict) and isinstance(rule.get("rule"), str) for rule in rules)
+        and all(_is_number(schema[field]) for field in _NUMBERS if field in schema)
+        and all(_are_schemas(schema.get(field)) for field in ("allOf", "anyOf", "oneOf"))
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_schemas(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(one, dict) for one in value))
 
 
 def _rule_faults(schema: Object, where: str) -> list[Cause]:

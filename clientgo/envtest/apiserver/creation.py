@@ -25,6 +25,7 @@ def create(state: State, write: Write, obj: Object) -> Object:
     """
     resource = write.resource
     meta = read_metadata(write, obj)
+    meta.pop("managedFields", None)  # who manages a new object follows from who makes it
     if "resourceVersion" in meta:
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
     require_namespace(state, resource, write.namespace, meta.get("name", ""))

@@ -81,6 +81,11 @@ def tree_of(found: Iterable[Path]) -> Tree:
     return tree
 
 
+def is_tree(value: Any) -> bool:
+    """Whether a value a client sent is a set of fields at all."""
+    return isinstance(value, dict) and all(is_tree(child) for child in value.values())
+
+
 def managed(obj: dict[str, Any]) -> dict[str, Any]:
     """The object without what no manager owns."""
     kept = {field: value for field, value in obj.items() if field not in ("apiVersion", "kind", "metadata")}

@@ -103,6 +103,10 @@ class Internal:
         """Run it once what runs now is done."""
         return self._api.state.scheduler.call_soon(callback, *args)
 
+    def call_promptly(self, callback: Callable[..., object], *args: Any) -> None:
+        """Run it before the write under way is answered, so that the answer shows what it did."""
+        self._api.state.prompt.append(lambda: callback(*args))
+
     def call_later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Handle:
         """Run it in that many seconds."""
         return self._api.state.scheduler.call_later(seconds, callback, *args)

@@ -65,6 +65,9 @@ def carry_over(new: Object, old: Object) -> Object:
     for field in ("uid", "creationTimestamp", "managedFields"):
         if field in old:
             kept.setdefault(field, old[field])
+    if kept.get("managedFields") == [{}]:
+        # One empty entry is how a client asks for all of them to be forgotten.
+        kept["managedFields"] = []
     for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"):
         kept.pop(field, None)
         if field in old:

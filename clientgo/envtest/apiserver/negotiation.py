@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from clientgo.envtest.apiserver.status import not_acceptable
 
-SERVED = ("application/json", "application/yaml")
 _JSON_RANGES = ("*/*", "application/*", "application/json")
 _FORMS = {
     "Table": ("v1", "v1beta1"),

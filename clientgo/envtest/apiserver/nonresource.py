@@ -6,7 +6,7 @@ from typing import Any
 from clientgo.envtest.apiserver import discovery, openapi
 from clientgo.envtest.apiserver.messages import Request, Response, json_response, text_response
 from clientgo.envtest.apiserver.state import State
-from clientgo.envtest.apiserver.status import PageNotFound
+from clientgo.envtest.apiserver.status import PageNotFound, not_acceptable
 
 Deferred = Callable[[], Response]
 
@@ -23,6 +23,7 @@ VERSION = {
     "platform": "any/any",
 }
 _CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced")
+_V2_PROTOBUF = "proto-openapi.spec.v2"
 _AGGREGATED = {
     "application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2",
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=apigroupdiscoverylist": "v2beta1",
@@ -78,21 +79,29 @@ def _aggregated(state: State, request: Request, *, legacy: bool) -> Response | N
     return None
 
 
-def _openapi(state: State, _: Request, parts: list[str]) -> Response | Deferred:
+def _openapi(state: State, request: Request, parts: list[str]) -> Response | Deferred:
+    if parts == ["openapi", "v2"]:
+        # In protobuf alone: clients that ask for it want to validate, and what describes no kind refuses none.
+        if _V2_PROTOBUF not in request.headers.get("accept", ""):
+            raise not_acceptable((openapi.V2_TYPE,))
+        return Response(200, openapi.v2_document(), openapi.V2_TYPE)
     if parts == ["openapi", "v3"]:
         return json_response(openapi.index(state.registry))
     if parts[:3] == ["openapi", "v3", "api"] and len(parts) == 4:
-        return lambda: _openapi_document(state, "", parts[3])
-    if parts[:3] == ["openapi", "v3", "apis"] and len(parts) == 5:
-        return lambda: _openapi_document(state, parts[3], parts[4])
-    raise PageNotFound
+        group, version = "", parts[3]
+    elif parts[:3] == ["openapi", "v3", "apis"] and len(parts) == 5:
+        group, version = parts[3], parts[4]
+    else:
+        raise PageNotFound
+    if version not in state.registry.groups().get(group, ()):
+        raise PageNotFound
+    return lambda: _openapi_document(state, group, version)
 
 
 def _openapi_document(state: State, group: str, version: str) -> Response:
     document = openapi.document(state.registry, group, version)
-    if document is None:
-        raise PageNotFound
-    return Response(200, document)
+    # The group may have gone since the request was routed.
+    return Response(200, document) if document is not None else text_response("404 page not found\n", 404)
 
 
 def _health(state: State, request: Request, parts: list[str]) -> Response:

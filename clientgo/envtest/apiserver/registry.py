@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 ALL_VERBS: tuple[str, ...] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-READ_VERBS: tuple[str, ...] = ("get", "list", "watch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +79,6 @@ class Resource:
     def qualified(self) -> str:
         """`deployments.apps`, or `pods` for core: how messages name the resource."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def qualified_kind(self) -> str:
-        """`Deployment.apps`, or `Pod` for core: how messages name the kind."""
-        return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
 class Registry:

@@ -3,14 +3,14 @@
 from typing import Any
 
 from clientgo.envtest.apiserver.decode import media_type, read_json, read_object
-from clientgo.envtest.apiserver.metadata import normalize
+from clientgo.envtest.apiserver.metadata import json_type, normalize
 from clientgo.envtest.apiserver.patches.jsonops import json_patch
 from clientgo.envtest.apiserver.patches.merge import merge_patch
 from clientgo.envtest.apiserver.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.envtest.apiserver.reading import get
 from clientgo.envtest.apiserver.registry import Resource, ScalePaths
 from clientgo.envtest.apiserver.state import State
-from clientgo.envtest.apiserver.status import Cause, invalid, modified, unsupported_media_type
+from clientgo.envtest.apiserver.status import Cause, bad_request, invalid, modified, unsupported_media_type
 from clientgo.envtest.apiserver.updating import check_name, replace
 from clientgo.envtest.apiserver.views import from_storage
 from clientgo.envtest.apiserver.writes import Write
@@ -74,8 +74,11 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
     check_name(write, {"name": write.name, **meta})
     if meta.get("resourceVersion", current["metadata"]["resourceVersion"]) != current["metadata"]["resourceVersion"]:
         raise modified(resource, write.name)
-    replicas = (wanted.get("spec") or {}).get("replicas", 0)
-    if not isinstance(replicas, int) or replicas < 0:
+    replicas = _dig(wanted, "spec.replicas") or 0
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        why = f"cannot unmarshal {json_type(replicas)} into Go struct field ScaleSpec.spec.replicas of type int32"
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: json: {why}')
+    if replicas < 0:
         why = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise invalid("Scale", "autoscaling", write.name, [Cause("FieldValueInvalid", "spec.replicas", why)])
     obj = _put(shown, resource.scale.spec.strip(".").split("."), replicas)

@@ -82,7 +82,8 @@ class Options:
 
     `tokens` maps bearer tokens to users; `anonymous` lets requests without one in. `bookmark_interval` and
     `max_watch` are seconds. `history` is how many events are kept, `max_body` and `watch_buffer`
-    are bytes. `ready_seconds` is how long simulated replicas take to become available.
+    are bytes. `ready_seconds` is how long simulated replicas take to become available; with 0 they are
+    before the write that asks for them is answered, and the answer shows it, as no real cluster's does.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
@@ -92,7 +93,7 @@ class Options:
     bookmark_interval: float = 60.0
     max_watch: float = 1800.0
     watch_buffer: int = 16 * 1024 * 1024
-    ready_seconds: float = 0.0
+    ready_seconds: float = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,15 @@ class State:
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)
     ready: bool = True
+    # What reacts to the write under way before it is answered, in order.
+    prompt: deque[Callable[[], object]] = field(default_factory=deque)
+
+    def settle(self) -> bool:
+        """Let everything react that wants to before the write under way is answered; return whether anything did."""
+        reacted = bool(self.prompt)
+        while self.prompt:
+            self.prompt.popleft()()
+        return reacted
 
     def new_uid(self) -> str:
         """A uid no object has had."""

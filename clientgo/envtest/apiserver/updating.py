@@ -5,6 +5,7 @@ from typing import Any
 
 from clientgo.envtest.apiserver import metadata
 from clientgo.envtest.apiserver.creation import create, read_metadata
+from clientgo.envtest.apiserver.fieldsets import is_tree
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, Cause, bad_request, conflict, invalid, modified, not_found
 from clientgo.envtest.apiserver.store import Entry
@@ -44,6 +45,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Trac
     old = entry.object
     meta = obj["metadata"]
     _check_preconditions(write, meta, old["metadata"])
+    _check_managers(meta, old["metadata"])
     shown_old = from_storage(resource, old)
     if write.subresource == "status":
         new = keep_spec(resource, obj, shown_old)
@@ -82,6 +84,13 @@ def precondition_failed(write: Write, field: str, given: str, stored: str) -> Ap
         f"Precondition failed: {field} in precondition: {given}, {field} in object meta: {stored}"
     )
     return conflict(write.resource, write.name, why)
+
+
+def _check_managers(meta: Object, stored: Object) -> None:
+    """Refuse managedFields of a client's own making that are no sets of fields."""
+    entries = meta.get("managedFields", ())
+    if entries != stored.get("managedFields", ()) and not all(is_tree(one.get("fieldsV1", {})) for one in entries):
+        raise bad_request("metadata.managedFields: fieldsV1 must be a set of fields: objects within objects")
 
 
 def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:

@@ -107,7 +107,7 @@ def _create(state: State, route: Route, request: Request) -> Response:
     if route.resource.group in _REVIEW_GROUPS:
         return json_response(reviews.review(state, route.resource.kind, obj, request.user), 201)
     _check_duplicates(write, request)
-    return _one(route, request, create(state, write, obj), 201)
+    return _one(route, request, _settled(state, route, create(state, write, obj)), 201)
 
 
 def _update(state: State, route: Route, request: Request) -> Response:
@@ -118,7 +118,7 @@ def _update(state: State, route: Route, request: Request) -> Response:
     obj = read_object(request.body, content_type, route.resource)
     _check_duplicates(write, request)
     updated, created = update(state, write, obj)
-    return _one(route, request, updated, 201 if created else 200)
+    return _one(route, request, _settled(state, route, updated), 201 if created else 200)
 
 
 def _patch(state: State, route: Route, request: Request) -> Response:
@@ -127,7 +127,22 @@ def _patch(state: State, route: Route, request: Request) -> Response:
     if route.subresource == "scale":
         return json_response(write_scale(state, write, request.body, content_type, patch=True))
     patched, created = patch(state, write, request.body, content_type)
-    return _one(route, request, patched, 201 if created else 200)
+    return _one(route, request, _settled(state, route, patched), 201 if created else 200)
+
+
+def _settled(state: State, route: Route, written: Object) -> Object:
+    """What was written, as it is once the simulated cluster has reacted to it.
+
+    A real cluster reacts later. Here it may do so at once (see `simulation.deployments`), and a client that is shown
+    the outcome need not write twice.
+    """
+    if not state.settle():
+        return written
+    meta = written["metadata"]
+    entry = state.store.entry(route.resource.storage, meta.get("namespace", ""), meta["name"])
+    if entry is None or entry.object["metadata"]["uid"] != meta.get("uid"):
+        return written
+    return from_storage(route.resource, entry.object)
 
 
 def _check_duplicates(write: Write, request: Request) -> None:

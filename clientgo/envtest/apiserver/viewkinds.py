@@ -15,7 +15,6 @@ _EVENT_FIELDS = {
     "count": "deprecatedCount",
 }
 _EVENT_BACK = {new: old for old, new in _EVENT_FIELDS.items()}
-_KEPT_WHEN_NULL = ("eventTime",)
 
 
 def event_from_core(obj: Object) -> Object:

@@ -93,8 +93,8 @@ def with_entries(meta: Object, entries: list[Object]) -> Object:
 def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
     """Store the object in place of `old`; return it as it is now.
 
-    Nothing is written when nothing changed. An object that was waiting for its last finalizer is removed, as is a
-    dry run's write left out.
+    Nothing is written when nothing changed, or in a dry run. An object that was waiting for its last finalizer to go
+    is removed instead.
     """
     finished = "deletionTimestamp" in new["metadata"] and not _held(new)
     if same_but_for_time(old.object, new) and not finished:

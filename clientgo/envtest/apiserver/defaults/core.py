@@ -76,7 +76,8 @@ def validating_webhooks(obj: Object) -> Object:
 def autoscaler(obj: Object) -> Object:
     """A HorizontalPodAutoscaler."""
     spec = filled(obj.get("spec"), minReplicas=1)
-    if not spec.get("metrics"):
+    # As autoscaling/v1 writes it, the CPU target is a field and becomes a metric when it is stored.
+    if not spec.get("metrics") and spec.get("targetCPUUtilizationPercentage") is None:
         target = {"type": "Utilization", "averageUtilization": 80}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     return {**obj, "spec": spec}

@@ -3,6 +3,9 @@
 Nothing is created for them: no ReplicaSets, no Pods, so that counting a namespace's objects stays simple. Each change
 of a spec is answered by one write of the status (two where a delay or `minReadySeconds` keeps replicas from being
 available at once), made inside the server: it is no client's write and counts as none.
+
+Without a delay the status is written before the client's own write is answered, so the answer shows it, as a real
+cluster's never would. A delay, however short, plays the real order: answered first, available later.
 """
 
 import logging
@@ -56,7 +59,7 @@ class DeploymentSimulation:
         self._unsubscribe = self._cluster.subscribe(self._changed)
         for key in (DEPLOYMENTS, REPLICA_SETS):
             for obj in self._cluster.list(key):
-                self._changed("ADDED", key, None, obj)
+                self._follow(key, obj, self._cluster.call_soon)
 
     def stop(self) -> None:
         """Write no further status."""
@@ -72,17 +75,19 @@ class DeploymentSimulation:
         obj = new if new is not None else old
         if key not in {DEPLOYMENTS, REPLICA_SETS} or obj is None:
             return
-        uid = obj["metadata"]["uid"]
         if kind == "DELETED":
-            gone = self._rollouts.pop(uid, None)
+            gone = self._rollouts.pop(obj["metadata"]["uid"], None)
             if gone is not None and gone.timer is not None:
                 gone.timer.cancel()
             return
-        generation = obj["metadata"].get("generation", 1)
+        self._follow(key, obj, self._cluster.call_soon if self._ready_seconds else self._cluster.call_promptly)
+
+    def _follow(self, key: Key, obj: Object, react: Callable[..., object]) -> None:
+        uid, generation = obj["metadata"]["uid"], obj["metadata"].get("generation", 1)
         rollout = self._rollouts.setdefault(uid, _known(obj))
         if generation != rollout.observed:
             rollout.observed = generation
-            self._cluster.call_soon(self._begin, key, _place(obj), uid)
+            react(self._begin, key, _place(obj), uid)
 
     def _begin(self, key: Key, place: tuple[str, str], uid: str) -> None:
         found = self._current(key, place, uid)

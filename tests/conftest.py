@@ -1,0 +1,11 @@
+"""What holds for every test: time may be frozen, and a slow machine is no failure."""
+
+import freezegun
+from hypothesis import HealthCheck, settings
+
+# freezegun looks at every attribute of every loaded module; these two answer by building classes, of the frozen time.
+freezegun.configure(extend_ignore_list=["kubernetes", "pydantic"])
+
+# How long an example takes depends on who else uses the machine; whole tests have a timeout.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
