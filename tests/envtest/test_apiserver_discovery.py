@@ -4,7 +4,8 @@ import pytest
 
 from clientgo.envtest.apiserver import discovery
 from clientgo.envtest.apiserver.builtin import builtin_registry
-from clientgo.envtest.apiserver.registry import Registry, Resource, ScalePaths
+from clientgo.envtest.apiserver.registry import Registry, Resource
+from clientgo.meta.scheme import Scale
 
 GROUP = "samplecontroller.k8s.io"
 
@@ -12,7 +13,7 @@ GROUP = "samplecontroller.k8s.io"
 @pytest.fixture
 def registry() -> Registry:
     found = builtin_registry()
-    paths = ScalePaths(".spec.replicas", ".status.availableReplicas")
+    paths = Scale(".spec.replicas", ".status.availableReplicas")
     for version in ("v1alpha1", "v1"):
         found.add(
             Resource(

@@ -7,7 +7,8 @@ import pytest
 from clientgo.envtest.apiserver.builtin import builtin_registry
 from clientgo.envtest.apiserver.openapi import OpenAPI
 from clientgo.envtest.apiserver.openapi_builtin import schema_for
-from clientgo.envtest.apiserver.registry import Registry, Resource, ScalePaths
+from clientgo.envtest.apiserver.registry import Registry, Resource
+from clientgo.meta.scheme import Scale
 
 GROUP = "samplecontroller.k8s.io"
 SCHEMA = {
@@ -19,7 +20,7 @@ SCHEMA = {
 
 
 def foo(**more: Any) -> Resource:
-    more = {"schema": SCHEMA, "status": True, "scale": ScalePaths(".spec.replicas", ".status.replicas"), **more}
+    more = {"schema": SCHEMA, "status": True, "scale": Scale(".spec.replicas", ".status.replicas"), **more}
     return Resource(GROUP, "v1", "foos", "Foo", "foo", "FooList", True, custom=True, **more)
 
 

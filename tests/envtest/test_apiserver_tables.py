@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from clientgo.envtest.apiserver.builtin import builtin_registry
 from clientgo.envtest.apiserver.printers.base import human_duration
-from clientgo.envtest.apiserver.registry import Column, Resource
+from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.tables import partial_metadata, partial_metadata_list, render
+from clientgo.meta.scheme import Column
 from clientgo.testing.clock import FakeClock
 
 NOW = 1_700_000_000.0  # 2023-11-14T22:13:20Z

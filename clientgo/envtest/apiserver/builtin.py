@@ -8,7 +8,8 @@ discovery documents.
 
 from collections.abc import Iterator
 
-from clientgo.envtest.apiserver.registry import ALL_VERBS, Registry, Resource, ScalePaths
+from clientgo.envtest.apiserver.registry import ALL_VERBS, Registry, Resource
+from clientgo.meta.scheme import Scale
 
 _TABLE: dict[str, str] = {
     "v1": """
@@ -95,7 +96,7 @@ _SELECTABLE: dict[str, str] = {
 }
 _SINGULARS = {"endpoints": "endpoints"}
 _STORAGE_VERSIONS = {"autoscaling": "v2", "events.k8s.io": "v1"}
-_REPLICAS = ScalePaths(".spec.replicas", ".status.replicas", ".spec.selector")
+_REPLICAS = Scale(".spec.replicas", ".status.replicas", ".spec.selector")
 
 
 def builtin_resources() -> Iterator[Resource]:

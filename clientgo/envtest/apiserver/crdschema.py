@@ -5,8 +5,9 @@ from typing import Any
 from clientgo.envtest.apiserver.causes import invalid_value, not_supported, required
 from clientgo.envtest.apiserver.cel import RULES, compile_fault
 from clientgo.envtest.apiserver.names import label_1035_faults, subdomain_faults
-from clientgo.envtest.apiserver.registry import Column, Resource, ScalePaths
+from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.status import Cause
+from clientgo.meta.scheme import Column, Scale
 
 Object = dict[str, Any]
 
@@ -95,7 +96,7 @@ def _resource(definition: Object, version: Object, storage: str) -> Resource:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         status="status" in subresources,
-        scale=ScalePaths(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath") or "")
+        scale=Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath") or "")
         if scale
         else None,
         columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()) or (_AGE,),

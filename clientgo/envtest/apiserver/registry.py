@@ -9,28 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from clientgo.meta.scheme import Column, Scale
+
 ALL_VERBS: tuple[str, ...] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One printed column, as `additionalPrinterColumns` of a CRD version names it."""
-
-    name: str
-    type: str
-    json_path: str
-    description: str = ""
-    format: str = ""
-    priority: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ScalePaths:
-    """Where an object keeps what its scale subresource shows: JSON paths such as `.spec.replicas`."""
-
-    spec: str
-    status: str
-    selector: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +33,7 @@ class Resource:
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
     status: bool = False
-    scale: ScalePaths | None = None
+    scale: Scale | None = None
     columns: tuple[Column, ...] = ()
     schema: dict[str, Any] | None = None
     storage_version: str = ""

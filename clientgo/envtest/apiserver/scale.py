@@ -8,12 +8,13 @@ from clientgo.envtest.apiserver.patches.jsonops import json_patch
 from clientgo.envtest.apiserver.patches.merge import merge_patch
 from clientgo.envtest.apiserver.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.envtest.apiserver.reading import get
-from clientgo.envtest.apiserver.registry import Resource, ScalePaths
+from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import Cause, bad_request, invalid, modified, unsupported_media_type
 from clientgo.envtest.apiserver.updating import check_name, replace
 from clientgo.envtest.apiserver.views import from_storage
 from clientgo.envtest.apiserver.writes import Write
+from clientgo.meta.scheme import Scale
 
 Object = dict[str, Any]
 
@@ -30,13 +31,13 @@ SCALE = Resource(
 _PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 
 
-def scale_of(paths: ScalePaths, obj: Object) -> Object:
+def scale_of(paths: Scale, obj: Object) -> Object:
     """The Scale an object shows."""
     meta = obj["metadata"]
     fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    spec = _dig(obj, paths.spec)
-    status: Object = {"replicas": _dig(obj, paths.status) or 0}
-    selector = _selector(_dig(obj, paths.selector)) if paths.selector else ""
+    spec = _dig(obj, paths.spec_path)
+    status: Object = {"replicas": _dig(obj, paths.status_path) or 0}
+    selector = _selector(_dig(obj, paths.selector_path)) if paths.selector_path else ""
     if selector:
         status["selector"] = selector
     return {
@@ -81,7 +82,7 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
     if replicas < 0:
         why = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise invalid("Scale", "autoscaling", write.name, [Cause("FieldValueInvalid", "spec.replicas", why)])
-    obj = _put(shown, resource.scale.spec.strip(".").split("."), replicas)
+    obj = _put(shown, resource.scale.spec_path.strip(".").split("."), replicas)
     write.subresource = "scale"
     return scale_of(resource.scale, replace(state, write, entry, obj))
 

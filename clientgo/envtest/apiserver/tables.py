@@ -25,7 +25,8 @@ from clientgo.envtest.apiserver.printers.base import (
     name,
     since,
 )
-from clientgo.envtest.apiserver.registry import Column, Resource
+from clientgo.envtest.apiserver.registry import Resource
+from clientgo.meta.scheme import Column
 
 META_VERSION = "meta.k8s.io/v1"
 INCLUDES = ("None", "Metadata", "Object")

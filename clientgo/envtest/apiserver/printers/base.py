@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from clientgo.envtest.apiserver.registry import Column
+from clientgo.meta.scheme import Column
 
 Cells = Callable[[dict[str, Any], datetime], list[Any]]
 

@@ -22,7 +22,7 @@ from clientgo.envtest.apiserver.printers.base import (
     printer,
     since,
 )
-from clientgo.envtest.apiserver.registry import Column
+from clientgo.meta.scheme import Column
 
 Obj = dict[str, Any]
 
