@@ -4,17 +4,17 @@
     ├── ApiError(code, reason, message, details, retry_after)   the server answered with a Status
     │   ├── BadRequest 400            ├── Gone 410
     │   ├── Unauthorized 401          │   └── Expired 410, reason Expired
-    │   ├── Forbidden 403             ├── Invalid 422
-    │   ├── NotFound 404              ├── TooManyRequests 429
-    │   ├── MethodNotAllowed 405      ├── InternalError 500
-    │   ├── NotAcceptable 406         ├── ServiceUnavailable 503
-    │   ├── Conflict 409              ├── ServerTimeout 500/504, reason ServerTimeout
-    │   │   └── AlreadyExists 409     └── Timeout 504
-    │   ├── RequestEntityTooLarge 413
-    │   └── UnsupportedMediaType 415
+    │   ├── Forbidden 403             ├── RequestEntityTooLarge 413
+    │   ├── NotFound 404              ├── UnsupportedMediaType 415
+    │   ├── MethodNotAllowed 405      ├── Invalid 422
+    │   ├── NotAcceptable 406         ├── TooManyRequests 429
+    │   ├── Conflict 409              ├── InternalError 500
+    │   ├── AlreadyExists 409         ├── ServerTimeout 500/504, reason ServerTimeout
+    │   ├── ServiceUnavailable 503    └── Timeout 504
     ├── ConnectionFailed              no usable answer; the cause is kept
     └── ConfigError                   no usable configuration; one sentence says what to do
 
+AlreadyExists is no Conflict although both are 409: what helps against a conflict, reading again, does not help there.
 The tree is ours and not the HTTP library's, so that callers do not change when the transport does. A class is chosen by
 the Status' `reason`, then by its code: an unknown reason with a known code is still caught by the code's class.
 """
@@ -144,7 +144,7 @@ class Conflict(ApiError):
     code, reasons = 409, ("Conflict",)
 
 
-class AlreadyExists(Conflict):
+class AlreadyExists(ApiError):
     """409: an object of that name is there already."""
 
     code, reasons = 409, ("AlreadyExists",)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import AlreadyExists, Conflict
+from clientgo.errors import Conflict
 
 R = TypeVar("R")
 
@@ -62,8 +62,7 @@ def retry_on_conflict(
 
 
 def _is_conflict(error: Exception) -> bool:
-    # AlreadyExists shares the code 409, but reading anew does not help against it.
-    return isinstance(error, Conflict) and not isinstance(error, AlreadyExists)
+    return isinstance(error, Conflict)
 
 
 def _last(backoff: Backoff, attempt: int) -> bool:
