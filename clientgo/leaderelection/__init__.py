@@ -1,0 +1,19 @@
+"""Leader election: of several replicas of a program, one works, and another takes over when it is gone.
+
+    lock = LeaseLock(clientset, "default", "sample-controller", new_identity())
+    elector = LeaderElector(lock, on_started_leading=work, on_stopped_leading=stopped)
+    elector.run(stop)
+
+`work(stop)` runs on a thread of its own while this process leads. Candidates written with client-go can stand for the
+same lease. Coordinated election (LeaseCandidate, an alpha API that servers have off by default) is not offered.
+"""
+
+from clientgo.leaderelection.elector import LeaderElector, LeaseNotRenewed
+from clientgo.leaderelection.health import HealthAdaptor
+from clientgo.leaderelection.lock import LeaseLock, LeaseNotRead, Lock, config_for_lock, new_identity
+from clientgo.leaderelection.record import LeaderElectionRecord
+
+__all__ = [
+    "LeaderElector", "HealthAdaptor", "LeaseNotRenewed",
+    "Lock", "LeaseLock", "LeaseNotRead", "LeaderElectionRecord", "config_for_lock", "new_identity",
+]  # fmt: skip

@@ -1,0 +1,117 @@
+"""Two processes and one lease: when the leader goes, however it goes, the other leads in time."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.types.coordination_v1 import LeaseSpec
+
+pytestmark = pytest.mark.e2e
+
+PROGRAM = Path(__file__).parent / "leader_program.py"
+LEASE, RENEW, RETRY = 2.0, 1.5, 0.3
+LONGEST_PAUSE = RETRY * 2.2
+"""Between two tries of a candidate: the period and up to 1.2 times as much again."""
+MACHINE = 0.7
+"""Seconds that a busy machine may take for what takes milliseconds."""
+
+
+class Replica:
+    """One candidate process."""
+
+    def __init__(self, kubeconfig: Path, identity: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), str(kubeconfig), identity, *map(str, (LEASE, RENEW, RETRY))],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_for(self, line: str) -> float:
+        """When the process has printed that line, in this machine's monotonic seconds."""
+        assert self.process.stdout is not None
+        for printed in self.process.stdout:
+            if printed == f"{line}\n":
+                return SYSTEM_CLOCK.now()
+        raise AssertionError(f"{line!r} was never printed")
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@dataclass
+class Replicas:
+    """Two candidates, of which the first leads and the second has seen that."""
+
+    clientset: Clientset
+    first: Replica
+    second: Replica
+
+    def lease(self) -> LeaseSpec:
+        return self.clientset.coordination_v1.leases("default").get("handover").spec
+
+
+@pytest.fixture
+def replicas(tmp_path: Path) -> Iterator[Replicas]:
+    kubeconfig = tmp_path / "kubeconfig"
+    with Environment(kubeconfig=kubeconfig, bundled=True) as config:
+        clientset = Clientset(config)
+        first = Replica(kubeconfig, "first")
+        first.wait_for("leading")
+        second = Replica(kubeconfig, "second")
+        second.wait_for("leader is first")
+        yield Replicas(clientset, first, second)
+        first.end()
+        second.end()
+        clientset.close()
+
+
+@pytest.mark.feature("A-14")
+def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(replicas: Replicas) -> None:
+    replicas.first.process.kill()
+    killed = SYSTEM_CLOCK.now()
+    took = replicas.second.wait_for("leading") - killed
+    # It was renewed at most one period before, and that was seen, and its end is noticed, within one pause each.
+    assert LEASE - RETRY - MACHINE < took < LEASE + 2 * LONGEST_PAUSE + MACHINE
+    lease = replicas.lease()
+    assert (lease.holder_identity, lease.lease_duration_seconds, lease.lease_transitions) == ("second", 2, 1)
+    assert lease.acquire_time is not None
+    assert lease.renew_time is not None
+    assert lease.renew_time >= lease.acquire_time
+
+
+@pytest.mark.feature("A-14")
+def test_a_leader_that_is_told_to_stop_hands_over_within_one_pause(replicas: Replicas) -> None:
+    replicas.first.process.send_signal(signal.SIGTERM)
+    told = SYSTEM_CLOCK.now()
+    took = replicas.second.wait_for("leading") - told
+    assert took < LONGEST_PAUSE + MACHINE
+    replicas.first.wait_for("stopped")
+    assert replicas.first.process.wait(timeout=10) == 0
+    lease = replicas.lease()
+    assert (lease.holder_identity, lease.lease_transitions) == ("second", 1)
+
+
+def test_a_leader_that_is_suspended_past_its_lease_stops_when_it_wakes(replicas: Replicas) -> None:
+    replicas.first.process.send_signal(signal.SIGSTOP)
+    replicas.second.wait_for("leading")
+    replicas.first.process.send_signal(signal.SIGCONT)
+    replicas.first.wait_for("stopped")
+    assert replicas.first.process.wait(timeout=10) == 0
+    assert replicas.lease().holder_identity == "second"
+
+
+def test_the_last_leader_leaves_a_lease_of_nobody(replicas: Replicas) -> None:
+    for replica in (replicas.first, replicas.second):
+        replica.process.send_signal(signal.SIGTERM)
+        assert replica.process.wait(timeout=10) == 0
+    lease = replicas.lease()
+    assert (lease.holder_identity, lease.lease_duration_seconds) == ("", 1)

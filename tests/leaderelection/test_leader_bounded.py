@@ -1,0 +1,88 @@
+"""Calls to a lock that end in time, whatever the lock does."""
+
+import math
+import threading
+
+import pytest
+
+from clientgo.errors import NotFound
+from clientgo.leaderelection import LeaderElectionRecord
+from clientgo.leaderelection.bounded import BoundedLock, CallGivenUp
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.kubernetes import FakeClientset
+from tests.leaderelection.election import SECONDS, Gate, Updates, lease_lock
+
+RECORD = LeaderElectionRecord(holder_identity="baz", lease_duration_seconds=1)
+
+
+def bounded(clientset: FakeClientset, clock: FakeClock) -> BoundedLock:
+    return BoundedLock(lease_lock(clientset), longest=5, clock=clock)
+
+
+def test_calls_are_passed_on_and_so_are_their_errors() -> None:
+    lock = bounded(FakeClientset(), FakeClock())
+    with pytest.raises(NotFound):
+        lock.get()
+    lock.create(RECORD)
+    lock.update(RECORD)
+    assert lock.get() == RECORD
+    assert (lock.identity, lock.describe()) == ("baz", "foo/bar")
+    lock.record_event("no recorder, no event")
+
+
+@pytest.mark.parametrize(
+    ("deadline", "stops", "waited"),
+    [
+        pytest.param(math.inf, False, 5.0, id="longest"),
+        pytest.param(3.0, False, 3.0, id="deadline"),
+        pytest.param(math.inf, True, 0.05, id="stop"),
+    ],
+)
+def test_a_call_is_given_up(deadline: float, stops: bool, waited: float) -> None:
+    clientset, clock, gate, stop = FakeClientset(), FakeClock(), Gate(), threading.Event()
+    Updates(clientset, "get", lambda _: gate.pass_through())
+    lock, given_up = bounded(clientset, clock), list[CallGivenUp]()
+    lock.limit(deadline, stop)
+
+    def call() -> None:
+        try:
+            lock.get()
+        except CallGivenUp as error:
+            given_up.append(error)
+
+    with Group() as group:
+        group.start(call, name="calling")
+        gate.wait_until_reached()
+        clock.wait_for_waiters(1)
+        if stops:
+            stop.set()
+        clock.step(waited)
+        group.join(SECONDS)
+    assert [str(error) for error in given_up] == ["get of lease foo/bar did not end in time"]
+    assert lock.under_way() == ["lease-get-foo/bar"]
+    assert repr(lock) == "<BoundedLock foo/bar, 1 calls>"
+    gate.open()
+
+
+def test_no_call_is_begun_when_there_is_no_time_for_it() -> None:
+    clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
+    lock = bounded(clientset, clock)
+    lock.limit(clock.now())
+    with pytest.raises(CallGivenUp, match=r"^no time is left to get lease foo/bar$"):
+        lock.get()
+    stop.set()
+    lock.limit(math.inf, stop)
+    with pytest.raises(CallGivenUp, match=r"^no time is left to update lease foo/bar$"):
+        lock.update(RECORD)
+    assert clientset.actions == []
+
+
+def test_a_limit_holds_until_the_next() -> None:
+    clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
+    lock = bounded(clientset, clock)
+    stop.set()
+    lock.limit(clock.now() + 1, stop)
+    lock.limit(clock.now() + 1)
+    lock.create(RECORD)
+    assert lock.get() == RECORD

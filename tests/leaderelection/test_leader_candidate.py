@@ -1,0 +1,301 @@
+"""One try to take or keep a lease, and its release: request by request."""
+
+import threading
+from dataclasses import dataclass
+
+import pytest
+
+from clientgo.errors import Conflict, Forbidden, NotFound
+from clientgo.kubernetes.types.coordination_v1 import Lease
+from clientgo.leaderelection.candidate import Candidate
+from clientgo.leaderelection.record import LeaderElectionRecord, Observation
+from clientgo.leaderelection.reporter import Reporter
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.kubernetes import FakeClientset
+from tests.leaderelection.election import CANCELLED, HOURS, Script, Updates, candidate, lease, record_in, verbs
+
+ABSENT = NotFound('leases.coordination.k8s.io "bar" not found')
+FUTURE, PAST = 1000 * HOURS, -1000 * HOURS
+
+
+def held_by(holder: str, at: float) -> Observation:
+    return Observation(LeaderElectionRecord(holder_identity=holder), at)
+
+
+def reports_of(one: Candidate) -> list[str]:
+    """What a program is told that starts to listen now."""
+    told: list[str] = []
+    reporter = Reporter(told.append, name="bar", clock=FakeClock())
+    with reporter.reporting(threading.Event()):
+        reporter.report(one.observed.holder)
+    return told
+
+
+@dataclass(frozen=True)
+class Row:
+    """One try: what the server answers, what was seen before, and what must come of it."""
+
+    answers: tuple[tuple[str, Lease | NotFound | None], ...]
+    before: Observation
+    holds: bool
+    holder: str
+    transition: bool
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            Row((("get", ABSENT), ("create", None)), Observation(), holds=True, holder="baz", transition=False),
+            id="acquire from no object",
+            marks=pytest.mark.behaviour("LE-01"),
+        ),
+        pytest.param(
+            Row((("get", lease()), ("update", None)), Observation(), holds=True, holder="baz", transition=True),
+            id="acquire from an empty spec",
+            marks=pytest.mark.behaviour("LE-02"),
+        ),
+        pytest.param(
+            Row(
+                (("get", lease(holder_identity="", lease_duration_seconds=0, lease_transitions=0)), ("update", None)),
+                held_by("", 0.0), holds=True, holder="baz", transition=True,
+            ),
+            id="acquire from unled object",
+            marks=pytest.mark.behaviour("LE-04"),
+        ),
+        pytest.param(
+            Row(
+                (("get", lease(holder_identity="bing")), ("update", None)),
+                held_by("bing", PAST), holds=True, holder="baz", transition=True,
+            ),
+            id="acquire from led, unacked object",
+            marks=pytest.mark.behaviour("LE-05"),
+        ),
+        pytest.param(
+            Row(
+                (("get", lease(holder_identity="")), ("update", None)),
+                held_by("", FUTURE), holds=True, holder="baz", transition=True,
+            ),
+            id="acquire from empty led, acked object",
+            marks=pytest.mark.behaviour("LE-06"),
+        ),
+        pytest.param(
+            Row(
+                (("get", lease(holder_identity="bing")),),
+                held_by("bing", FUTURE), holds=False, holder="bing", transition=False,
+            ),
+            id="don't acquire from led, acked object",
+            marks=pytest.mark.behaviour("LE-07"),
+        ),
+        pytest.param(
+            Row(
+                (("get", lease(holder_identity="baz")), ("update", None)),
+                held_by("baz", FUTURE), holds=True, holder="baz", transition=False,
+            ),
+            id="renew already acquired object",
+            marks=pytest.mark.behaviour("LE-08"),
+        ),
+    ],
+)  # fmt: skip
+def test_one_try(row: Row) -> None:
+    script = Script(*row.answers)
+    one = candidate(script.clientset, FakeClock())
+    one.observed = row.before
+    assert one.try_acquire_or_renew() is row.holds
+    assert script.left == []
+    assert one.observed.holder == row.holder
+    assert one.is_leader is (row.holder == "baz")
+    assert one.observed.record.leader_transitions == int(row.transition)
+    assert reports_of(one) == [row.holder]
+
+
+@pytest.mark.behaviour("LE-03")
+def test_a_lease_is_taken_when_its_own_duration_has_passed_here() -> None:
+    held = lease(holder_identity="bing", lease_duration_seconds=3)
+    script, clock = Script(("get", held), ("get", held), ("update", None)), FakeClock()
+    one = candidate(script.clientset, clock)
+    assert not one.try_acquire_or_renew()
+    clock.step(3)
+    assert one.try_acquire_or_renew()
+    assert script.left == []
+    assert (one.observed.holder, one.observed.record.leader_transitions) == ("baz", 1)
+    assert reports_of(one) == ["baz"]
+
+
+@pytest.mark.feature("B-LE-05")
+def test_the_times_in_a_lease_decide_nothing() -> None:
+    clock = FakeClock()
+    clientset = FakeClientset(clock=clock, versioned=True)
+    other, one = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
+    clock.set_time(0.0)
+    assert other.try_acquire_or_renew()
+    clock.set_time(1e9)
+    assert not one.try_acquire_or_renew()
+    clock.step(9.9)
+    assert not one.try_acquire_or_renew()
+    clock.step(0.1)
+    assert one.try_acquire_or_renew()
+
+
+def test_every_renewal_of_another_makes_a_candidate_wait_anew() -> None:
+    clock = FakeClock()
+    clientset = FakeClientset(clock=clock, versioned=True)
+    other, one = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
+    for _ in range(5):
+        assert other.try_acquire_or_renew()
+        assert not one.try_acquire_or_renew()
+        clock.step(9)
+    clock.step(1)
+    assert one.try_acquire_or_renew()
+
+
+@pytest.mark.feature("B-LE-06")
+def test_a_leader_renews_with_one_request_until_its_lease_has_expired() -> None:
+    clock = FakeClock()
+    clientset = FakeClientset(clock=clock, versioned=True)
+    one = candidate(clientset, clock)
+    assert one.try_acquire_or_renew()
+    clock.step(9.9)
+    assert one.try_acquire_or_renew()
+    assert verbs(clientset) == ["get", "create", "update"]
+    clock.step(10)
+    assert one.try_acquire_or_renew()
+    assert verbs(clientset) == ["get", "create", "update", "get", "update"]
+    record = record_in(clientset)
+    assert record.acquire_time is not None
+    assert record.renew_time is not None
+    assert (record.renew_time - record.acquire_time).total_seconds() == 19.9
+    assert record.leader_transitions == 0
+
+
+def test_a_lease_counts_from_before_it_was_written() -> None:
+    clock = FakeClock()
+    clientset = FakeClientset(clock=clock, versioned=True)
+    Updates(clientset, "create", lambda _: clock.step(4))
+    one = candidate(clientset, clock)
+    assert one.try_acquire_or_renew()
+    assert (clock.now(), one.expires) == (4.0, 10.0)
+
+
+def test_a_refusal_is_logged_and_nothing_is_held(caplog: pytest.LogCaptureFixture) -> None:
+    script = Script(("get", Forbidden("you may not")))
+    one = candidate(script.clientset, FakeClock())
+    assert not one.try_acquire_or_renew()
+    (record,) = caplog.records
+    assert record.getMessage() == "lease can't be written or read"
+    assert str(vars(record)["err"]) == "you may not"
+    assert one.expires < 0
+
+
+def test_a_mistake_in_a_lock_is_not_taken_for_a_refusal() -> None:
+    def fail(_: int) -> None:
+        raise TypeError("a mistake")
+
+    clientset = FakeClientset()
+    Updates(clientset, "get", fail)
+    with pytest.raises(TypeError, match="a mistake"):
+        candidate(clientset, FakeClock()).try_acquire_or_renew()
+
+
+@pytest.mark.behaviour("LE-12")
+def test_a_released_lease_is_nobodys() -> None:
+    own = lease(holder_identity="baz")
+    script = Script(("get", own), ("update", None), ("get", own), ("update", None))
+    one, told = candidate(script.clientset, FakeClock()), list[str]()
+    reporter = Reporter(told.append, name="bar", clock=FakeClock())
+    with reporter.reporting(threading.Event()):
+        assert one.try_acquire_or_renew()
+        reporter.report(one.observed.holder)
+        assert one.release()
+        reporter.report(one.observed.holder)
+    assert one.observed.holder == ""
+    assert one.observed.record.leader_transitions == 0
+    assert told == ["baz", ""]
+    assert verbs(script.clientset) == ["get", "update", "get", "update"]
+
+
+@pytest.mark.behaviour("LE-13")
+def test_release_reads_the_lease_before_it_writes() -> None:
+    clock = FakeClock()
+    clientset = FakeClientset(clock=clock, versioned=True)
+    one = candidate(clientset, clock)
+    assert one.try_acquire_or_renew()
+    # Somebody labels the lease: a release that did not read it would be refused.
+    clientset.coordination_v1.leases("foo").patch("bar", {"metadata": {"labels": {"a": "b"}}})
+    clientset.clear_actions()
+    assert one.release()
+    assert verbs(clientset) == ["get", "update"]
+    assert record_in(clientset).holder_identity == ""
+
+
+@pytest.mark.behaviour("LE-14")
+def test_release_tries_again_on_a_conflict() -> None:
+    own = lease(holder_identity="baz", lease_duration_seconds=10)
+    script = Script(("get", own), ("update", Conflict("changed")), ("get", own), ("update", None))
+    clock, released = FakeClock(), list[bool]()
+    one = candidate(script.clientset, clock)
+    one.observed = held_by("baz", 0.0)
+    with Group() as group:
+        group.start(lambda: released.append(one.release()), name="releasing")
+        clock.wait_for_sleeps(1)
+        clock.step(0.011)
+        group.join(10)
+    assert released == [True]
+    assert script.left == []
+
+
+@pytest.mark.feature("B-LE-07")
+def test_whoever_does_not_lead_releases_nothing() -> None:
+    script = Script()
+    one = candidate(script.clientset, FakeClock())
+    one.observed = held_by("bing", 0.0)
+    assert one.release()
+
+
+def test_a_lease_that_another_holds_by_now_is_left_alone() -> None:
+    script = Script(("get", lease(holder_identity="bing", lease_transitions=3)))
+    one = candidate(script.clientset, FakeClock())
+    one.observed = held_by("baz", 0.0)
+    assert one.release()
+    assert one.observed.holder == "bing"
+    assert one.is_overtaken
+
+
+def test_a_lease_that_cannot_be_released_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    script = Script(("get", ABSENT))
+    one = candidate(script.clientset, FakeClock())
+    one.observed = held_by("baz", 0.0)
+    assert not one.release()
+    assert [record.getMessage() for record in caplog.records] == ["lease can't be released"]
+
+
+def test_a_write_whose_answer_is_lost_is_found_by_reading() -> None:
+    clock = FakeClock()
+    clientset = FakeClientset(clock=clock, versioned=True)
+    one = candidate(clientset, clock)
+    assert one.try_acquire_or_renew()
+
+    def lose(count: int) -> None:
+        if count == 1:
+            kept = clientset.coordination_v1.leases("foo")
+            kept.patch("bar", {"spec": {"renewTime": "2023-11-14T22:13:25.000000Z"}})
+            raise CANCELLED
+
+    Updates(clientset, "update", lose)
+    assert one.try_acquire_or_renew()
+    assert verbs(clientset) == ["get", "create", "update", "patch", "get", "update"]
+    assert record_in(clientset).leader_transitions == 0
+
+
+def test_a_lease_that_was_only_read_is_not_held_even_under_ones_own_name() -> None:
+    script = Script(("get", lease(holder_identity="baz", lease_duration_seconds=10)), ("update", Conflict("changed")))
+    one = candidate(script.clientset, FakeClock())
+    assert not one.try_acquire_or_renew()
+    assert one.is_leader
+    assert one.expires < 0
+
+
+def test_state_is_shown() -> None:
+    one = candidate(FakeClientset(), FakeClock())
+    assert repr(one) == "<Candidate baz for foo/bar, held by nobody>"

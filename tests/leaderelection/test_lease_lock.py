@@ -1,0 +1,213 @@
+"""The lease as the record's keeper."""
+
+import socket
+from datetime import UTC
+
+import msgspec
+import pytest
+
+from clientgo.errors import AlreadyExists, Conflict, NotFound
+from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
+from clientgo.leaderelection import (
+    LeaderElectionRecord,
+    LeaseLock,
+    LeaseNotRead,
+    Lock,
+    config_for_lock,
+    new_identity,
+)
+from clientgo.meta import ObjectMeta, replace
+from clientgo.meta.codec import encode_value
+from clientgo.meta.objects import MicroTime
+from clientgo.rest import Config
+from clientgo.rest.client import default_user_agent
+from clientgo.testing.kubernetes import FakeClientset
+from clientgo.testing.recorder import FakeRecorder
+
+NOW = MicroTime(2026, 1, 2, 3, 4, 5, 6, UTC)
+RECORD = LeaderElectionRecord(
+    holder_identity="test-identity",
+    lease_duration_seconds=15,
+    acquire_time=NOW,
+    renew_time=NOW,
+    leader_transitions=1,
+    preferred_holder="preferred-holder",
+    strategy="strategy",
+)
+LABELS = {"custom-key": "custom-val"}
+
+
+def lock(
+    clientset: FakeClientset, *, labels: dict[str, str] | None = None, recorder: FakeRecorder | None = None
+) -> Lock:
+    return LeaseLock(
+        clientset, "test-namespace", "test-name", "test-identity", labels=labels or {}, recorder=recorder
+    )  # fmt: skip
+
+
+def labels_in(clientset: FakeClientset) -> dict[str, str]:
+    return dict(clientset.coordination_v1.leases("test-namespace").get("test-name").metadata.labels)
+
+
+@pytest.mark.behaviour("LE-28")
+def test_a_lease_that_is_missing_is_not_found() -> None:
+    with pytest.raises(NotFound):
+        lock(FakeClientset()).get()
+
+
+@pytest.mark.behaviour("LE-29")
+def test_what_was_created_is_read_back_and_its_record_is_json() -> None:
+    one = lock(FakeClientset())
+    one.create(RECORD)
+    assert one.get() == RECORD
+    assert msgspec.json.decode(encode_value(one.get())) == {
+        "holderIdentity": "test-identity",
+        "leaseDurationSeconds": 15,
+        "acquireTime": "2026-01-02T03:04:05.000006Z",
+        "renewTime": "2026-01-02T03:04:05.000006Z",
+        "leaderTransitions": 1,
+        "strategy": "strategy",
+        "preferredHolder": "preferred-holder",
+    }
+
+
+@pytest.mark.behaviour("LE-30")
+def test_an_event_names_the_candidate_and_points_at_the_lease() -> None:
+    recorder = FakeRecorder(2, include_object=True)
+    one = lock(FakeClientset(), recorder=recorder)
+    one.create(RECORD)
+    one.record_event("test event")
+    assert recorder.drain() == [
+        "Normal LeaderElection test-identity test event involvedObject{kind=Lease,apiVersion=coordination.k8s.io/v1}"
+    ]
+
+
+def test_an_event_is_about_the_lease_as_it_was_last_read() -> None:
+    about: list[object] = []
+
+    class Recorder:
+        def event(self, obj: object, event_type: str, reason: str, message: str) -> None:
+            about.append(obj)
+
+    kept = Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace", uid="u"), spec=LeaseSpec())
+    one = LeaseLock(FakeClientset(kept), "test-namespace", "test-name", "test-identity", recorder=Recorder())
+    one.record_event("has read nothing")
+    one.get()
+    one.record_event("has read it")
+    assert about == [Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace")), kept]
+
+
+def test_an_event_needs_neither_a_lease_nor_a_recorder() -> None:
+    recorder = FakeRecorder(1)
+    lock(FakeClientset(), recorder=recorder).record_event("stopped leading")
+    assert recorder.drain() == ["Normal LeaderElection test-identity stopped leading"]
+    lock(FakeClientset()).record_event("nobody listens")
+
+
+def test_an_event_about_a_percentage_is_not_formatted() -> None:
+    recorder = FakeRecorder(1)
+    lock(FakeClientset(), recorder=recorder).record_event("is 100% sure")
+    assert recorder.drain() == ["Normal LeaderElection test-identity is 100% sure"]
+
+
+@pytest.mark.behaviour("LE-32")
+def test_a_lease_is_created_once() -> None:
+    one = lock(FakeClientset())
+    one.create(RECORD)
+    with pytest.raises(AlreadyExists):
+        one.create(RECORD)
+
+
+@pytest.mark.behaviour("LE-33")
+def test_a_lease_that_was_never_read_is_not_updated() -> None:
+    clientset = FakeClientset()
+    with pytest.raises(
+        LeaseNotRead, match=r"^lease test-namespace/test-name can't be updated: get or create it first$"
+    ):
+        lock(clientset).update(RECORD)
+    assert clientset.actions == []
+
+
+@pytest.mark.behaviour("LE-34")
+def test_a_lock_is_called_by_namespace_and_name() -> None:
+    one = lock(FakeClientset())
+    assert one.describe() == "test-namespace/test-name"
+    assert repr(one) == "<LeaseLock test-namespace/test-name for test-identity>"
+
+
+@pytest.mark.behaviour("LE-36")
+def test_labels_are_set_on_a_lease_that_has_none() -> None:
+    clientset = FakeClientset()
+    lock(clientset).create(RECORD)
+    one = lock(clientset, labels=LABELS)
+    one.get()
+    one.update(RECORD)
+    assert labels_in(clientset) == LABELS
+
+
+@pytest.mark.behaviour("LE-37")
+def test_a_lock_without_labels_leaves_the_leases_alone() -> None:
+    clientset = FakeClientset()
+    lock(clientset, labels=LABELS).create(RECORD)
+    one = lock(clientset)
+    one.get()
+    one.update(RECORD)
+    assert labels_in(clientset) == LABELS
+
+
+@pytest.mark.behaviour("LE-38")
+def test_the_locks_own_labels_win_and_others_stay() -> None:
+    clientset = FakeClientset()
+    one = lock(clientset, labels=LABELS)
+    one.create(RECORD)
+    leases = clientset.coordination_v1.leases("test-namespace")
+    leases.patch(
+        "test-name", {"metadata": {"labels": {"custom-key": "new-custom-val", "custom-key-2": "custom-val-2"}}}
+    )
+    one.get()
+    one.update(RECORD)
+    assert labels_in(clientset) == {"custom-key": "custom-val", "custom-key-2": "custom-val-2"}
+
+
+def test_of_two_who_update_the_same_version_one_is_refused() -> None:
+    clientset = FakeClientset(versioned=True)
+    first, second = lock(clientset), lock(clientset)
+    first.create(RECORD)
+    second.get()
+    first.update(replace(RECORD, leader_transitions=2))
+    first.update(replace(RECORD, leader_transitions=3))
+    with pytest.raises(Conflict):
+        second.update(RECORD)
+    assert second.get().leader_transitions == 3
+
+
+def test_what_others_put_on_the_lease_stays() -> None:
+    meta = ObjectMeta(name="test-name", namespace="test-namespace", annotations={"a": "b"}, finalizers=("f",))
+    clientset = FakeClientset(Lease(metadata=meta, spec=LeaseSpec(holder_identity="go")))
+    one = lock(clientset)
+    one.get()
+    one.update(RECORD)
+    kept = clientset.coordination_v1.leases("test-namespace").get("test-name")
+    assert (kept.metadata.annotations, kept.metadata.finalizers) == ({"a": "b"}, ("f",))
+    assert LeaderElectionRecord.from_spec(kept.spec) == RECORD
+
+
+def test_a_lock_may_be_given_a_requester() -> None:
+    clientset = FakeClientset()
+    LeaseLock(clientset.requester, "test-namespace", "test-name", "test-identity").create(RECORD)
+    assert lock(clientset).get() == RECORD
+
+
+def test_identities_name_the_host_and_never_repeat() -> None:
+    identities = {new_identity() for _ in range(100)}
+    assert len(identities) == 100
+    assert all(identity.startswith(f"{socket.gethostname()}_") for identity in identities)
+
+
+@pytest.mark.feature("B-LE-16")
+@pytest.mark.parametrize(("renew_deadline", "timeout"), [(10.0, 5.0), (2.0, 1.0), (0.5, 1.0)])
+def test_a_locks_own_connections_leave_time_for_a_second_try(renew_deadline: float, timeout: float) -> None:
+    config = config_for_lock(Config("http://server", user_agent="mine"), renew_deadline=renew_deadline)
+    assert (config.host, config.timeout, config.user_agent) == ("http://server", timeout, "mine/leader-election")
+    unnamed = config_for_lock(Config("http://server"), renew_deadline=renew_deadline)
+    assert unnamed.user_agent == f"{default_user_agent()}/leader-election"
