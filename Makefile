@@ -62,6 +62,14 @@ typecheck: $(STAMP) ## Check the types, strictly
 imports: $(STAMP) ## Check that imports point only downward
 	@$(IN_VENV) lint-imports --no-logo
 
+.PHONY: behaviours
+behaviours: $(STAMP) ## List the census' behaviours, each with its test or why it does not apply
+	@$(IN_VENV) python -m hack.behaviours $(ARGS)
+
+.PHONY: mutants
+mutants: $(STAMP) ## Break the code a bit at a time and count what the tests notice; takes long
+	@$(IN_VENV) python -m hack.mutants $(ARGS)
+
 ##@ Code generation
 
 .PHONY: update-codegen

@@ -13,5 +13,6 @@ step ruff format --check
 step mypy
 step lint-imports --no-logo
 step hack/verify-codegen.sh
+step python -m hack.behaviours --quiet
 # pytest ends with 5, a failure, when it finds no test at all.
 step python -m pytest --cov --cov-report=term "$@"

@@ -1,10 +1,20 @@
 """How delays grow."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.backoff import REFLECTOR_BACKOFF, REFLECTOR_BACKOFF_RESET, Backoff, ResettingBackoff, jittered
+from clientgo.backoff import (
+    REFLECTOR_BACKOFF,
+    REFLECTOR_BACKOFF_RESET,
+    Backoff,
+    HasExpired,
+    KeyedBackoff,
+    ResettingBackoff,
+    jittered,
+)
 from clientgo.testing.clock import FakeClock
 
 
@@ -90,3 +100,112 @@ def test_the_random_numbers_are_the_callers(clock: FakeClock) -> None:
 def test_the_reflectors_constants_are_client_gos() -> None:
     assert (REFLECTOR_BACKOFF.duration, REFLECTOR_BACKOFF.factor, REFLECTOR_BACKOFF.jitter) == (0.8, 2.0, 1.0)
     assert (REFLECTOR_BACKOFF.cap, REFLECTOR_BACKOFF_RESET) == (30.0, 120.0)
+
+
+def warmed_up(clock: FakeClock, maximum: float) -> tuple[KeyedBackoff[str], list[float]]:
+    """Ten failures a second apart, and what the delay was before each."""
+    keyed = KeyedBackoff[str](1.0, maximum, clock=clock)
+    before = []
+    for _ in range(10):
+        clock.step(1)
+        before.append(keyed.get("a"))
+        keyed.next("a")
+    return keyed, before
+
+
+@pytest.mark.behaviour("FC-01")
+def test_a_keys_delay_doubles_up_to_the_maximum_until_it_is_reset(clock: FakeClock) -> None:
+    keyed, before = warmed_up(clock, 50.0)
+    assert before == [0, 1, 2, 4, 8, 16, 32, 50, 50, 50]
+    clock.step(1)
+    keyed.reset("a")
+    assert keyed.get("a") == 0
+    assert keyed.next("a") == 1.0
+
+
+@pytest.mark.behaviour("FC-03")
+def test_a_key_that_rests_for_more_than_its_delay_goes_on_where_it_was(clock: FakeClock) -> None:
+    keyed, _ = warmed_up(clock, 5.0)
+    clock.step(6)
+    keyed.next("a")
+    assert keyed.get("a") == 5.0
+
+
+@pytest.mark.behaviour("FC-04")
+def test_a_key_is_forgotten_when_it_rests_for_more_than_twice_the_maximum(clock: FakeClock) -> None:
+    keyed, _ = warmed_up(clock, 5.0)
+    clock.step(6)
+    keyed.gc()
+    assert keyed.get("a") == 5.0
+    clock.step(6)
+    keyed.gc()
+    assert keyed.get("a") == 0.0
+    assert repr(keyed) == "<KeyedBackoff 1 to 5 s, 0 keys>"
+
+
+def test_an_expired_key_begins_anew_without_gc(clock: FakeClock) -> None:
+    keyed, _ = warmed_up(clock, 5.0)
+    clock.step(10)
+    assert keyed.next("a") == 5.0
+    clock.step(10.5)
+    assert keyed.next("a") == 1.0
+
+
+def after_200_seconds(now: float, updated: float, maximum: float) -> bool:
+    return now - updated >= 200.0
+
+
+@pytest.mark.behaviour("FC-05")
+@pytest.mark.parametrize(
+    ("has_expired", "kept_after", "gone_after"),
+    [pytest.param(None, 5, 101, id="twice the maximum"), pytest.param(after_200_seconds, 101, 501, id="their own")],
+)
+def test_when_a_key_is_forgotten_can_be_said(
+    clock: FakeClock, has_expired: HasExpired | None, kept_after: float, gone_after: float
+) -> None:
+    keyed = KeyedBackoff[str](1.0, 50.0, clock=clock, has_expired=has_expired)
+    keyed.next("a")
+    clock.step(kept_after)
+    keyed.gc()
+    assert keyed.get("a") == 1.0
+    clock.step(gone_after)
+    keyed.gc()
+    assert keyed.get("a") == 0.0
+
+
+@pytest.mark.behaviour("FC-07")
+@given(st.randoms(use_true_random=False))
+def test_jitter_stretches_each_doubling_and_the_maximum_still_holds(random: Random) -> None:
+    keyed = KeyedBackoff[str](0.1, 60.0, jitter=0.1, clock=FakeClock(), rand=lambda: random.uniform(1e-6, 0.999999))
+    previous = keyed.next("a")
+    assert 0.1 < previous <= 0.11
+    for _ in range(10):
+        delay = keyed.next("a")
+        assert 2 * previous < delay <= 2.1 * previous + 1e-9 or delay == 60.0
+        previous = delay
+    assert previous == 60.0
+
+
+def test_keys_do_not_share_their_delays(clock: FakeClock) -> None:
+    keyed = KeyedBackoff[str](1.0, 50.0, clock=clock)
+    assert [keyed.next("a"), keyed.next("a"), keyed.next("b")] == [1.0, 2.0, 1.0]
+
+
+@pytest.mark.feature("B-FC-02")
+def test_whether_a_key_still_has_to_wait_is_told_by_either_time(clock: FakeClock) -> None:
+    keyed = KeyedBackoff[str](4.0, 50.0, clock=clock)
+    assert not keyed.is_in_backoff_since("a", 0.0)
+    assert not keyed.is_in_backoff_since_update("a", 0.0)
+    clock.step(10)
+    keyed.next("a")
+    clock.step(3)
+    assert keyed.is_in_backoff_since("a", 10.0)
+    assert not keyed.is_in_backoff_since("a", 9.0)
+    assert keyed.is_in_backoff_since_update("a", 13.9)
+    assert not keyed.is_in_backoff_since_update("a", 14.0)
+    assert keyed.remaining("a") == 1.0
+    clock.step(1)
+    assert (keyed.remaining("a"), keyed.remaining("b")) == (0.0, 0.0)
+    clock.step(200)
+    assert not keyed.is_in_backoff_since("a", clock.now()), "expired"
+    assert not keyed.is_in_backoff_since_update("a", clock.now()), "expired"

@@ -233,5 +233,6 @@ def test_decision_is_short_and_whole(page: Path) -> None:
     assert re.findall(r"^## (.+)$", text, re.MULTILINE)[:3] == ["Context", "Choice", "Rejected"]
 
 
-def test_decisions_are_numbered_without_gaps() -> None:
-    assert [page.name[:3] for page in DECISIONS] == [f"{number:03}" for number in range(1, len(DECISIONS) + 1)]
+def test_no_two_decisions_have_one_number() -> None:
+    numbers = [page.name[:3] for page in DECISIONS]
+    assert len(numbers) == len(set(numbers))

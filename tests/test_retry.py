@@ -91,10 +91,12 @@ def test_stop_ends_the_tries_with_the_functions_own_error(clock: FakeClock) -> N
     assert fn.calls == 1
 
 
-def test_a_delay_that_would_pass_the_cap_ends_the_tries(clock: FakeClock) -> None:
+@pytest.mark.feature("B-RT-03")
+@pytest.mark.parametrize("cap", [4.0, 5.0])
+def test_a_delay_that_would_pass_the_cap_ends_the_tries(clock: FakeClock, cap: float) -> None:
     fn = Script(Conflict())
     with pytest.raises(Conflict):
-        retry_on_conflict(fn, Backoff(duration=1.0, factor=2.0, steps=100, cap=5.0), clock=clock)
+        retry_on_conflict(fn, Backoff(duration=1.0, factor=2.0, steps=100, cap=cap), clock=clock)
     # 1, 2 and 4 s; the next would be 8 s.
     assert clock.slept == [1.0, 2.0]
     assert fn.calls == 3

@@ -1,17 +1,24 @@
-"""Caches that follow the server: informers, their stores, and listers to read them."""
+"""Caches that follow the server: informers, their stores, and listers to read them; and watches that go on."""
 
+from clientgo.cache.expiration import ExpirationStore
 from clientgo.cache.factory import InformerFactory, KindInformer
-from clientgo.cache.informer import Registration, SharedInformer
+from clientgo.cache.identity import InformerName
+from clientgo.cache.informer import SharedInformer
 from clientgo.cache.lister import Lister
 from clientgo.cache.mutation import MutationCache
+from clientgo.cache.pager import Pager
 from clientgo.cache.reflector import Reflector
+from clientgo.cache.registration import Registration
+from clientgo.cache.retrywatcher import RetryWatcher
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace
-from clientgo.cache.sync import wait_for_cache_sync
+from clientgo.cache.sync import SyncResult, wait_for, wait_for_cache_sync
 from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
 from clientgo.cache.transform import drop_managed_fields, keep_everything
+from clientgo.cache.until import Interrupted, WatchClosed, until, until_with_sync, until_without_retry
 
 __all__ = [
-    "NAMESPACE_INDEX", "DeletedFinalStateUnknown", "Indexer", "InformerFactory", "KindInformer", "Lister",
-    "MutationCache", "Reflector", "Registration", "SharedInformer", "by_namespace", "drop_managed_fields",
-    "keep_everything", "last_known", "wait_for_cache_sync",
+    "NAMESPACE_INDEX", "DeletedFinalStateUnknown", "ExpirationStore", "Indexer", "InformerFactory", "InformerName",
+    "Interrupted", "KindInformer", "Lister", "MutationCache", "Pager", "Reflector", "Registration", "RetryWatcher",
+    "SharedInformer", "SyncResult", "WatchClosed", "by_namespace", "drop_managed_fields", "keep_everything",
+    "last_known", "until", "until_with_sync", "until_without_retry", "wait_for", "wait_for_cache_sync",
 ]  # fmt: skip

@@ -1,13 +1,15 @@
 """One informer for each kind, shared by all who ask, started and stopped together."""
 
+import importlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from clientgo.cache.identity import NOBODY, InformerName
 from clientgo.cache.informer import SharedInformer
-from clientgo.cache.reflector import Tweak
-from clientgo.cache.sync import wait_for_cache_sync
+from clientgo.cache.sync import SyncResult, wait_for, wait_for_cache_sync
 from clientgo.cache.transform import Transform, drop_managed_fields
+from clientgo.cache.watching import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.meta.objects import ApiObject, GroupVersionResource
@@ -36,22 +38,33 @@ class HasRequester(Protocol):
 class InformerFactory:
     """Makes each informer once; what generated factories inherit.
 
-    `resync` is in seconds (0 for never). `namespace` is one namespace, several, or all when empty. `tweak_list_options`
-    changes what lists and watches ask for; `transform` what is stored.
+    `resync` is in seconds (0 for never), `custom_resync` that of single kinds. `namespace` is one namespace, several,
+    or all when empty. `tweak_list_options` changes what lists and watches ask for; `transform` what is stored.
+    `watch_list` asks for streamed lists (None: of clients that declare them). With a `name`, informers are measured.
     """
+
+    resources: ClassVar[Mapping[GroupVersionResource, str]] = {}
+    """The kinds `for_resource` can make informers of: `module:class` of a `KindInformer`, loaded when asked."""
 
     def __init__(
         self,
         clientset: HasRequester,
         *,
         resync: float = 0.0,
+        custom_resync: Mapping[type[Any], float] | None = None,
         namespace: str | Sequence[str] = "",
         tweak_list_options: Tweak | None = None,
         transform: Transform[Any] = drop_managed_fields,
+        watch_list: bool | None = None,
+        name: InformerName | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._requester = clientset.requester
         self._resync = resync
+        self._custom_resync = dict(custom_resync or {})
+        # A requester that declares streamed lists, or that it has none, speaks for every client made over it.
+        self._watch_list = _declared(clientset.requester, watch_list)
+        self._name = name
         self._namespaces = (namespace,) if isinstance(namespace, str) else tuple(namespace) or ("",)
         self._tweak = tweak_list_options
         self._transform = transform
@@ -76,24 +89,31 @@ class InformerFactory:
                 informer = self._informers[api.gvr] = SharedInformer(
                     {namespace: client(self._requester, namespace) for namespace in namespaces},
                     name=api.plural,
-                    resync=self._resync,
+                    resync=self._custom_resync.get(kind, self._resync),
                     tweak=self._tweak,
                     transform=self._transform,
+                    watch_list=self._watch_list,
+                    identity=self._name.with_resource(api.gvr) if self._name is not None else NOBODY,
                     clock=self._clock,
                 )
         return informer
 
     def for_resource(self, resource: GroupVersionResource) -> SharedInformer[Any]:
-        """The informer of a resource that has been asked for before.
+        """The informer of a resource: one that was asked for before, or one of a kind this factory knows.
 
         Raises:
-            LookupError: nobody has.
+            LookupError: it is neither.
         """
         with self._lock:
             informer = self._informers.get(resource)
-        if informer is None:
+        if informer is not None:
+            return informer
+        place = self.resources.get(resource)
+        if place is None:
             raise LookupError(f"no informer found for {resource}")
-        return informer
+        module, _, name = place.partition(":")
+        made: KindInformer[Any] = getattr(importlib.import_module(module), name)(self)
+        return made.informer
 
     def start(self, stop: threading.Event) -> None:
         """Start the informers that were asked for and do not run yet; they end when `stop` is set."""
@@ -115,6 +135,12 @@ class InformerFactory:
         with self._lock:
             informers = [self._informers[gvr] for gvr in self._started]
         return wait_for_cache_sync(stop, *informers, timeout=timeout, clock=self._clock)
+
+    def wait_for_sync_result(self, stop: threading.Event, timeout: float | None = None) -> SyncResult:
+        """The same, telling which resources are missing and why."""
+        with self._lock:
+            informers = {gvr.group_resource: self._informers[gvr] for gvr in self._started}
+        return wait_for(stop, "", informers, timeout=timeout, clock=self._clock)
 
     def shutdown(self, timeout: float | None = None) -> None:
         """Stop every informer and wait until their threads have ended. May be called again.
@@ -151,3 +177,10 @@ class KindInformer(Generic[T]):
     def informer(self) -> SharedInformer[T]:
         """The shared informer; asking for it makes the factory start it."""
         return self._factory.informer_for(type(self).client, self.kind)
+
+
+def _declared(requester: object, wanted: bool | None) -> bool | None:
+    declared = getattr(requester, "supports_watch_list", None)
+    if declared is False:
+        return False
+    return declared if wanted is None else wanted

@@ -10,13 +10,19 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from clientgo.cache.feed import Feed
-from clientgo.cache.listener import INITIAL_LIST_END, Added, Handler, Listener, Notification, Removed, Updated
-from clientgo.cache.reflector import Reflector, Tweak
+from clientgo.cache.feed import Feed, oldest
+from clientgo.cache.handlers import Accept, Handler, OnAdd, OnDelete, OnUpdate, filtered
+from clientgo.cache.identity import NOBODY, InformerIdentity
+from clientgo.cache.informermetrics import informer_metrics
+from clientgo.cache.listener import INITIAL_LIST_END, Added, Listener, Notification, Removed, Updated
+from clientgo.cache.reflector import Reflector
+from clientgo.cache.registration import Registration
 from clientgo.cache.rejects import Rejects
+from clientgo.cache.resync import ResyncPeriods
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, by_namespace
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.cache.transform import Transform, drop_managed_fields
+from clientgo.cache.watching import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.meta.names import ObjectName, object_name
@@ -26,39 +32,6 @@ from clientgo.meta.watch import ListerWatcher, WatchEvent
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
-
-MIN_RESYNC = 1.0
-"""Handlers can't ask to be resynced more often than each second (client-go)."""
-
-
-class Registration(Generic[T]):
-    """One handler's place at an informer."""
-
-    def __init__(self, informer: "SharedInformer[T]", listener: Listener[T]) -> None:
-        self._informer = informer
-        self._listener = listener
-
-    def __repr__(self) -> str:
-        return f"<Registration of {self._listener!r}>"
-
-    @property
-    def has_synced(self) -> bool:
-        """Whether this handler was called for every object of the initial list."""
-        return self._listener.has_synced
-
-    @property
-    def resync(self) -> float:
-        """Seconds between resyncs; 0 for never."""
-        return self._listener.resync
-
-    @property
-    def waiting(self) -> int:
-        """How many notifications wait for this handler."""
-        return self._listener.waiting
-
-    def remove(self) -> None:
-        """Deliver nothing more to this handler; does not wait for a call that is under way. May be called again."""
-        self._informer.remove(self._listener)
 
 
 class SharedInformer(Generic[T]):
@@ -73,25 +46,34 @@ class SharedInformer(Generic[T]):
         indexers: Mapping[str, IndexFunc[T]] | None = None,
         tweak: Tweak | None = None,
         transform: Transform[T] = drop_managed_fields,
+        watch_list: bool | None = None,
+        identity: InformerIdentity = NOBODY,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """A cache over one source, or over one for each namespace (by its name) where only some are to be watched."""
+        """A cache over one source, or over one for each namespace (by its name) where only some are to be watched.
+
+        `watch_list` asks for streamed lists (None: of sources that declare them); `identity` is what metrics call it.
+        """
         sources = source if isinstance(source, Mapping) else {"": source}
         kind = next(iter(sources.values())).kind.__name__
         self.name = name or kind.lower()
         self.resync = resync
         self.indexer: Indexer[T] = Indexer({NAMESPACE_INDEX: by_namespace, **(indexers or {})})
         self.rejects = Rejects(kind)
+        self.transform: Transform[T] = transform
         self._tweak = tweak
-        self._transform: Transform[T] = transform
+        self._watch_list = watch_list
         self._on_error: Callable[[Exception], None] | None = None
         self._clock = clock
         self._lock = threading.Lock()
         # Below: guarded by _lock.
-        self._feeds = [Feed(self, namespace, one) for namespace, one in sources.items()]
+        metrics = informer_metrics(identity, clock)
+        self._feeds = [Feed(self, namespace, one, metrics) for namespace, one in sources.items()]
+        self._periods = ResyncPeriods(resync)
         self._listeners: list[Listener[T]] = []
         self._made = 0
         self._group: Group | None = None
+        self._started_at = 0.0
         self._reflectors: list[Reflector[T]] = []
         self._synced = False
         self._stopped = False
@@ -106,49 +88,75 @@ class SharedInformer(Generic[T]):
         return self._synced
 
     @property
+    def is_started(self) -> bool:
+        """Whether it runs or has run."""
+        return self._group is not None
+
+    @property
     def is_stopped(self) -> bool:
         """Whether it has run and ended."""
         return self._stopped
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The newest version the store reflects; with several sources, the first one's."""
-        return self._reflectors[0].last_sync_resource_version if self._reflectors else ""
+        """The newest version all of the store reflects: with several sources, the oldest of theirs."""
+        return oldest([reflector.last_sync_resource_version for reflector in self._reflectors])
+
+    @property
+    def resync_check_period(self) -> float:
+        """The shortest period handlers are resynced at, in seconds; 0 for never."""
+        return self._periods.check_period
+
+    @property
+    def size(self) -> int:
+        """How many objects are stored."""
+        return len(self.indexer)
+
+    @property
+    def waiting(self) -> int:
+        """How many notifications the slowest handler has before it."""
+        return max((listener.waiting for listener in tuple(self._listeners)), default=0)
 
     def add_event_handler(
         self,
         *,
-        on_add: Callable[[T], None] | None = None,
-        on_update: Callable[[T, T], None] | None = None,
-        on_delete: Callable[[T | DeletedFinalStateUnknown[T]], None] | None = None,
+        on_add: OnAdd[T] | None = None,
+        on_update: OnUpdate[T] | None = None,
+        on_delete: OnDelete[T] | None = None,
+        on_initial_add: OnAdd[T] | None = None,
+        accept: Accept[T] | None = None,
         resync: float | None = None,
     ) -> Registration[T]:
         """Call these for every change, in order, from a thread of the handler's own.
 
-        A handler added late is first called with `on_add` for all that is stored. Every `resync` seconds (by default
-        the informer's period, 0 for never) `on_update` is called for each stored object, with the same object twice.
+        A handler added late is first called for all that is stored. What was there from the start is told by
+        `on_initial_add` if given, else by `on_add`. With `accept`, only objects it takes are told of; one that changes
+        into such is told by `on_add`, one that ceases to be by `on_delete`. Every `resync` seconds (by default the
+        informer's period, 0 for never, 1 at least, never less than `resync_check_period` once started) `on_update` is
+        called for each stored object, with the same object twice.
 
         Raises:
             RuntimeError: the informer has stopped.
         """
-        period = self._period(self.resync if resync is None else resync)
-        handler = Handler(on_add, on_update, on_delete)
+        handler = Handler(on_add, on_update, on_delete, on_initial_add)
+        shown = handler if accept is None else filtered(handler, accept)
         with self._lock:
             if self._stopped:
                 raise RuntimeError(
-                    f"handler was not added to shared informer {self.name} because it has stopped already"
+                    f"handler {handler.name} was not added to shared informer because it has stopped already"
                 )
-            listener = Listener(handler, name=f"listener-{self.name}-{self._made}", resync=period, clock=self._clock)
+            group = self._group
+            period = self._periods.for_handler(self.resync if resync is None else resync, started=group is not None)
+            listener = Listener(shown, name=f"listener-{self.name}-{self._made}", resync=period, clock=self._clock)
             self._made += 1
             for obj in self.indexer.list():
                 listener.push(Added(obj, initial=True))
             if self._synced:
                 listener.push(INITIAL_LIST_END)
             self._listeners.append(listener)
-            group = self._group
         if group is not None:
             self._start_listener(group, listener)
-        return Registration(self, listener)
+        return Registration(listener, self.remove)
 
     def remove(self, listener: Listener[T]) -> None:
         """Deliver nothing more to that listener."""
@@ -167,7 +175,7 @@ class SharedInformer(Generic[T]):
     def set_transform(self, transform: Transform[T]) -> None:
         """Pass each object through `transform` before it is stored; raises RuntimeError once started."""
         self._before_start()
-        self._transform = transform
+        self.transform = transform
 
     def set_watch_error_handler(self, handler: Callable[[Exception], None]) -> None:
         """Give errors of lists and watches to `handler` instead of the log; raises RuntimeError once started."""
@@ -193,6 +201,7 @@ class SharedInformer(Generic[T]):
                 log.warning("the informer was started already", extra={"informer": self.name})
                 return
             self._group = group
+            self._started_at = self._clock.now()
             self._reflectors = [self._reflector(feed) for feed in self._feeds]
             listeners = list(self._listeners)
         for listener in listeners:
@@ -210,16 +219,16 @@ class SharedInformer(Generic[T]):
         for listener in listeners:
             listener.close()
 
-    def replace(self, feed: Feed[T], objects: Iterable[T], keep: set[ObjectName]) -> None:
-        """These objects of the feed's namespace exist, those named in `keep` too, and no others."""
-        fresh = {object_name(obj): obj for obj in map(self._transform, objects)}
+    def replace(self, feed: Feed[T], objects: Iterable[T], keep: set[ObjectName], version: str) -> None:
+        """These objects of the feed's namespace exist at that version, those named in `keep` too, and no others."""
+        fresh = {object_name(obj): obj for obj in objects}
         with self._lock:
             known = {object_name(obj): obj for obj in self.indexer.list()}
             gone = [key for key in known if feed.covers(key) and key not in fresh and key not in keep]
             stay = {**known, **fresh}
             for key in gone:
                 del stay[key]
-            self.indexer.replace(stay.values())
+            self.indexer.replace(stay.values(), version)
             # Deletions first: a name freed by one may be taken by another object of the same list.
             for key in gone:
                 self._publish(Removed(DeletedFinalStateUnknown(key, known[key])))
@@ -232,11 +241,11 @@ class SharedInformer(Generic[T]):
                 self._publish(INITIAL_LIST_END)
 
     def apply(self, event: WatchEvent[T]) -> None:
-        """One object came, changed or went."""
-        obj = self._transform(event.object)
+        """One object, transformed already, came, changed or went."""
+        obj = event.object
         with self._lock:
             if event.type == "DELETED":
-                self.indexer.pop(object_name(obj))
+                self.indexer.delete(obj)
                 self._publish(Removed(obj))
                 return
             old = self.indexer.put(obj)
@@ -249,14 +258,20 @@ class SharedInformer(Generic[T]):
             if old is not None:
                 self._publish(Removed(DeletedFinalStateUnknown(key, old)))
 
+    def bookmark(self, version: str) -> None:
+        """Everything up to that version has been told."""
+        self.indexer.bookmark(version)
+
     def _publish_listed(self, old: T | None, obj: T, *, initial: bool) -> None:
         if old is None:
             self._publish(Added(obj, initial=initial))
         elif old.metadata.resource_version != obj.metadata.resource_version:
             self._publish(Updated(old, obj))
-        else:  # nothing new: of interest only to handlers that want to see objects again
+        else:  # nothing new: of interest only to handlers that are due to see objects again
+            now = self._clock.now()
+            running = now - self._started_at
             for listener in self._listeners:
-                if listener.resync > 0:
+                if self._periods.shows_unchanged(listener.resync, listener.resynced, running, now):
                     listener.push(Updated(old, obj))
 
     def _publish(self, notification: Notification[T]) -> None:
@@ -270,7 +285,15 @@ class SharedInformer(Generic[T]):
 
     def _reflector(self, feed: Feed[T]) -> Reflector[T]:
         name = f"{self.name}-{feed.namespace}" if feed.namespace else self.name
-        return Reflector(feed.source, feed, name=name, tweak=self._tweak, on_error=self._on_error, clock=self._clock)
+        return Reflector(
+            feed.source,
+            feed,
+            name=name,
+            tweak=self._tweak,
+            on_error=self._on_error,
+            watch_list=self._watch_list,
+            clock=self._clock,
+        )
 
     def _start_listener(self, group: Group, listener: Listener[T]) -> None:
         with self._lock:
@@ -278,9 +301,6 @@ class SharedInformer(Generic[T]):
                 return
             listener.started = True
         group.start(listener.run, group.stop_event, self._push_all, name=listener.name)
-
-    def _period(self, wanted: float) -> float:
-        return 0.0 if wanted <= 0 else max(wanted, MIN_RESYNC)
 
     def _before_start(self) -> None:
         with self._lock:

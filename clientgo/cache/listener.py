@@ -9,11 +9,11 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import msgspec
 
+from clientgo.cache.handlers import Handler
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.clock import Clock
 from clientgo.meta.names import object_name
@@ -56,38 +56,33 @@ INITIAL_LIST_END = InitialListEnd()
 Notification = Added[T] | Updated[T] | Removed[T] | InitialListEnd
 
 
-@dataclass(frozen=True, slots=True)
-class Handler(Generic[T]):
-    """What to call; a missing function means that such changes are of no interest."""
-
-    on_add: Callable[[T], None] | None = None
-    on_update: Callable[[T, T], None] | None = None
-    on_delete: Callable[[T | DeletedFinalStateUnknown[T]], None] | None = None
-
-
 class Listener(Generic[T]):
     """Delivers notifications to one handler, in order, from a thread of its own."""
 
     def __init__(self, handler: Handler[T], *, name: str, resync: float, clock: Clock) -> None:
         self.name = name
         self.resync = resync
+        self.resynced: float | None = None  # when it was resynced last
         self.started = False  # guarded by the informer's lock
+        self.synced = threading.Event()
         self._handler = handler
+        self._on_initial_add = handler.on_initial_add or handler.on_add
         self._clock = clock
         self._changed = threading.Condition()
         self._inbox: deque[Notification[T]] = deque()
         self._closed = False
-        self._synced = threading.Event()
+        self._thread: int | None = None
+        self._ended = threading.Event()
         self._initial_failed = False
 
     def __repr__(self) -> str:
         state = "synced" if self.has_synced else "not synced"
-        return f"<Listener {self.name} {len(self._inbox)} waiting, {state}>"
+        return f"<Listener {self.name} ({self._handler.name}) {len(self._inbox)} waiting, {state}>"
 
     @property
     def has_synced(self) -> bool:
         """Whether the handler was called for every object of the initial list, without raising."""
-        return self._synced.is_set()
+        return self.synced.is_set()
 
     @property
     def waiting(self) -> int:
@@ -99,7 +94,8 @@ class Listener(Generic[T]):
         with self._changed:
             if not self._closed:
                 self._inbox.append(notification)
-                self._changed.notify()
+                if len(self._inbox) == 1:  # else the thread was told before, and takes everything there is
+                    self._changed.notify()
 
     def close(self) -> None:
         """End the thread after the call it is in; what waits is not delivered."""
@@ -108,14 +104,28 @@ class Listener(Generic[T]):
             self._inbox.clear()
             self._changed.notify()
 
+    def wait_ended(self, timeout: float | None) -> bool:
+        """Wait until the handler is called no more; at once from its own thread, which can't wait for itself."""
+        if self._thread == threading.get_ident():
+            return False
+        return self._ended.wait(timeout)
+
     def run(self, stop: threading.Event, resync: Callable[["Listener[T]"], None]) -> None:
         """Deliver until closed; every `self.resync` seconds call `resync(self)`, which pushes the cache's objects."""
+        self._thread = threading.get_ident()
+        try:
+            self._run(stop, resync)
+        finally:
+            self._ended.set()
+
+    def _run(self, stop: threading.Event, resync: Callable[["Listener[T]"], None]) -> None:
         due = self._clock.now() + self.resync if self.resync > 0 else None
         while True:
             batch = self._take(due)
             if batch is None:
                 return
             if due is not None and self._clock.now() >= due:
+                self.resynced = self._clock.now()
                 resync(self)
                 due = self._clock.now() + self.resync
             for notification in batch:
@@ -139,16 +149,18 @@ class Listener(Generic[T]):
             # The initial list was not handled in full, so the handler can't be called synced any more.
             self._initial_failed |= isinstance(notification, Added) and notification.initial
             log.exception(
-                "handler raised; the notification is lost", extra={"handler": self.name, "object": _what(notification)}
+                "handler raised; the notification is lost",
+                extra={"handler": self.name, "functions": self._handler.name, "object": _what(notification)},
             )
             self._clock.sleep(stop, PAUSE_AFTER_CRASH)
 
     def _call(self, notification: Notification[T]) -> None:
         handler = self._handler
         match notification:
-            case Added(obj):
-                if handler.on_add is not None:
-                    handler.on_add(obj)
+            case Added(obj, initial):
+                on_add = self._on_initial_add if initial else handler.on_add
+                if on_add is not None:
+                    on_add(obj)
             case Updated(old, new):
                 if handler.on_update is not None:
                     handler.on_update(old, new)
@@ -157,7 +169,7 @@ class Listener(Generic[T]):
                     handler.on_delete(obj)
             case _:
                 if not self._initial_failed:
-                    self._synced.set()
+                    self.synced.set()
 
 
 def _what(notification: Notification[T]) -> str:

@@ -1,5 +1,6 @@
 """The read side of a cache: objects by name or by selector, without asking the server."""
 
+import logging
 from typing import Any, ClassVar, Generic, TypeVar
 
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, List
@@ -8,6 +9,8 @@ from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.meta.selectors import Selector, everything
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -25,8 +28,10 @@ class Lister(Generic[T]):
     def __repr__(self) -> str:
         return f"<Lister {self._kind.__name__}{' in ' + self._namespace if self._namespace else ''}>"
 
-    def list(self, selector: Selector = everything()) -> List[T]:  # noqa: B008  # a selector is a value
+    def list(self, selector: Selector = everything()) -> List[T]:  # a selector is a value
         """The objects whose labels match; all of them by default."""
+        if selector.impossible:
+            return []
         objects = self._of_namespace()
         return objects if selector.empty else [o for o in objects if selector.matches(o.metadata.labels)]
 
@@ -53,4 +58,5 @@ class Lister(Generic[T]):
             return self._indexer.list()
         if self._indexer.has_index(NAMESPACE_INDEX):
             return self._indexer.by_index(NAMESPACE_INDEX, self._namespace)
+        log.warning("no namespace index: every object is looked at", extra={"lister": repr(self)})
         return [o for o in self._indexer.list() if o.metadata.namespace == self._namespace]

@@ -6,9 +6,10 @@ send one that the server must refuse. What a write was answered with is kept her
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from clientgo.cache.store import Indexer
+from clientgo.cache.store import Indexer, List
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
@@ -16,12 +17,16 @@ from clientgo.meta.resourceversion import at_least
 
 T = TypeVar("T", bound=ApiObject)
 
+CaughtUp = Callable[[str, str], bool]
+"""Whether the first resourceVersion reflects the second."""
+
 
 class MutationCache(Generic[T]):
     """An overlay of own writes over an informer's store.
 
     A write is remembered for `ttl` seconds at most (so that an object deleted before the cache saw it does not live
     on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too.
+    `caught_up` compares versions where they are not Kubernetes' own.
     """
 
     def __init__(
@@ -31,12 +36,14 @@ class MutationCache(Generic[T]):
         ttl: float = 60.0,
         size: int = 10_000,
         include_adds: bool = True,
+        caught_up: CaughtUp = at_least,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._backing = backing
         self._ttl = ttl
         self._size = size
         self._include_adds = include_adds
+        self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
         self._written: OrderedDict[ObjectName, tuple[float, T]] = OrderedDict()
@@ -64,18 +71,38 @@ class MutationCache(Generic[T]):
         with self._lock:
             return self._newest(key, cached)
 
+    def by_index(self, name: str, value: str) -> List[T]:
+        """The newest states known of the objects under that value of the store's index; KeyError for an unknown index.
+
+        A write that moves an object to another value is found under its new one.
+        """
+        found = {object_name(obj): obj for obj in self._backing.by_index(name, value)}
+        with self._lock:
+            written = list(self._written)
+            for key in written:
+                newest = self._newest(key, self._backing.get_by_key(key))
+                if newest is not None and value in self._backing.values_of(name, newest):
+                    found[key] = newest
+                else:
+                    found.pop(key, None)
+        return list(found.values())
+
+    def on_add_or_update(self, obj: T) -> None:
+        """The cache has been told of `obj`: a write that it reflects is forgotten. For an informer's handler."""
+        key = object_name(obj)
+        with self._lock:
+            entry = self._written.get(key)
+            if entry is not None and self._reflects(obj, entry[1]):
+                del self._written[key]
+
     def on_delete(self, key: ObjectName, obj: T | None) -> None:
         """The object of that name was deleted, `obj` being its last state if known: forget what it makes stale."""
         with self._lock:
             entry = self._written.get(key)
             if entry is None:
                 return
-            written = entry[1].metadata
-            if (
-                obj is None
-                or written.uid == obj.metadata.uid
-                or at_least(obj.metadata.resource_version, written.resource_version)
-            ):
+            written = entry[1]
+            if obj is None or written.metadata.uid == obj.metadata.uid or self._reflects(obj, written):
                 del self._written[key]
 
     def _newest(self, key: ObjectName, cached: T | None) -> T | None:
@@ -83,10 +110,12 @@ class MutationCache(Generic[T]):
         if entry is None:
             return cached
         expires, written = entry
-        caught_up = cached is not None and at_least(cached.metadata.resource_version, written.metadata.resource_version)
-        if caught_up or self._clock.now() >= expires:
+        if self._clock.now() >= expires or (cached is not None and self._reflects(cached, written)):
             del self._written[key]
             return cached
         if cached is None and not self._include_adds:
             return None
         return written
+
+    def _reflects(self, seen: T, written: T) -> bool:
+        return self._caught_up(seen.metadata.resource_version, written.metadata.resource_version)

@@ -4,62 +4,45 @@
       ▲            │
       └─ backoff ──┴── 410, any other refusal, a stream that ended at once
 
-The first list asks for any cached state (resourceVersion "0"), later ones for nothing older than what was seen, and
-after a 410 for the newest. Each round through LIST costs one step of a growing backoff, so a server in trouble sees a
-bounded rate.
+Each round through LIST costs one step of a growing backoff, so a server in trouble sees a bounded rate. Where the
+source can stream lists, LIST is a watch too, and that watch goes on; whatever goes wrong with it leads to a plain list.
 """
 
 import logging
 import random
 import threading
-from collections.abc import Callable, Iterable
-from typing import Generic, Protocol, TypeVar
-
-from msgspec.structs import replace
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from clientgo.backoff import REFLECTOR_BACKOFF, REFLECTOR_BACKOFF_RESET, Backoff, Random, ResettingBackoff
+from clientgo.cache.fitness import describe, fitness_of
+from clientgo.cache.listing import Listing, out_of_range
+from clientgo.cache.reflectormetrics import reflector_metrics
+from clientgo.cache.retrywindow import RetryWindow, is_internal_error
+from clientgo.cache.watching import MIN_WATCH_SECONDS, OpenWatch, Sink, Tweak, VeryShortWatch, Watching
+from clientgo.cache.watchlist import NOTICE_SECONDS, BookmarkNotice, StreamedList, streams_lists
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Gone, TooManyRequests
-from clientgo.meta.codec import Undecodable
+from clientgo.lifecycle import Group
+from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import BadEvent, Bookmark, ListerWatcher, Watch, WatchEvent
+from clientgo.meta.watch import ListerWatcher
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 
-PAGE_SIZE = 500
-"""Objects a page, as client-go's pager asks for."""
-
-MIN_WATCH_SECONDS = 300
-"""A watch is asked to last between this and twice this, drawn anew each time (client-go: 5 to 10 min)."""
-
-SHORT_WATCH_SECONDS = 1.0
-"""A watch that ends sooner, without an event, counts as a failure (client-go's very short watch)."""
-
-Tweak = Callable[[ListOptions], ListOptions]
-
-
-class Sink(Protocol[T]):
-    """Where a reflector puts what it learns; called from its thread alone."""
-
-    def replace(self, objects: Iterable[T], undecodable: Iterable[Undecodable]) -> None:
-        """These objects exist and no others, but for those that exist and can't be decoded."""
-
-    def apply(self, event: WatchEvent[T]) -> None:
-        """One object came, changed or went."""
-
-    def reject(self, event: BadEvent) -> None:
-        """One object came, changed or went, and can't be decoded."""
-
-
-class _StreamFailed(Exception):
-    """The watch did not live long enough to count as one."""
+SLOW_LIST_SECONDS = 10.0
+"""A list that takes longer is worth a line in the log (client-go)."""
 
 
 class Reflector(Generic[T]):
-    """Lists and watches `source` into `sink` until told to stop; survives whatever the server and the network do."""
+    """Lists and watches `source` into `sink` until told to stop; survives whatever the server and the network do.
+
+    `watch_list` asks for streamed lists (None: of sources that declare them). Internal errors in a watch are met by
+    watching again at once for `internal_error_retry` seconds, then by a list; 0 lists at once.
+    """
 
     def __init__(
         self,
@@ -71,49 +54,71 @@ class Reflector(Generic[T]):
         tweak: Tweak | None = None,
         backoff: Backoff = REFLECTOR_BACKOFF,
         on_error: Callable[[Exception], None] | None = None,
+        watch_list: bool | None = None,
+        min_watch_seconds: float = MIN_WATCH_SECONDS,
+        internal_error_retry: float = 0.0,
+        bookmark_notice: float = NOTICE_SECONDS,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
-        self.name = name or source.kind.__name__
-        self.last_sync_resource_version = ""
+        self.name = name or describe(source.kind)
+        self.watch_list = streams_lists(source, watch_list)
         self._source = source
         self._sink = sink
-        self._page_size = page_size
         self._tweak = tweak or (lambda options: options)
         self._backoff = ResettingBackoff(backoff, reset=REFLECTOR_BACKOFF_RESET, clock=clock, rand=rand)
         self._on_error = on_error or self._say_once
         self._said = ""  # the trouble the log has been told of; empty while there is none
+        self._internal_error_retry = internal_error_retry
+        self._bookmark_notice = bookmark_notice
         self._clock = clock
-        self._rand = rand
-        self._newest_needed = False  # the server no longer has what was seen: ask for the newest state
-        self._paged = False  # the server paged although any cached state would have done: it has no cache
-        self._lock = threading.Lock()
-        self._watch: Watch[T] | None = None  # guarded by _lock, like _closed
-        self._closed = False
+        self._metrics = reflector_metrics(self.name)
+        self._unfit = fitness_of(source.kind)
+        self._listing: Listing[T] = Listing(self._list_page, page_size=page_size)
+        self._watching: Watching[T] = Watching(
+            source,
+            sink,
+            name=self.name,
+            tweak=self._tweak,
+            unfit=self._unfit,
+            min_seconds=min_watch_seconds,
+            metrics=self._metrics,
+            clock=clock,
+            rand=rand,
+        )
 
     def __repr__(self) -> str:
         return f"<Reflector {self.name} at {self.last_sync_resource_version or 'nothing'}>"
+
+    @property
+    def last_sync_resource_version(self) -> str:
+        """The version of the last list, event or bookmark that is in the sink; empty before the first."""
+        return self._watching.version
 
     def run(self, stop: threading.Event) -> None:
         """List and watch until `stop` is set; `close` ends a blocked watch."""
         while not stop.is_set():
             try:
-                self.list_once()
-                self._watch_on(stop)
-            except ClientGoError as error:
+                self.list_and_watch(stop)
+            except (ClientGoError, Undecodable, VeryShortWatch) as error:
                 if not stop.is_set():
                     self._on_error(error)
-            except (Undecodable, _StreamFailed) as error:
-                self._on_error(error)
             self._clock.sleep(stop, self._backoff.next())
 
     def close(self) -> None:
         """End the watch that is open, from any thread; the loop ends too if its stop event is set."""
-        with self._lock:
-            self._closed = True
-            watch = self._watch
-        if watch is not None:
-            watch.close()
+        self._watching.close()
+
+    def list_and_watch(self, stop: threading.Event) -> None:
+        """One round: fill the sink, then watch until that ends in a way that only another round can mend.
+
+        Raises:
+            ApiError, ConnectionFailed, Undecodable, VeryShortWatch: why it ended; a watch that expires just ends.
+        """
+        opened = self._list_by_watch(stop) if self.watch_list else None
+        if opened is None and not stop.is_set():
+            self.list_once()
+        self._watch_on(opened, stop)
 
     def list_once(self) -> None:
         """Fill the sink from one complete list.
@@ -122,109 +127,115 @@ class Reflector(Generic[T]):
             ApiError: the server refused, also with an empty resourceVersion where that makes sense.
             ConnectionFailed: the server can't be reached.
         """
-        try:
-            self._list_at(self._list_version())
-        except ApiError as error:
-            if not (isinstance(error, Gone) or _too_large(error)):
-                raise
-            self._newest_needed = True
-            self._list_at("")
+        began = self._clock.now()
+        objects = self._listing.fetch(self.last_sync_resource_version)
+        self._fill(objects.items, objects.undecodable, objects.metadata.resource_version)
+        took = self._clock.now() - began
+        if self._metrics is not None:
+            self._metrics.listed(took, len(objects.items), self.last_sync_resource_version)
+        if took > SLOW_LIST_SECONDS:
+            log.info("list was slow", extra={"reflector": self.name, "seconds": took, "objects": len(objects.items)})
 
-    def _list_version(self) -> str:
-        return "" if self._newest_needed else self.last_sync_resource_version or "0"
+    def _list_page(self, options: ListOptions) -> ObjectList[T]:
+        return self._sink.prepare(self._source.list_page(self._tweak(options)))
 
-    def _list_at(self, version: str) -> None:
-        # A server with a watch cache answers version "0" from memory, whole; asking for pages would send it to etcd.
-        limit = self._page_size or (0 if version == "0" and not self._paged else PAGE_SIZE)
-        objects: list[T] = []
-        undecodable: list[Undecodable] = []
-        options = self._tweak(ListOptions(resource_version=version, limit=limit))
-        while True:
-            page = self._source.list_page(options)
-            objects += page.items
-            undecodable += page.undecodable
-            if not page.metadata.continue_:
-                break
-            self._paged |= version == "0"
-            # The token pins the version; the two together are refused.
-            options = replace(options, continue_=page.metadata.continue_, resource_version="")
-        self._say_recovered()
-        self._sink.replace(objects, undecodable)
-        self.last_sync_resource_version = page.metadata.resource_version
-        self._newest_needed = False
+    def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str) -> None:
+        if self._said:
+            log.info("listing and watching works again", extra={"reflector": self.name})
+            self._said = ""
+        self._sink.replace(objects, undecodable, version)
+        self._watching.version = version
+        self._listing.done()
 
-    def _watch_on(self, stop: threading.Event) -> None:
-        """Watch again and again from the last version seen; return or raise when only a list helps."""
+    def _list_by_watch(self, stop: threading.Event) -> OpenWatch[T] | None:
+        """Fill the sink from a streamed list; the watch it came by, or None where a plain list must do."""
         while not stop.is_set():
             try:
-                watch = self._open()
+                opened = self._watching.open(self._known_version(), stream_list=True)
+                if opened is None:
+                    return None
+                if self._read_list(opened, stop):
+                    # What follows the list is a watch like any other, and counts from here.
+                    return opened._replace(began=self._clock.now())
+            except (ClientGoError, Undecodable, VeryShortWatch) as error:
+                if not self._may_stream_again(error, stop):
+                    if not stop.is_set():
+                        log.info("a streamed list can't be had; listing", extra={"reflector": self.name, "err": error})
+                    return None
+            else:
+                self._pause(stop)  # it ended too early; the next one, if asked for at once, might as well
+        return None
+
+    def _known_version(self) -> str:
+        return "" if self._listing.newest_needed else self.last_sync_resource_version
+
+    def _may_stream_again(self, error: Exception, stop: threading.Event) -> bool:
+        """Whether a streamed list may succeed after this error, perhaps after a pause."""
+        if _busy(error):
+            self._pause(stop, error.retry_after if isinstance(error, ApiError) else None)
+            return True
+        if out_of_range(error) and not self._listing.newest_needed:
+            self._listing.need_newest()
+            return True
+        return False
+
+    def _read_list(self, opened: OpenWatch[T], stop: threading.Event) -> bool:
+        """Read the stream up to the end of the list, into the sink; whether it got there."""
+        streamed: StreamedList[T] = StreamedList(self._sink, self._unfit)
+        filled = False
+        notice = BookmarkNotice(self.name, self._clock, period=self._bookmark_notice)
+        try:
+            with Group(clock=self._clock) as group:
+                if notice.period > 0:
+                    group.start(notice.run, group.stop_event, name=f"bookmark-{self.name}")
+                for event in opened.events:
+                    notice.seen()
+                    streamed.take(event)
+                    if streamed.ended:
+                        break
+            if streamed.ended:
+                self._fill(streamed.objects, streamed.undecodable, streamed.version)
+                filled = True
+        finally:
+            if not filled:
+                self._watching.end(opened)
+        if not filled and notice.too_short and not stop.is_set():
+            raise self._watching.too_short()
+        return filled
+
+    def _watch_on(self, opened: OpenWatch[T] | None, stop: threading.Event) -> None:
+        """Watch again and again from the last version seen; return or raise when only a list helps."""
+        retry = RetryWindow(self._internal_error_retry, clock=self._clock)
+        while not stop.is_set() and not self._watching.closed:
+            opened = opened or self._reopen(stop)
+            if opened is None:
+                continue
+            try:
+                self._watching.read(opened, stop)
+            except Gone:
+                # A list at the last version, which is tried next, already means "at least as new as that".
+                return
             except TooManyRequests as error:
                 self._pause(stop, error.retry_after)
-                continue
-            except ConnectionFailed as error:
-                if not error.refused:
+            except ApiError as error:
+                retry.after(error)
+                if not (is_internal_error(error) and retry.should_retry()):
                     raise
-                self._on_error(error)
-                self._pause(stop, None)
-                continue
-            if watch is None or not self._consume(watch, stop):
-                return
+            opened = None
 
-    def _open(self) -> Watch[T] | None:
-        seconds = int(MIN_WATCH_SECONDS * (1.0 + self._rand()))
-        options = ListOptions(
-            resource_version=self.last_sync_resource_version,
-            timeout_seconds=seconds,
-            allow_watch_bookmarks=True,
-            watch=True,
-        )
-        watch = self._source.watch_from(self._tweak(options))
-        with self._lock:
-            self._watch = watch
-            closed = self._closed
-        if closed:  # close() came while the watch was being opened, and could not see it
-            watch.close()
-            return None
-        return watch
-
-    def _consume(self, watch: Watch[T], stop: threading.Event) -> bool:
-        """Read one watch to its end; whether to watch again from the last version."""
-        began, events = self._clock.now(), 0
+    def _reopen(self, stop: threading.Event) -> OpenWatch[T] | None:
+        """A watch from the last version; None after a pause if another try may do, or when told to stop."""
         try:
-            for event in watch:
-                events += 1
-                self._take(event)
-        except Gone:
-            # A list at the last version, which is tried next, already means "at least as new as that".
-            return False
-        except TooManyRequests as error:
-            self._pause(stop, error.retry_after)
-            return True
-        except ConnectionFailed as error:
-            if not stop.is_set():
-                log.info("watch lost; watching again", extra={"reflector": self.name, "err": error})
-        finally:
-            watch.close()
-            with self._lock:
-                self._watch = None
-        if not stop.is_set() and not events and self._clock.now() - began < SHORT_WATCH_SECONDS:
-            raise _StreamFailed(f"very short watch: {self.name}: watch lasted less than a second and no items received")
-        return True
+            return self._watching.open(self.last_sync_resource_version)
+        except (ConnectionFailed, TooManyRequests) as error:
+            if not _busy(error):
+                raise
+            if isinstance(error, ConnectionFailed):
+                self._on_error(error)
+            self._pause(stop, error.retry_after if isinstance(error, ApiError) else None)
+        return None
 
-    def _take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
-        match event:
-            case WatchEvent(_, obj):
-                self._sink.apply(event)
-                version = obj.metadata.resource_version
-            case BadEvent(_, error):
-                self._sink.reject(event)
-                version = error.metadata.resource_version
-            case Bookmark(version):
-                pass
-        # Last event wins: versions are not compared here, the server sends them in order.
-        self.last_sync_resource_version = version or self.last_sync_resource_version
-
-    def _pause(self, stop: threading.Event, retry_after: float | None) -> None:
+    def _pause(self, stop: threading.Event, retry_after: float | None = None) -> None:
         self._clock.sleep(stop, max(self._backoff.next(), retry_after or 0.0))
 
     def _say_once(self, error: Exception) -> None:
@@ -233,12 +244,7 @@ class Reflector(Generic[T]):
         self._said = str(error)
         log.log(level, "failed to list or watch; will keep trying", extra={"reflector": self.name, "err": error})
 
-    def _say_recovered(self) -> None:
-        if self._said:
-            log.info("listing and watching works again", extra={"reflector": self.name})
-            self._said = ""
 
-
-def _too_large(error: ApiError) -> bool:
-    # Servers before 1.17 named no cause; their message is all there is.
-    return error.has_cause("ResourceVersionTooLarge") or "Too large resource version" in error.message
+def _busy(error: Exception) -> bool:
+    """Whether the server takes no requests just now, and an unchanged one may do later."""
+    return isinstance(error, TooManyRequests) or (isinstance(error, ConnectionFailed) and error.refused)

@@ -5,18 +5,24 @@ place at once. Objects are handed out as they are, not copied; they are values a
 """
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
+from clientgo.cache.transform import Transform
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 
 T = TypeVar("T", bound=ApiObject)
 
 IndexFunc = Callable[[T], Iterable[str]]
-"""Gives the values an object is found under; it must not raise."""
+"""Gives the values an object is found under.
+
+It must not raise: a store that can't file an object can't be trusted, so whoever puts the object in gets the error.
+"""
 
 List = list  # inside a class that has a method of that name, the type needs another
+
+_tuple = tuple.__new__
 
 NAMESPACE_INDEX = "namespace"
 """The index every informer has: objects by namespace."""
@@ -28,9 +34,17 @@ def by_namespace(obj: ApiObject) -> tuple[str, ...]:
 
 
 class Indexer(Generic[T]):
-    """Thread-safe objects by name, findable by the values of any number of indexes."""
+    """Thread-safe objects by name, findable by the values of any number of indexes.
 
-    def __init__(self, indexers: Mapping[str, IndexFunc[T]] | None = None) -> None:
+    `transform`, if given, is applied to whatever comes in. `resource_version` is the version the store reflects: that
+    of the last object put in or taken out, of the last replacement, or of the last bookmark.
+    """
+
+    def __init__(
+        self, indexers: Mapping[str, IndexFunc[T]] | None = None, *, transform: Transform[T] | None = None
+    ) -> None:
+        self.resource_version = ""
+        self._transform = transform
         self._lock = threading.Lock()
         self._items: dict[ObjectName, T] = {}
         self._indexers: dict[str, IndexFunc[T]] = {}
@@ -49,36 +63,41 @@ class Indexer(Generic[T]):
 
     def add(self, obj: T) -> None:
         """Keep `obj`, in place of any object of its name."""
-        self.put(obj)
+        if self._transform is None:
+            self.put(obj)
+        else:
+            self._put(object_name(obj), self._transform(obj))
 
     def update(self, obj: T) -> None:
         """The same as `add`."""
-        self.put(obj)
+        self.add(obj)
 
     def delete(self, obj: T) -> None:
-        """Forget the object of that name, if there is one."""
-        self.pop(object_name(obj))
+        """Forget the object of that name, if there is one; the store then reflects the version of `obj`."""
+        self.pop(object_name(obj), obj.metadata.resource_version)
 
     def put(self, obj: T) -> T | None:
-        """Keep `obj`; return what it replaced."""
-        key = object_name(obj)
+        """Keep `obj`, as it is; return what it replaced."""
+        meta = obj.metadata
+        # What object_name() gives, without asking whether obj is a tombstone: every event of an informer passes here.
+        return self._put(_tuple(ObjectName, (meta.namespace, meta.name)), obj)
+
+    def pop(self, key: ObjectName, version: str = "") -> T | None:
+        """Forget the object of that name; return it, or None. `version`, if known, is what the store reflects then."""
         with self._lock:
             old = self._items.get(key)
-            self._items[key] = obj
-            self._reindex(key, old, obj)
-        return old
-
-    def pop(self, key: ObjectName) -> T | None:
-        """Forget the object of that name; return it, or None if there was none."""
-        with self._lock:
-            old = self._items.pop(key, None)
             if old is not None:
                 self._reindex(key, old, None)
+                del self._items[key]
+            self.resource_version = version or self.resource_version
         return old
 
-    def replace(self, objects: Iterable[T]) -> None:
-        """Keep exactly these objects."""
-        items = {object_name(obj): obj for obj in objects}
+    def replace(self, objects: Iterable[T], version: str = "") -> None:
+        """Keep exactly these objects, which a list of that version held. All or, if one can't be filed, nothing."""
+        if self._transform is None:
+            items = {object_name(obj): obj for obj in objects}
+        else:
+            items = {object_name(obj): self._transform(obj) for obj in objects}
         with self._lock:
             indexers = dict(self._indexers)
         indices = {name: _index_of(func, items) for name, func in indexers.items()}
@@ -87,6 +106,11 @@ class Indexer(Generic[T]):
                 indices[name] = _index_of(self._indexers[name], items)
             self._items = items
             self._indices = indices
+            self.resource_version = version or self.resource_version
+
+    def bookmark(self, version: str) -> None:
+        """Everything up to that version is in the store."""
+        self.resource_version = version
 
     def get(self, obj: T) -> T | None:
         """The object kept under the name of `obj`, or None."""
@@ -130,6 +154,13 @@ class Indexer(Generic[T]):
         with self._lock:
             return list(self._indices.get(name, {}))
 
+    def values_of(self, name: str, obj: T) -> List[str]:
+        """The values index `name` files `obj` under; raises KeyError for an unknown index."""
+        with self._lock:
+            self._index_named(name)
+            func = self._indexers[name]
+        return list(func(obj))
+
     def has_index(self, name: str) -> bool:
         """Whether there is an index of that name."""
         return name in self._indexers
@@ -153,17 +184,25 @@ class Indexer(Generic[T]):
         except KeyError:
             raise KeyError(f"Index with name {name} does not exist") from None
 
+    def _put(self, key: ObjectName, obj: T) -> T | None:
+        with self._lock:
+            old = self._items.get(key)
+            self._reindex(key, old, obj)
+            self._items[key] = obj
+            self.resource_version = obj.metadata.resource_version or self.resource_version
+        return old
+
     def _reindex(self, key: ObjectName, old: T | None, new: T | None) -> None:
+        # Every function is asked before anything is filed: one that raises leaves the store as it was.
+        moves = None
         for name, func in self._indexers.items():
-            index = self._indices[name]
-            before: Collection[str] = set(func(old)) if old is not None else ()
-            after: Collection[str] = set(func(new)) if new is not None else ()
-            for value in before:
-                if value not in after:
-                    _unfile(index, value, key)
-            for value in after:
-                if value not in before:
-                    index.setdefault(value, set()).add(key)
+            before = func(old) if old is not None else ()
+            after = func(new) if new is not None else ()
+            if before != after:
+                moves = moves or []
+                moves.append((self._indices[name], before, after))
+        for index, gone, come in moves or ():
+            _refile(index, key, set(gone), set(come))
 
 
 def _index_of(func: IndexFunc[T], items: Mapping[ObjectName, T]) -> dict[str, set[ObjectName]]:
@@ -174,8 +213,11 @@ def _index_of(func: IndexFunc[T], items: Mapping[ObjectName, T]) -> dict[str, se
     return index
 
 
-def _unfile(index: dict[str, set[ObjectName]], value: str, key: ObjectName) -> None:
-    keys = index[value]
-    keys.discard(key)
-    if not keys:
-        del index[value]
+def _refile(index: dict[str, set[ObjectName]], key: ObjectName, before: set[str], after: set[str]) -> None:
+    for value in before - after:
+        keys = index[value]
+        keys.discard(key)
+        if not keys:
+            del index[value]
+    for value in after - before:
+        index.setdefault(value, set()).add(key)

@@ -26,7 +26,10 @@ _METHODS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of which object; `namespace` and `name` are empty where they don't apply."""
+    """What is asked of which object; `namespace` and `name` are empty where they don't apply.
+
+    `timeout` is how many seconds this request may take; None leaves it to whoever answers.
+    """
 
     verb: str
     resource: GroupVersionResource
@@ -36,6 +39,7 @@ class Request:
     query: Mapping[str, str] = EMPTY_MAP
     body: bytes | None = None
     content_type: str = JSON
+    timeout: float | None = None
 
     @property
     def method(self) -> str:

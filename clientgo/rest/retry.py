@@ -51,3 +51,14 @@ def after_break(done: int, method: str, error: ConnectionFailed, *, limit: int =
     if method != "GET" or not broken or done >= limit:
         return None
     return Retry(done + 1, BROKEN_WAIT, f"due to retryable error, error: {error}")
+
+
+def with_previous(error: ConnectionFailed, previous: ConnectionFailed | None) -> ConnectionFailed:
+    """The error to raise after several attempts: `error` itself, or one that tells of another `previous` one as well.
+
+    It often does: a server that goes away breaks a connection first and refuses the next.
+    """
+    if previous is None or str(previous) == str(error):
+        return error
+    text = f"{error} - error from a previous attempt: {previous}"
+    return ConnectionFailed(text, sent=error.sent, refused=error.refused, timeout=error.timeout)

@@ -5,7 +5,7 @@ import threading
 
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.flowcontrol import TokenBucket
+from clientgo.rest.flowcontrol import RateLimiter
 
 log = logging.getLogger(__name__)
 
@@ -20,24 +20,22 @@ INFO_EVERY = 10.0
 
 
 class Throttle:
-    """Lets requests pass at the rate of a bucket; whoever comes too early waits, unless `stop` is set."""
+    """Lets requests pass when a limiter does; whoever comes too early waits, unless `stop` is set."""
 
-    def __init__(self, bucket: TokenBucket, clock: Clock, stop: threading.Event) -> None:
-        self._bucket = bucket
+    def __init__(self, limiter: RateLimiter, clock: Clock, stop: threading.Event) -> None:
+        self._limiter = limiter
         self._clock = clock
         self._stop = stop
         self._said_at: float | None = None
 
     def wait(self, method: str, target: str) -> float:
         """Wait for one's turn; return the seconds waited. Raises `ConnectionFailed` when stopped meanwhile."""
-        wait = self._bucket.reserve(self._clock.now())
-        if wait <= 0:
-            return 0.0
-        if self._clock.sleep(self._stop, wait):
-            self._bucket.give_back()
+        began = self._clock.now()
+        if not self._limiter.wait(self._stop):
             raise ConnectionFailed("stopping: the request was not sent", sent=False)
-        self._say(wait, method, target)
-        return wait
+        waited = self._clock.now() - began
+        self._say(waited, method, target)
+        return waited
 
     def _say(self, wait: float, method: str, target: str) -> None:
         if wait <= DEBUG_ABOVE:

@@ -40,6 +40,11 @@ def query_string(query: Mapping[str, str]) -> str:
     return urlencode(query)
 
 
+def seconds_text(seconds: float) -> str:
+    """A duration as the API reads one: plain digits and `s`, never an exponent."""
+    return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
+
+
 def _check_segment(what: str, value: str) -> None:
     # The same names as apimachinery's IsValidPathSegmentName refuses.
     if value in (".", "..") or "/" in value or "%" in value:

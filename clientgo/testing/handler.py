@@ -20,7 +20,7 @@ class Told(NamedTuple):
 
 
 class RecordingHandler(Generic[T]):
-    """Give its three methods to `add_event_handler`; `told` is every call in order."""
+    """Give its methods to `add_event_handler`; `told` is every call in order."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -29,6 +29,10 @@ class RecordingHandler(Generic[T]):
     def on_add(self, obj: T) -> None:
         """Note an addition."""
         self._note(Told("add", str(object_name(obj)), None, obj))
+
+    def on_initial_add(self, obj: T) -> None:
+        """Note an addition of what was there from the start, as "initial add"."""
+        self._note(Told("initial add", str(object_name(obj)), None, obj))
 
     def on_update(self, old: T, new: T) -> None:
         """Note an update."""

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from clientgo.errors import Expired
+from clientgo.errors import Expired, Invalid
 from clientgo.meta.codec import ObjectList, Undecodable, replace
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
@@ -67,10 +67,14 @@ class FakeWatch(Generic[T]):
 
 
 class FakeSource(Generic[T]):
-    """Objects of one kind with resourceVersions 1, 2, 3 …, listed and watched as a server would."""
+    """Objects of one kind with resourceVersions 2, 3, 4 …, listed and watched as a server would.
 
-    def __init__(self, kind: type[T], *objects: T) -> None:
+    With `supports_watch_list` it streams lists to those who ask.
+    """
+
+    def __init__(self, kind: type[T], *objects: T, supports_watch_list: bool = False) -> None:
         self.kind = kind
+        self.supports_watch_list = supports_watch_list
         self.lists: list[ListOptions] = []
         self.watches: list[ListOptions] = []
         self._lock = threading.Condition()
@@ -78,7 +82,7 @@ class FakeSource(Generic[T]):
         self._objects: dict[ObjectName, T] = {}
         self._undecodable: dict[ObjectName, Undecodable] = {}
         self._history: list[tuple[int, WatchEvent[T] | BadEvent]] = []
-        self._version = 0
+        self._version = 1  # as a server's: a list never has version 0, which means "any" where it is asked for
         self._oldest = 0
         self._open: list[FakeWatch[T]] = []
         self._list_errors: deque[Exception] = deque()
@@ -129,6 +133,12 @@ class FakeSource(Generic[T]):
                 watch.fail(error)
             watch.end()
 
+    def bookmark(self) -> None:
+        """Tell every open watch the version of now."""
+        with self._lock:
+            for watch in self._open:
+                watch.send(Bookmark(str(self._version)))
+
     def compact(self) -> None:
         """Forget the history: watches from before now are answered with 410."""
         with self._lock:
@@ -156,12 +166,23 @@ class FakeSource(Generic[T]):
             self._lock.notify_all()
             if self._watch_errors:
                 raise self._watch_errors.popleft()
+            if options.send_initial_events:
+                return self._stream_list()
             since = int(options.resource_version or 0)
             if since < self._oldest:
                 raise Expired(f"too old resource version: {since} ({self._oldest})")
             watch: FakeWatch[T] = FakeWatch([event for version, event in self._history if version > since])
             self._open.append(watch)
             return watch
+
+    def _stream_list(self) -> FakeWatch[T]:
+        if not self.supports_watch_list:
+            raise Invalid("sendInitialEvents is forbidden for watch: this source does not stream lists")
+        events: list[Event[T]] = [WatchEvent("ADDED", obj) for obj in self._objects.values()]
+        events += [BadEvent("ADDED", error) for error in self._undecodable.values()]
+        watch = FakeWatch([*events, Bookmark(str(self._version), initial_events_end=True)])
+        self._open.append(watch)
+        return watch
 
     def _change(self, change: ChangeType, obj: T, silent: bool) -> T:
         with self._lock:

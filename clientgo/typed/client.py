@@ -6,12 +6,12 @@ It sends nothing that was not asked for and keeps nothing. All verbs raise `ApiE
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, TypeVar
 
-from clientgo.meta.codec import Codec, ObjectList, codec_for, encode_value, identity
+from clientgo.meta.codec import ObjectList, encode_value, identity
 from clientgo.meta.options import ListOptions
-from clientgo.meta.scheme import ApiType
-from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request, Requester
+from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request
+from clientgo.typed.create import CreateClient
 from clientgo.typed.options import DeleteOptions, write_query
 from clientgo.typed.watch import DecodedWatch, ObjectWatch
 
@@ -20,21 +20,8 @@ T = TypeVar("T")
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
 
 
-class TypedClient(Generic[T]):
+class TypedClient(CreateClient[T]):
     """Reads and writes objects of one kind, in one namespace or in all."""
-
-    kind: ClassVar[type[Any]]
-
-    def __init__(self, requester: Requester, namespace: str = "") -> None:
-        self._requester = requester
-        self._namespace = namespace
-        self._codec: Codec[T] = codec_for(self.kind)
-        self._api: ApiType = self._codec.api
-        self._gvr = self._api.gvr
-
-    def __repr__(self) -> str:
-        where = f" in {self._namespace}" if self._namespace else ""
-        return f"<{type(self).__name__} {self._gvr.group_resource}{where}>"
 
     def get(self, name: str, *, resource_version: str = "") -> T:
         """The object of that name; `NotFound` if there is none."""
@@ -50,8 +37,9 @@ class TypedClient(Generic[T]):
         resource_version_match: str = "",
         limit: int = 0,
         continue_: str = "",
+        timeout_seconds: int = 0,
     ) -> ObjectList[T]:
-        """All objects that match, or one page of at most `limit` of them."""
+        """All objects that match, or one page of at most `limit` of them, within `timeout_seconds` if that is given."""
         return self.list_page(
             ListOptions(
                 label_selector=label_selector,
@@ -60,13 +48,13 @@ class TypedClient(Generic[T]):
                 resource_version_match=resource_version_match,
                 limit=limit,
                 continue_=continue_,
+                timeout_seconds=timeout_seconds,
             )
         )
 
     def list_page(self, options: ListOptions) -> ObjectList[T]:
         """What a list with these options answers."""
-        request = Request(verb="list", resource=self._gvr, namespace=self._namespace, query=options.query())
-        return self._codec.decode_list(self._requester.do(request))
+        return self._codec.decode_list(self._requester.do(self._listing("list", options)))
 
     def watch(
         self,
@@ -92,18 +80,6 @@ class TypedClient(Generic[T]):
         request = Request(verb="watch", resource=self._gvr, namespace=self._namespace, query=options.query())
         return DecodedWatch(self._requester.watch(request), self._codec)
 
-    def create(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
-        """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
-        return self._one(
-            Request(
-                verb="create",
-                resource=self._gvr,
-                namespace=self._namespace,
-                query=write_query(field_manager=field_manager, dry_run=dry_run),
-                body=self._codec.encode(obj),
-            )
-        )
-
     def update(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
         """Replace the object of that name; `Conflict` if it changed since `obj` was read."""
         return self._update(obj, "", field_manager=field_manager, dry_run=dry_run)
@@ -119,48 +95,68 @@ class TypedClient(Generic[T]):
         dry_run: bool = False,
         force: bool = False,
     ) -> T:
-        """Change what `patch` names: a merge patch (a mapping), a JSON patch (a list of operations), or bytes."""
-        if not isinstance(patch, bytes | Mapping):
-            content_type = JSON_PATCH
-        return self._one(
-            Request(
-                verb="apply" if content_type == APPLY_PATCH else "patch",
-                resource=self._gvr,
-                namespace=self._namespace,
-                name=name,
-                subresource=subresource,
-                query=write_query(field_manager=field_manager, dry_run=dry_run, force=force),
-                body=patch if isinstance(patch, bytes) else encode_value(patch),
-                content_type=content_type,
-            )
-        )
+        """Change what `patch` names: a merge patch (a mapping), a JSON patch (a list of operations), or other bytes.
 
-    def apply(self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False) -> T:
+        Of bytes, `content_type` says what they are. `force` is for server-side apply alone.
+        """
+        query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
+        return self._one(self._patching(name, patch, content_type, subresource, query))
+
+    def apply(self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False, dry_run: bool = False) -> T:
         """Server-side apply: the fields in `obj` become as given and `field_manager` owns them.
 
         Raises:
             Conflict: another manager owns one of them and `force` is not set.
             ValueError: `obj` has no name.
         """
-        return self._apply(obj, "", field_manager=field_manager, force=force)
+        return self._apply(obj, "", field_manager=field_manager, force=force, dry_run=dry_run)
 
     def delete(self, name: str, options: DeleteOptions | None = None) -> None:
         """Delete the object of that name; `NotFound` if there is none. Finalizers may keep it for a while."""
         body = options.body() if options is not None else None
-        self._requester.do(Request(verb="delete", resource=self._gvr, namespace=self._namespace, name=name, body=body))
+        self._do(Request(verb="delete", resource=self._gvr, namespace=self._namespace, name=name, body=body))
 
     def delete_collection(
-        self, options: DeleteOptions | None = None, *, label_selector: str = "", field_selector: str = ""
+        self,
+        options: DeleteOptions | None = None,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        timeout_seconds: int = 0,
     ) -> None:
-        """Delete every object that matches."""
-        query = ListOptions(label_selector=label_selector, field_selector=field_selector).query()
+        """Delete every object that matches, within `timeout_seconds` if that is given."""
+        which = ListOptions(
+            label_selector=label_selector, field_selector=field_selector, timeout_seconds=timeout_seconds
+        )
         body = options.body() if options is not None else None
-        self._requester.do(
-            Request(verb="deletecollection", resource=self._gvr, namespace=self._namespace, query=query, body=body)
+        self._requester.do(self._listing("deletecollection", which, body))
+
+    def _listing(self, verb: str, options: ListOptions, body: bytes | None = None) -> Request:
+        timeout = float(options.timeout_seconds) or None
+        return Request(
+            verb=verb,
+            resource=self._gvr,
+            namespace=self._namespace,
+            query=options.query(),
+            body=body,
+            timeout=timeout,
         )
 
-    def _one(self, request: Request) -> T:
-        return self._codec.decode(self._requester.do(request))
+    def _patching(
+        self, name: str, patch: Patch, content_type: str, subresource: str, query: Mapping[str, str]
+    ) -> Request:
+        if not isinstance(patch, bytes | Mapping):
+            content_type = JSON_PATCH
+        return Request(
+            verb="apply" if content_type == APPLY_PATCH else "patch",
+            resource=self._gvr,
+            namespace=self._namespace,
+            name=name,
+            subresource=subresource,
+            query=query,
+            body=patch if isinstance(patch, bytes) else encode_value(patch),
+            content_type=content_type,
+        )
 
     def _update(self, obj: T, subresource: str, *, field_manager: str, dry_run: bool) -> T:
         body = self._codec.encode(obj)
@@ -176,7 +172,9 @@ class TypedClient(Generic[T]):
             )
         )
 
-    def _apply(self, obj: T | Mapping[str, Any], subresource: str, *, field_manager: str, force: bool) -> T:
+    def _apply(
+        self, obj: T | Mapping[str, Any], subresource: str, *, field_manager: str, force: bool, dry_run: bool
+    ) -> T:
         if isinstance(obj, Mapping):
             body = encode_value({"apiVersion": self._api.api_version, "kind": self._api.kind, **obj})
         else:
@@ -185,7 +183,13 @@ class TypedClient(Generic[T]):
         if not name:
             raise ValueError(f"{self._api.kind}: metadata.name must be given to apply")
         return self.patch(
-            name, body, content_type=APPLY_PATCH, field_manager=field_manager, subresource=subresource, force=force
+            name,
+            body,
+            content_type=APPLY_PATCH,
+            field_manager=field_manager,
+            subresource=subresource,
+            force=force,
+            dry_run=dry_run,
         )
 
 
@@ -210,9 +214,11 @@ class StatusClient(TypedClient[T]):
             name, patch, content_type=content_type, field_manager=field_manager, subresource="status", dry_run=dry_run
         )
 
-    def apply_status(self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False) -> T:
+    def apply_status(
+        self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False, dry_run: bool = False
+    ) -> T:
         """Server-side apply of the status."""
-        return self._apply(obj, "status", field_manager=field_manager, force=force)
+        return self._apply(obj, "status", field_manager=field_manager, force=force, dry_run=dry_run)
 
 
 def _name_in(obj: object, body: bytes) -> str:

@@ -6,11 +6,15 @@ from typing import ClassVar
 import pytest
 from msgspec.structs import replace
 
-from clientgo.cache import InformerFactory, KindInformer
+from clientgo.cache import InformerFactory, InformerName, KindInformer
+from clientgo.errors import Forbidden
+from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer, SecretInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.rest.request import Requester
+from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.source import FakeSource
+from tests.cache.keptmetrics import kept_metrics
 
 
 class Sources:
@@ -90,3 +94,62 @@ def test_options_of_lists_and_watches_can_be_tweaked() -> None:
     sources.made[""].wait_for_watch()
     assert {options.label_selector for options in (*sources.made[""].lists, *sources.made[""].watches)} == {"a=b"}
     factory.shutdown(timeout=10)
+
+
+def test_a_resource_the_factory_knows_has_an_informer_although_nobody_asked() -> None:
+    class Known(InformerFactory):
+        resources: ClassVar = {
+            GroupVersionResource("", "v1", "configmaps"): "clientgo.kubernetes.informers.core_v1:ConfigMapInformer"
+        }
+
+    factory = Known(FakeClientset(ConfigMap(metadata=ObjectMeta(name="x", namespace="ns"))))
+    informer = factory.for_resource(GroupVersionResource("", "v1", "configmaps"))
+    assert factory.for_resource(GroupVersionResource("", "v1", "configmaps")) is informer
+    stop = threading.Event()
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert informer.size == 1
+    factory.shutdown(timeout=10)
+    with pytest.raises(LookupError, match="no informer found for v1, Resource=secrets"):
+        factory.for_resource(GroupVersionResource("", "v1", "secrets"))
+
+
+def test_a_kind_may_have_a_resync_of_its_own() -> None:
+    factory = InformerFactory(FakeClientset(), resync=30.0, custom_resync={Secret: 5.0})
+    assert SecretInformer(factory).informer.resync == 5.0
+    assert ConfigMapInformer(factory).informer.resync == 30.0
+
+
+def test_what_has_not_synced_is_named() -> None:
+    sources, stop = Sources(), threading.Event()
+    factory = InformerFactory(sources)
+    assert not of(sources)(factory).informer.has_synced
+    sources.made[""].fail_next_lists(*[Forbidden("no")] * 3)
+    factory.start(stop)
+    result = factory.wait_for_sync_result(stop, timeout=0.05)
+    assert (result.missing, bool(result)) == (("configmaps",), False)
+    factory.shutdown(timeout=10)
+    assert factory.wait_for_sync_result(stop, timeout=0.0).cause != ""
+
+
+@pytest.mark.parametrize(
+    ("declared", "wanted", "streams"),
+    [(False, True, False), (None, True, True), (None, None, None), (True, None, True), (True, False, False)],
+)
+@pytest.mark.behaviour("LW-01")
+def test_what_the_requester_declares_of_streamed_lists_holds_for_all_informers(
+    declared: bool | None, wanted: bool | None, streams: bool | None
+) -> None:
+    sources = Sources()
+    if declared is not None:
+        sources.supports_watch_list = declared  # type: ignore[attr-defined]  # as a requester may have it
+    assert InformerFactory(sources, watch_list=wanted)._watch_list is streams
+
+
+def test_informers_of_a_named_factory_are_measured_by_their_resource() -> None:
+    name = InformerName("shop")
+    with kept_metrics() as kept:
+        factory = InformerFactory(FakeClientset(), name=name)
+        assert ConfigMapInformer(factory).informer.size == 0
+    name.release()
+    assert ("informer_store_objects", "shop", "", "v1", "configmaps") in kept.metrics

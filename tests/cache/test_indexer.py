@@ -117,6 +117,99 @@ def test_an_unknown_index_is_an_error_but_has_no_values(indexer: Indexer[ConfigM
     assert indexer.index_values("nope") == []
 
 
+@pytest.mark.behaviour("ST-02")
+def test_a_store_may_transform_what_comes_in() -> None:
+    seen: list[str] = []
+
+    def transform(obj: ConfigMap) -> ConfigMap:
+        seen.append(obj.metadata.name)
+        return obj
+
+    store: Indexer[ConfigMap] = Indexer(transform=transform)
+    store.add(config_map("foo", words="bar"))
+    assert store.get(config_map("foo")) == config_map("foo", words="bar")
+    store.update(config_map("foo", words="baz"))
+    assert store.get(config_map("foo")) == config_map("foo", words="baz")
+    store.delete(config_map("foo"))
+    assert store.get(config_map("foo")) is None
+    store.replace([config_map("foo"), config_map("bar")], "0")
+    assert names(store.list()) == {"foo", "bar"}
+    assert seen == ["foo", "foo", "foo", "bar"]
+
+
+def test_a_transform_that_renames_moves_no_key() -> None:
+    store: Indexer[ConfigMap] = Indexer(transform=lambda obj: config_map(obj.metadata.name.upper()))
+    store.add(config_map("foo"))
+    found = store.get_by_key(ObjectName("default", "foo"))
+    assert found is not None
+    assert found.metadata.name == "FOO"
+
+
+@pytest.mark.behaviour("IX-01")
+def test_an_index_has_the_values_of_its_objects(indexer: Indexer[ConfigMap]) -> None:
+    for name, value in (("one", "bar"), ("two", "bar"), ("tre", "biz")):
+        indexer.add(config_map(name, words=value))
+    assert sorted(indexer.index_values("words")) == ["bar", "biz"]
+
+
+def versioned(name: str, version: int) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", resource_version=str(version)))
+
+
+@pytest.mark.behaviour("TS-04")
+@pytest.mark.behaviour("TS-06")
+@pytest.mark.behaviour("TS-07")
+def test_a_store_knows_the_version_it_reflects(indexer: Indexer[ConfigMap]) -> None:
+    assert indexer.resource_version == ""
+    indexer.add(versioned("a", 10))
+    assert indexer.resource_version == "10"
+    indexer.replace([versioned("a", 40), versioned("b", 30)], "50")
+    assert indexer.resource_version == "50"
+    indexer.bookmark("60")
+    assert indexer.resource_version == "60"
+
+
+@pytest.mark.behaviour("TS-07")
+def test_a_deletion_moves_the_version_if_it_brings_one(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(versioned("a", 10))
+    indexer.delete(versioned("a", 20))
+    assert indexer.resource_version == "20"
+    indexer.pop(ObjectName("default", "a"))
+    assert indexer.resource_version == "20"
+
+
+def test_an_index_function_that_raises_leaves_the_store_as_it_was(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("a", words="x"))
+
+    def picky(obj: ConfigMap) -> list[str]:
+        return [obj.data["must"]] if obj.data["words"] != "x" else []
+
+    indexer.add_indexers({"picky": picky})
+    with pytest.raises(KeyError):
+        indexer.add(config_map("a", words="y"))
+    with pytest.raises(KeyError):
+        indexer.add(config_map("b", words="y"))
+    assert indexer.list() == [config_map("a", words="x")]
+    assert indexer.index_keys("words", "x") == [ObjectName("default", "a")]
+    assert indexer.index_values("words") == ["x"]
+
+
+def test_a_replacement_is_all_or_nothing(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("a", words="x"))
+    indexer.add_indexers({"picky": lambda obj: [obj.data["words"]]})
+    with pytest.raises(KeyError):
+        indexer.replace([config_map("b", words="y"), config_map("c")], "7")
+    assert names(indexer.list()) == {"a"}
+    assert indexer.by_index("words", "x") == indexer.list()
+    assert indexer.resource_version == ""
+
+
+def test_the_values_an_object_would_have_can_be_asked_for(indexer: Indexer[ConfigMap]) -> None:
+    assert sorted(indexer.values_of("words", config_map("a", words="x,y"))) == ["x", "y"]
+    with pytest.raises(KeyError, match="Index with name nope does not exist"):
+        indexer.values_of("nope", config_map("a"))
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.lists(st.sampled_from("xyz"), max_size=3)), max_size=30)
 )

@@ -1,11 +1,13 @@
 """Listers read the store and nothing else."""
 
+from typing import Any
+
 import pytest
 
 from clientgo.cache import NAMESPACE_INDEX, Indexer, Lister, by_namespace
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta import ObjectMeta, nothing, parse_selector
+from clientgo.meta import ObjectMeta, Selector, everything, nothing, parse_selector
 
 
 class ConfigMapLister(Lister[ConfigMap]):
@@ -23,7 +25,50 @@ def keys(objects: list[ConfigMap]) -> list[str]:
     return sorted(f"{obj.metadata.namespace}/{obj.metadata.name}" for obj in objects)
 
 
+class Labels(dict[str, str]):
+    """Labels that count how often they are read."""
+
+    reads = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        Labels.reads += 1
+        return super().get(key, default)
+
+
+class Repeating(Indexer[ConfigMap]):
+    """Lists one object so many times, and another so many: it is the walk over them that is shown."""
+
+    def __init__(self, matching: int, others: int) -> None:
+        super().__init__()
+        yes, no = (ConfigMap(metadata=ObjectMeta(labels=Labels(match=value))) for value in ("true", "false"))
+        self._all = [yes] * matching + [no] * others
+
+    def list(self) -> list[ConfigMap]:
+        return list(self._all)
+
+
+def reads(lister: ConfigMapLister, selector: Selector) -> tuple[int, int]:
+    """How many objects a list gives, and how many labels it reads for that."""
+    Labels.reads = 0
+    return len(lister.list(selector)), Labels.reads
+
+
 @pytest.mark.behaviour("LI-01")
+def test_a_selector_finds_all_that_match_among_many() -> None:
+    lister = ConfigMapLister(Repeating(10_000, 90_000))
+    assert reads(lister, parse_selector("match=true")) == (10_000, 100_000)
+
+
+@pytest.mark.behaviour("LI-02")
+@pytest.mark.behaviour("LI-03")
+@pytest.mark.behaviour("LI-04")
+def test_a_million_objects_are_listed_without_a_look_at_labels_where_none_is_needed() -> None:
+    lister = ConfigMapLister(Repeating(0, 1_000_000))
+    assert reads(lister, everything()) == (1_000_000, 0)
+    assert reads(lister, parse_selector("match=true")) == (0, 1_000_000)
+    assert reads(lister, nothing()) == (0, 0)
+
+
 def test_a_selector_chooses_by_labels() -> None:
     assert keys(filled().list(parse_selector("color=red"))) == ["a/one", "b/one"]
     assert keys(filled().list()) == ["a/one", "a/two", "b/one"]

@@ -14,9 +14,31 @@ def version(number: int, uid: str = "uid-1") -> ConfigMap:
     return ConfigMap(metadata=ObjectMeta(name="name", namespace="ns", uid=uid, resource_version=str(number)))
 
 
-@pytest.mark.behaviour("MC-01")
+def seen(cache: MutationCache[ConfigMap]) -> str | None:
+    found = cache.get_by_key(KEY)
+    return found.metadata.resource_version if found is not None else None
+
+
 @pytest.mark.parametrize(
-    ("cached", "seen"),
+    ("told", "expected"),
+    [
+        pytest.param(2, "1", id="the write itself", marks=pytest.mark.behaviour("MC-01")),
+        pytest.param(3, "1", id="something newer", marks=pytest.mark.behaviour("MC-02")),
+        pytest.param(1, "2", id="something older", marks=pytest.mark.behaviour("MC-03")),
+    ],
+)
+def test_a_write_is_forgotten_once_the_informer_tells_of_it(told: int, expected: str) -> None:
+    store: Indexer[ConfigMap] = Indexer()
+    store.add(version(1))
+    cache = MutationCache(store, ttl=60.0, include_adds=False)
+    cache.mutation(version(2))
+    cache.on_add_or_update(version(told))
+    assert seen(cache) == expected
+    cache.on_add_or_update(ConfigMap(metadata=ObjectMeta(name="never written", resource_version="9")))
+
+
+@pytest.mark.parametrize(
+    ("cached", "expected"),
     [
         pytest.param(1, "2", id="older in the cache: the write is read"),
         pytest.param(2, "2", id="the cache has caught up"),
@@ -24,14 +46,12 @@ def version(number: int, uid: str = "uid-1") -> ConfigMap:
         pytest.param(10, "10", id="versions are numbers, not text"),
     ],
 )
-def test_the_newer_of_cache_and_write_is_read(cached: int, seen: str) -> None:
+def test_the_newer_of_cache_and_write_is_read(cached: int, expected: str) -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(cached))
     cache = MutationCache(store)
     cache.mutation(version(2))
-    found = cache.get_by_key(KEY)
-    assert found is not None
-    assert found.metadata.resource_version == seen
+    assert seen(cache) == expected
     assert len(cache) == (1 if cached < 2 else 0)
 
 
@@ -47,20 +67,78 @@ def test_without_include_adds_only_known_objects_are_found() -> None:
     assert cache.get_by_key(KEY) is None
 
 
-@pytest.mark.behaviour("MC-04")
 @pytest.mark.parametrize(
     ("uid", "deleted_at", "remains"),
     [
-        pytest.param("uid-1", 1, False, id="same object, older version"),
-        pytest.param("uid-2", 3, False, id="other object, as new"),
-        pytest.param("uid-2", 1, True, id="other object, older: ours was made after it"),
+        pytest.param("uid-1", 1, False, id="same object, older version", marks=pytest.mark.behaviour("MC-04")),
+        pytest.param("uid-2", 3, False, id="other object, as new", marks=pytest.mark.behaviour("MC-05")),
+        pytest.param(
+            "uid-2", 1, True, id="other object, older: ours was made after it", marks=pytest.mark.behaviour("MC-06")
+        ),
     ],
 )
 def test_a_deletion_ends_what_it_makes_stale(uid: str, deleted_at: int, remains: bool) -> None:
-    cache: MutationCache[ConfigMap] = MutationCache(Indexer())
+    store: Indexer[ConfigMap] = Indexer()
+    store.add(version(2))
+    cache = MutationCache(store, ttl=60.0, include_adds=True)
     cache.mutation(version(3))
+    store.delete(version(2))
     cache.on_delete(KEY, version(deleted_at, uid))
     assert (cache.get_by_key(KEY) is not None) is remains
+
+
+@pytest.mark.behaviour("MC-08")
+def test_a_replacement_of_the_same_name_is_read_in_place_of_an_old_write() -> None:
+    store: Indexer[ConfigMap] = Indexer()
+    cache = MutationCache(store, ttl=60.0, include_adds=True)
+    cache.mutation(version(3))
+    store.add(version(3, "uid-2"))
+    cache.on_delete(KEY, version(3, "uid-1"))
+    assert cache.get_by_key(KEY) == version(3, "uid-2")
+    assert len(cache) == 0
+
+
+def by_uid(obj: ConfigMap) -> list[str]:
+    return [obj.metadata.uid]
+
+
+@pytest.mark.behaviour("MC-09")
+def test_a_deletion_takes_a_write_out_of_every_index() -> None:
+    cache: MutationCache[ConfigMap] = MutationCache(Indexer({"uid": by_uid}), ttl=60.0)
+    cache.mutation(version(2))
+    assert len(cache.by_index("uid", "uid-1")) == 1
+    cache.on_delete(KEY, version(1))
+    assert cache.by_index("uid", "uid-1") == []
+
+
+def test_a_deletion_of_unknown_state_ends_the_write_of_that_name() -> None:
+    cache: MutationCache[ConfigMap] = MutationCache(Indexer())
+    cache.mutation(version(2))
+    cache.on_delete(ObjectName("ns", "other"), None)
+    assert len(cache) == 1
+    cache.on_delete(KEY, None)
+    assert len(cache) == 0
+
+
+def test_an_index_finds_the_newest_states_under_their_newest_values() -> None:
+    store: Indexer[ConfigMap] = Indexer({"uid": by_uid})
+    store.add(version(1, "old"))
+    other = ConfigMap(metadata=ObjectMeta(name="other", namespace="ns", uid="old", resource_version="1"))
+    store.add(other)
+    cache = MutationCache(store)
+    cache.mutation(version(2, "new"))
+    assert cache.by_index("uid", "old") == [other]
+    assert cache.by_index("uid", "new") == [version(2, "new")]
+    with pytest.raises(KeyError):
+        cache.by_index("nope", "x")
+
+
+def test_versions_may_be_compared_by_other_rules() -> None:
+    store: Indexer[ConfigMap] = Indexer()
+    store.add(version(1))
+    cache = MutationCache(store, caught_up=lambda seen, written: True)
+    cache.mutation(version(2))
+    assert seen(cache) == "1"
 
 
 def test_a_write_is_forgotten_after_its_time() -> None:

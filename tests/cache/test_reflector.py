@@ -1,7 +1,7 @@
 """A reflector lists, watches, and goes on whatever happens."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 
@@ -18,94 +18,12 @@ from clientgo.errors import (
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
-from clientgo.meta import ListMeta, ObjectList, ObjectMeta, Undecodable
+from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
+from clientgo.meta.watch import BadEvent, Bookmark
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeWatch
-
-
-def config_map(name: str, version: int) -> ConfigMap:
-    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", resource_version=str(version)))
-
-
-def page(*objects: ConfigMap, version: str = "10", continue_: str = "") -> ObjectList[ConfigMap]:
-    return ObjectList(ListMeta(resource_version=version, continue_=continue_), list(objects))
-
-
-def watch(*events: WatchEvent[ConfigMap] | Bookmark | BadEvent, error: Exception | None = None) -> FakeWatch[ConfigMap]:
-    made: FakeWatch[ConfigMap] = FakeWatch(list(events))
-    if error is not None:
-        made.fail(error)
-    made.end()
-    return made
-
-
-class Sink:
-    """What a reflector told, in short words."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def replace(self, objects: Iterable[ConfigMap], undecodable: Iterable[Undecodable]) -> None:
-        self.told.append("replace " + ",".join(obj.metadata.name for obj in objects))
-
-    def apply(self, event: WatchEvent[ConfigMap]) -> None:
-        self.told.append(f"{event.type} {event.object.metadata.name}")
-
-    def reject(self, event: BadEvent) -> None:
-        self.told.append(f"reject {event.error.metadata.name}")
-
-
-class Script:
-    """A source that answers lists and watches one after another; when the script is out, it stops the reflector."""
-
-    kind = ConfigMap
-
-    def __init__(self, *answers: ObjectList[ConfigMap] | FakeWatch[ConfigMap] | Exception) -> None:
-        self.answers = list(answers)
-        self.asked: list[tuple[str, ListOptions]] = []
-        self.stop = threading.Event()
-
-    def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
-        answer = self._next("list", options, page())
-        assert isinstance(answer, ObjectList)
-        return answer
-
-    def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-        answer = self._next("watch", options, watch())
-        assert isinstance(answer, FakeWatch)
-        return answer
-
-    def calls(self) -> list[str]:
-        """Verb and version of each request."""
-        return [f"{verb} {options.resource_version or 'newest'}" for verb, options in self.asked]
-
-    def _next(
-        self, verb: str, options: ListOptions, last: ObjectList[ConfigMap] | FakeWatch[ConfigMap]
-    ) -> ObjectList[ConfigMap] | FakeWatch[ConfigMap]:
-        if not self.answers:
-            self.stop.set()
-            return last
-        self.asked.append((verb, options))
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-def run(source: Script, sink: Sink | None = None, *, clock: FakeClock | None = None) -> list[Exception]:
-    """Run a reflector through the script without a thread; returns the errors it reported."""
-    errors: list[Exception] = []
-    reflector = Reflector(
-        source, sink or Sink(), clock=clock or FakeClock(auto=True), on_error=errors.append, rand=lambda: 0.0
-    )
-    reflector.run(source.stop)
-    return errors
-
-
-def added(name: str, version: int) -> WatchEvent[ConfigMap]:
-    return WatchEvent("ADDED", config_map(name, version))
+from tests.cache.scripted import Script, Sink, added, config_map, deleted, modified, page, run, watch
 
 
 def test_a_list_is_followed_by_a_watch_from_its_version() -> None:
@@ -117,15 +35,14 @@ def test_a_list_is_followed_by_a_watch_from_its_version() -> None:
 
 @pytest.mark.behaviour("RL-30")
 def test_the_next_watch_begins_after_the_last_event_or_bookmark() -> None:
-    events = (
-        added("a", 10), WatchEvent[ConfigMap]("MODIFIED", config_map("a", 20)), Bookmark("30"),
-        WatchEvent[ConfigMap]("DELETED", config_map("a", 40)),
-    )  # fmt: skip
+    events = (added("a", 10), modified("a", 20), Bookmark("30"), deleted("a", 40))
     source = Script(
         page(version="10"), watch(*events[:1]), watch(*events[1:3]), watch(events[3]), watch(added("x", 50))
     )
-    run(source)
+    sink = Sink()
+    run(source, sink)
     assert source.calls() == ["list 0", "watch 10", "watch 10", "watch 30", "watch 40"]
+    assert sink.versions[:5] == ["10", "10", "20", "30", "40"]
 
 
 def test_the_watch_asks_for_bookmarks_and_an_end_between_five_and_ten_minutes() -> None:
@@ -137,10 +54,35 @@ def test_the_watch_asks_for_bookmarks_and_an_end_between_five_and_ten_minutes() 
     assert 300 <= options.timeout_seconds <= 600
 
 
-def test_pages_are_asked_for_only_beyond_the_servers_cache() -> None:
+@pytest.mark.behaviour("RL-22")
+def test_a_list_at_a_version_is_asked_for_in_one_piece_because_a_limit_would_bypass_the_servers_cache() -> None:
     source = Script(page(version="10"), watch(error=Expired("too old")), page(version="20"), watch(added("a", 21)))
     run(source)
-    assert [options.limit for verb, options in source.asked if verb == "list"] == [0, 500]
+    assert source.calls() == ["list 0", "watch 10", "list 10", "watch 20"]
+    assert [options.limit for options in source.options("list")] == [500, 0]
+
+
+@pytest.mark.behaviour("RL-23")
+def test_a_server_that_pages_although_any_state_would_do_is_always_asked_for_pages() -> None:
+    source = Script(
+        page(config_map("a", 1), continue_="more"), page(version="10"), watch(error=Expired("too old")),
+        page(version="20"), watch(added("a", 21)),
+    )  # fmt: skip
+    run(source)
+    assert [options.limit for options in source.options("list")] == [500, 500, 500]
+
+
+@pytest.mark.behaviour("RL-21")
+def test_a_page_size_that_was_asked_for_is_kept_throughout() -> None:
+    pages = [
+        page(*(config_map(str(n), n) for n in numbers), continue_=token)
+        for numbers, token in ((range(1, 5), "C1"), (range(5, 9), "C2"), (range(9, 11), ""))
+    ]
+    source, sink = Script(page(version="10"), watch(error=Expired("old")), *pages, watch(added("x", 11))), Sink()
+    run(source, sink, page_size=4)
+    asked = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
+    assert asked == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("", "C2", 4)]
+    assert sink.told[1] == "replace " + ",".join(str(n) for n in range(1, 11))
 
 
 def test_pages_are_put_together_and_the_token_goes_alone() -> None:
@@ -153,15 +95,32 @@ def test_pages_are_put_together_and_the_token_goes_alone() -> None:
 
 
 @pytest.mark.behaviour("RL-26")
-def test_a_page_that_expired_leads_to_a_list_of_the_newest_state() -> None:
+def test_a_page_that_expired_leads_to_a_full_list_at_the_version_first_asked_for() -> None:
     sink = Sink()
     source = Script(
-        page(config_map("a", 1), continue_="more"), Expired("gone"), page(config_map("b", 2), version="30"),
-        watch(added("c", 31)),
+        page(version="10"), watch(error=Expired("old")), page(config_map("a", 1), continue_="C1", version="11"),
+        Expired("gone"), page(config_map("b", 2), version="30"), watch(added("c", 31)),
     )  # fmt: skip
-    run(source, sink)
+    run(source, sink, page_size=4)
+    asked = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
+    assert asked == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("10", "", 0)]
+    assert sink.told[1] == "replace b"
+
+
+def test_a_version_that_expired_leads_to_a_list_of_the_newest_state() -> None:
+    expired = Expired("gone")
+    source = Script(
+        page(version="10"), watch(error=expired), expired, page(version="30"), watch(error=expired), page(version="40"),
+    )  # fmt: skip
+    run(source)
+    assert source.calls() == ["list 0", "watch 10", "list 10", "list newest", "watch 30", "list 30"]
+
+
+def test_after_two_lists_that_expired_the_next_round_asks_for_the_newest_state_at_once() -> None:
+    source = Script(Expired("gone"), Expired("gone"), page(version="30"), watch(added("a", 31)))
+    errors = run(source)
     assert source.calls() == ["list 0", "list newest", "list newest", "watch 30"]
-    assert sink.told[0] == "replace b"
+    assert [type(error) for error in errors] == [Expired]
 
 
 TOO_LARGE = StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),))
@@ -172,6 +131,7 @@ TOO_LARGE = StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),
     [
         pytest.param(ApiError("x", code=504, details=TOO_LARGE), id="by cause"),
         pytest.param(ApiError("Too large resource version: 9, current: 5", code=504), id="by message"),
+        pytest.param(ApiError("Too large resource version", code=500), id="by the message of older servers"),
     ],
 )
 def test_a_version_the_server_has_not_reached_leads_to_a_list_of_the_newest_state(error: ApiError) -> None:
@@ -214,6 +174,15 @@ def test_a_watch_that_ends_at_once_counts_as_a_failure() -> None:
     errors = run(source)
     assert source.calls() == ["list 0", "watch 10", "list 10"]
     assert "very short watch" in str(errors[0])
+
+
+def test_a_connection_lost_at_once_counts_as_a_failure_so_that_it_is_not_lost_thousands_of_times() -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), watch(error=ConnectionFailed("reset")), page())
+    errors = run(source, clock=clock)
+    assert source.calls() == ["list 0", "watch 10", "list 10"]
+    assert "very short watch" in str(errors[0])
+    assert clock.slept[0] == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("error", [Forbidden("no"), InternalError("boom"), ConnectionFailed("timed out")])

@@ -66,6 +66,16 @@ def test_a_combined_message_says_so() -> None:
     assert combined_message(event(message="it was fun")).startswith("(combined from similar events): ")
 
 
+def test_an_event_may_lack_source_name_and_message() -> None:
+    bare = Event(metadata=ObjectMeta(), involved_object=ObjectReference(kind="Pod"), type="Normal", reason="R")
+    assert (event_key(bare), aggregate_by_reason(bare), spam_key(bare)) == (
+        "PodNormalR",
+        ("PodNormalR", ""),
+        "PodNormal",
+    )
+    assert combined_message(bare) == "(combined from similar events): "
+
+
 @pytest.mark.feature("B-REC-06")
 def test_keys_join_their_fields_with_nothing_between() -> None:
     one = event("R", "M")
@@ -130,6 +140,14 @@ def test_what_the_server_answers_is_what_is_patched_next(correlator: EventCorrel
     renamed = replace(result.event, metadata=ObjectMeta(name="by-server", namespace="other", resource_version="9"))
     correlator.update_state(renamed, result.key)
     assert correlator.correlate(event()).event.metadata == renamed.metadata
+
+
+@pytest.mark.feature("B-REC-07")
+def test_an_answer_without_a_count_is_not_counted_up(correlator: EventCorrelator) -> None:
+    result = correlator.correlate(event())
+    correlator.update_state(replace(result.event, count=None), result.key)
+    again = correlator.correlate(event())
+    assert (again.event.count, again.patch) == (1, b"")
 
 
 @pytest.mark.feature("B-REC-06")
@@ -215,6 +233,13 @@ def test_only_as_many_keys_are_remembered_as_the_cache_holds() -> None:
     assert again.event.count == 2
     # "b" was unused for longest when "c" came.
     assert correlated(correlator, event(name="b"))[0].event.count == 1
+
+
+@pytest.mark.feature("B-REC-06")
+def test_4096_events_are_remembered_and_the_one_unused_for_longest_makes_room(correlator: EventCorrelator) -> None:
+    correlated(correlator, *[event(name=f"pod{n}") for n in range(4096)])
+    first, _, second = correlated(correlator, *[event(name=name) for name in ("pod0", "one more", "pod1")])
+    assert (first.event.count, second.event.count) == (2, 1)
 
 
 def test_a_cache_without_room_is_refused() -> None:

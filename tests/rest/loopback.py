@@ -87,8 +87,8 @@ class Loopback:
         self.left.set()
 
     def _answer(self, sock: socket.socket, script: Sequence[bytes]) -> None:
-        for step in script:
-            if step not in (CLOSE, RESET) or not self.requests:
+        for number, step in enumerate(script):
+            if step not in (CLOSE, RESET) or number == 0:
                 self.requests.append(_request(sock))
             if step == CLOSE:
                 return

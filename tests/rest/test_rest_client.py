@@ -1,7 +1,8 @@
-"""Requests as the API wants them, answers as callers want them, and retries in between."""
+"""Requests as the API wants them, answers as callers want them."""
 
 import logging
-import threading
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,21 +12,18 @@ from clientgo import metrics
 from clientgo.errors import (
     ApiError,
     BadRequest,
-    ConnectionFailed,
-    Forbidden,
-    InternalError,
     NotFound,
-    TooManyRequests,
     Unauthorized,
 )
-from clientgo.lifecycle import Group
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.client import RESTClient, default_user_agent
 from clientgo.rest.config import Config, Impersonation
+from clientgo.rest.flowcontrol import TokenBucketRateLimiter
 from clientgo.rest.notices import warnings_in
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, refused, reply, timed_out
+from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply
+from clientgo.version import VERSION
 
 PODS = GroupVersionResource("", "v1", "pods")
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
@@ -55,6 +53,7 @@ def test_a_request_becomes_method_path_query_and_body() -> None:
     assert transport.sent[2].body == b"{}"
 
 
+@pytest.mark.feature("B-REST-08")
 def test_headers_say_who_asks_and_what_is_understood() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"))
     who = Impersonation("jane", "7", ("dev", "ops"), {"why/so": ("a", "b")})
@@ -74,15 +73,34 @@ def test_headers_say_who_asks_and_what_is_understood() -> None:
     )
 
 
+@pytest.mark.feature("B-REST-13")
 def test_compression_can_be_declined() -> None:
     transport = FakeTransport(reply(b"{}"))
     client(transport, replace(HOST, disable_compression=True)).do(LIST)
     assert transport.sent[0].header("Accept-Encoding") == ""
 
 
-def test_the_user_agent_names_library_and_machine() -> None:
-    assert default_user_agent().startswith("clientgo/0.")
-    assert default_user_agent().split(" ")[1].startswith("(")
+@pytest.mark.feature("B-REST-06")
+@pytest.mark.parametrize(
+    ("path", "program"),
+    [
+        ("/app/main.py", "main"),
+        ("/usr/bin/sample-controller", "sample-controller"),
+        ("/src/my operator/__main__.py", "myoperator"),
+        ("-c", "python"),
+        ("", "python"),
+    ],
+)
+def test_the_user_agent_names_program_machine_and_library(path: str, program: str) -> None:
+    agent = re.escape(f"{program}/{VERSION} ") + r"\(\w+/\w+\) " + re.escape(f"clientgo/{VERSION}")
+    assert re.fullmatch(agent, default_user_agent(path))
+
+
+def test_a_program_that_says_nothing_is_named_all_the_same() -> None:
+    transport = FakeTransport(reply(b"{}"))
+    client(transport).do(LIST)
+    assert transport.sent[0].header("User-Agent") == default_user_agent()
+    assert default_user_agent() == default_user_agent(sys.argv[0])
 
 
 @pytest.mark.feature("B-REST-05")
@@ -98,6 +116,20 @@ def test_a_timeout_is_kept_here_and_asked_of_the_server() -> None:
         "/api/v1/pods?watch=true",
     ]
     assert {s.timeout for s in transport.sent} == {10.0}
+
+
+@pytest.mark.feature("B-REST-05")
+def test_a_request_may_have_a_timeout_of_its_own() -> None:
+    transport = FakeTransport(reply(b"{}"), reply(b"{}"), FakeStream(end=True))
+    rest = client(transport, replace(HOST, timeout=10.0))
+    rest.do(replace(LIST, timeout=0.25))
+    rest.do(replace(LIST, timeout=10_000_000.0, query={"limit": "1"}))
+    rest.watch(replace(WATCH, timeout=3.0))
+    assert [(s.target.partition("?")[2], s.timeout) for s in transport.sent] == [
+        ("timeout=0.25s", 0.25),
+        ("limit=1&timeout=10000000s", 10_000_000.0),
+        ("watch=true", 3.0),
+    ]
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "a%2fb"])
@@ -120,6 +152,7 @@ def test_an_odd_name_is_quoted() -> None:
     assert transport.sent[0].target == "/api/v1/namespaces/ns/pods/a%20b%3Fc%23d"
 
 
+@pytest.mark.feature("B-REST-11")
 def test_a_refusal_is_the_error_it_stands_for() -> None:
     transport = FakeTransport(refusal(404, "NotFound", 'pods "x" not found'))
     with pytest.raises(NotFound, match='pods "x" not found'):
@@ -140,79 +173,6 @@ def test_any_path_can_be_asked_raw() -> None:
     assert transport.sent[0].header("Accept") == "text/plain"
 
 
-@pytest.mark.behaviour("RR-05")
-def test_a_throttled_write_is_sent_again_whole_when_the_server_says() -> None:
-    transport = FakeTransport(*[refusal(429, retry_after=1)] * 4, reply(b"done"))
-    clock = FakeClock(auto=True)
-    assert RESTClient(HOST, transport=transport, clock=clock).do(CREATE) == b"done"
-    assert [s.body for s in transport.sent] == [b"x" * 4000] * 5
-    assert clock.slept == [1, 1, 1, 1]
-
-
-@pytest.mark.behaviour("RR-07")
-def test_every_code_with_retry_after_is_retried() -> None:
-    transport = FakeTransport(*[refusal(code, retry_after=0) for code in (429, 500, 501, 504)], reply(b"done"))
-    assert client(transport).do(CREATE) == b"done"
-    assert [s.body for s in transport.sent] == [b"x" * 4000] * 5
-
-
-@pytest.mark.behaviour("RR-08")
-@pytest.mark.parametrize(("limit", "works"), [(0, False), (1, True), (5, True)])
-def test_the_number_of_retries_is_limited(limit: int, works: bool) -> None:
-    rest = client(FakeTransport(refusal(429, retry_after=1), reply(b"ok")), max_retries=limit)
-    if works:
-        assert rest.do(LIST) == b"ok"
-    else:
-        with pytest.raises(TooManyRequests) as failed:
-            rest.do(LIST)
-        assert failed.value.retry_after == 1.0
-
-
-def test_ten_retries_are_made_by_default() -> None:
-    transport = FakeTransport(*[refusal(503, retry_after=1)] * 20)
-    with pytest.raises(ApiError):
-        client(transport).do(LIST)
-    assert len(transport.sent) == 11
-
-
-@pytest.mark.behaviour("RR-09")
-def test_a_read_whose_connection_broke_is_repeated_and_then_fails_as_it_did() -> None:
-    transport = FakeTransport(dropped(), dropped())
-    with pytest.raises(ConnectionFailed, match="closed the connection"):
-        client(transport, max_retries=1).do(LIST)
-    assert len(transport.sent) == 2
-
-
-@pytest.mark.parametrize("step", [dropped(), refused(), timed_out()], ids=["dropped", "refused", "timed out"])
-def test_a_write_is_never_repeated_after_a_failure(step: ConnectionFailed) -> None:
-    transport = FakeTransport(step, reply(b"ok"))
-    with pytest.raises(ConnectionFailed) as failed:
-        client(transport).do(CREATE)
-    assert (failed.value.sent, failed.value.refused, failed.value.timeout) == (step.sent, step.refused, step.timeout)
-    assert len(transport.sent) == 1
-
-
-def test_waiting_for_a_retry_ends_when_stopped() -> None:
-    clock, stop = FakeClock(), threading.Event()
-    transport = FakeTransport(refusal(429, retry_after=1000), reply(b"too late"))
-    rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
-    outcome: list[str] = []
-
-    def ask() -> None:
-        try:
-            rest.do(LIST)
-        except TooManyRequests as error:
-            outcome.append(error.reason)
-
-    group = Group()
-    group.start(ask, name="asker")
-    clock.wait_for_waiters()
-    stop.set()
-    group.join(5)
-    assert outcome == ["TooManyRequests"]
-    assert len(transport.sent) == 1
-
-
 def test_after_401_renewed_credentials_are_used_on_new_connections(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("sa") / "token"
     path.write_text("old")
@@ -223,6 +183,15 @@ def test_after_401_renewed_credentials_are_used_on_new_connections(tmp_path_fact
         rest.do(LIST)
     rest.do(LIST)
     assert [s.header("Authorization") for s in transport.sent] == ["Bearer old", "Bearer new"]
+
+
+@pytest.mark.feature("B-REST-08")
+@pytest.mark.parametrize(("config", "resets"), [(replace(HOST, client_certificate_file="c.pem"), 1), (HOST, 0)])
+def test_after_401_a_certificate_file_is_shown_anew(config: Config, resets: int) -> None:
+    transport = FakeTransport(refusal(401, "Unauthorized"))
+    with pytest.raises(Unauthorized):
+        client(transport, config).do(LIST)
+    assert transport.resets == resets
 
 
 @pytest.mark.feature("B-REST-07")
@@ -249,66 +218,6 @@ def test_a_garbled_warning_is_none(header: str) -> None:
     assert warnings_in(header) == []
 
 
-def test_a_watch_gives_frames_until_the_server_ends_it() -> None:
-    stream = FakeStream()
-    stream.event("ADDED", {"a": 1})
-    stream.event("BOOKMARK", {})
-    stream.end()
-    transport = FakeTransport(stream)
-    assert [e.type for e in client(transport).watch(WATCH)] == ["ADDED", "BOOKMARK"]
-    assert transport.sent[0].streamed
-    assert transport.sent[0].header("Accept-Encoding") == ""
-
-
-@pytest.mark.behaviour("RR-11")
-@pytest.mark.parametrize(
-    ("code", "error", "words"),
-    [
-        pytest.param(403, Forbidden, "secrets is forbidden", id="403"),
-        pytest.param(403, Forbidden, None, id="403 without body"),
-        pytest.param(401, Unauthorized, None, id="401 without body"),
-    ],
-)
-def test_a_watch_refused_is_the_error(code: int, error: type[ApiError], words: str | None) -> None:
-    answer = refusal(code, error.__name__, words) if words else reply(b"", status=code)
-    with pytest.raises(error, match=words):
-        client(FakeTransport(answer)).watch(WATCH)
-
-
-@pytest.mark.behaviour("RR-11")
-@pytest.mark.parametrize("limit", [0, 2])
-def test_a_connection_that_ends_while_a_watch_is_opened_is_an_empty_watch(limit: int) -> None:
-    transport = FakeTransport(*[dropped()] * 5)
-    watch = client(transport, max_retries=limit).watch(WATCH)
-    assert list(watch) == []
-    watch.close()
-    assert len(transport.sent) == limit + 1
-
-
-@pytest.mark.behaviour("RR-11")
-def test_a_watch_the_server_can_not_open_yet_is_tried_again_and_then_the_error() -> None:
-    transport = FakeTransport(*[refusal(500, "InternalError", retry_after=1)] * 3)
-    with pytest.raises(InternalError):
-        client(transport, max_retries=2).watch(WATCH)
-    assert len(transport.sent) == 3
-
-
-@pytest.mark.parametrize("step", [refused(), timed_out()], ids=["refused", "timed out"])
-def test_a_watch_on_a_server_that_is_not_there_fails_at_once(step: ConnectionFailed) -> None:
-    transport = FakeTransport(step)
-    with pytest.raises(ConnectionFailed):
-        client(transport).watch(WATCH)
-
-
-def test_a_silent_watch_ends_as_lost() -> None:
-    clock = FakeClock(auto=True)
-    watch = client(FakeTransport(FakeStream(clock=clock)), replace(HOST, watch_idle_timeout=120.0)).watch(WATCH)
-    with pytest.raises(ConnectionFailed, match="silent for 120 s") as failed:
-        list(watch)
-    assert failed.value.timeout
-    assert clock.now() == 120.0
-
-
 def test_a_throttle_holds_requests_and_not_watches() -> None:
     clock = FakeClock(auto=True)
     transport = FakeTransport(*[reply(b"{}")] * 4, FakeStream(end=True))
@@ -318,6 +227,37 @@ def test_a_throttle_holds_requests_and_not_watches() -> None:
     assert clock.now() == 1.0
     rest.watch(WATCH)
     assert clock.now() == 1.0
+
+
+@pytest.mark.behaviour("RR-13")
+@pytest.mark.feature("B-REST-01")
+@pytest.mark.parametrize(
+    ("qps", "own", "waits"),
+    [
+        pytest.param(0.0, None, [], id="none by default, unlike Go"),
+        pytest.param(10.0, None, [0.1] * 10, id="10 a second, 10 at once"),
+        pytest.param(-1.0, None, [], id="switched off"),
+        pytest.param(10.0, (11.0, 12), [1 / 11] * 8, id="a limiter of one's own"),
+    ],
+)
+def test_the_configuration_says_how_many_requests_may_be_sent(
+    qps: float, own: tuple[float, int] | None, waits: list[float]
+) -> None:
+    clock = FakeClock(auto=True)
+    limiter = TokenBucketRateLimiter(*own, clock=clock) if own else None
+    transport = FakeTransport(*[reply(b"{}")] * 20)
+    rest = RESTClient(replace(HOST, qps=qps), transport=transport, clock=clock, rate_limiter=limiter)
+    for _ in range(20):
+        rest.do(LIST)
+    assert clock.slept == pytest.approx(waits)
+
+
+def test_clients_may_share_a_limiter() -> None:
+    clock = FakeClock(auto=True)
+    limiter = TokenBucketRateLimiter(1.0, 1, clock=clock)
+    for _ in range(3):
+        RESTClient(HOST, transport=FakeTransport(reply(b"{}")), clock=clock, rate_limiter=limiter).do(LIST)
+    assert clock.slept == [1.0, 1.0]
 
 
 class Counting:

@@ -57,6 +57,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
+@pytest.mark.feature("B-CFG-08")
 def test_places_are_looked_at_in_order(home: Home) -> None:
     explicit, listed = home.write("explicit", PLAIN.format(name="a")), home.write("listed", PLAIN.format(name="b"))
     home.write(".kube/config", PLAIN.format(name="d"))
@@ -69,23 +70,27 @@ def test_places_are_looked_at_in_order(home: Home) -> None:
     assert (config.host, config.token, config.namespace) == ("https://a:6443", "a-token", "a-ns")
 
 
+@pytest.mark.feature("B-CFG-03")
 def test_nothing_found_is_one_sentence_with_the_ways_out(home: Home) -> None:
     with pytest.raises(ConfigError, match=r"^no Kubernetes configuration found: .*--kubeconfig.*--embedded$"):
         home.load()
 
 
+@pytest.mark.feature("B-CFG-05")
 def test_an_empty_file_in_the_home_directory_is_nothing_found(home: Home) -> None:
     home.write(".kube/config", "apiVersion: v1\nclusters: null\ncontexts: []\n")
     with pytest.raises(ConfigError, match="no Kubernetes configuration found"):
         home.load()
 
 
+@pytest.mark.feature("B-CFG-02")
 def test_master_replaces_the_address_and_the_name_its_certificate_was_for(home: Home) -> None:
     text = PLAIN.format(name="a").replace('6443"}', '6443", tls-server-name: a}')
     config = home.load(kubeconfig=home.write("k", text), master="https://other:1")
     assert (config.host, config.token, config.server_name) == ("https://other:1", "a-token", "")
 
 
+@pytest.mark.feature("B-CFG-03")
 def test_master_alone_is_a_server_without_credentials(home: Home) -> None:
     assert home.load(master="http://127.0.0.1:8080") == Config("http://127.0.0.1:8080")
 
@@ -117,11 +122,15 @@ contexts: [{name: c, context: {cluster: k, user: u}}]
     assert (config.host, config.token, config.impersonate) == ("http://k", "first", Impersonation())
 
 
-def test_a_list_of_missing_files_does_not_lead_to_the_home_directory(home: Home) -> None:
+@pytest.mark.feature("B-CFG-01")
+def test_a_list_of_missing_files_does_not_lead_to_the_home_directory(
+    home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
     home.write(".kube/config", PLAIN.format(name="d"))
     home.environ["KUBECONFIG"] = str(home.folder / "missing")
     with pytest.raises(ConfigError, match="no Kubernetes configuration found"):
         home.load()
+    assert [record.getMessage() for record in caplog.records] == ["no file that KUBECONFIG names exists"]
     home.be_a_pod()
     assert home.load().host == "https://10.0.0.1:443"
 
@@ -231,6 +240,7 @@ def test_what_is_wrong_is_one_sentence_that_names_the_file(
     assert "\n" not in str(failed.value)
 
 
+@pytest.mark.feature("B-CFG-01")
 def test_a_missing_or_unreadable_explicit_file_is_said_so(home: Home) -> None:
     with pytest.raises(ConfigError, match="nowhere does not exist"):
         home.load(kubeconfig="nowhere")
@@ -256,6 +266,7 @@ def test_a_pods_namespace_may_be_told_and_its_address_be_of_version_six(home: Ho
     assert (config.host, config.namespace) == ("https://[fd00::1]:443", "told")
 
 
+@pytest.mark.feature("B-REST-10")
 @pytest.mark.parametrize("environ", [{}, {"KUBERNETES_SERVICE_HOST": "h"}], ids=["nothing", "half"])
 def test_outside_of_a_pod_client_gos_words_are_used(environ: Mapping[str, str]) -> None:
     with pytest.raises(ConfigError, match="unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"):

@@ -1,6 +1,8 @@
 """The client's own throttle: never more than the burst and the rate allow, and said when it is felt."""
 
 import logging
+import math
+import struct
 import threading
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.flowcontrol import TokenBucket
+from clientgo.rest.flowcontrol import AlwaysRateLimiter, NeverRateLimiter, TokenBucket, TokenBucketRateLimiter
 from clientgo.rest.throttle import Throttle
 from clientgo.testing.clock import FakeClock
 
@@ -60,15 +62,18 @@ def test_a_senseless_bucket_is_refused(qps: float, burst: int) -> None:
         TokenBucket(qps, burst, 0.0)
 
 
-class Fixed(TokenBucket):
-    """A bucket that makes requests wait as told."""
+class Fixed:
+    """A limiter that makes requests wait as told."""
 
-    def __init__(self, *waits: float) -> None:
-        super().__init__(1.0, 1, 0.0)
+    def __init__(self, clock: FakeClock, *waits: float) -> None:
+        self._clock = clock
         self._waits = list(waits)
 
-    def reserve(self, now: float) -> float:
-        return self._waits.pop(0)
+    def try_accept(self) -> bool:
+        raise AssertionError("requests wait")
+
+    def wait(self, stop: threading.Event, *, timeout: float = math.inf) -> bool:
+        return not self._clock.sleep(stop, self._waits.pop(0))
 
 
 @pytest.mark.feature("B-REST-02")
@@ -77,7 +82,7 @@ def test_waits_are_said_at_debug_and_long_ones_to_everyone_once_in_ten_seconds(
 ) -> None:
     clock = FakeClock(auto=True)
     caplog.set_level(logging.DEBUG, "clientgo.rest.throttle")
-    throttle = Throttle(Fixed(0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock, threading.Event())
+    throttle = Throttle(Fixed(clock, 0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock, threading.Event())
     levels = []
     for _ in range(6):
         caplog.clear()
@@ -89,11 +94,93 @@ def test_waits_are_said_at_debug_and_long_ones_to_everyone_once_in_ten_seconds(
 
 @pytest.mark.behaviour("RR-12")
 def test_a_wait_ends_when_stopped_and_nothing_is_sent() -> None:
-    stop = threading.Event()
-    throttle = Throttle(TokenBucket(0.001, 1, 0.0), FakeClock(), stop)
+    stop, clock = threading.Event(), FakeClock()
+    throttle = Throttle(TokenBucketRateLimiter(0.001, 1, clock=clock), clock, stop)
     throttle.wait("GET", "/")
     stop.set()
     with pytest.raises(ConnectionFailed, match="stopping") as failed:
         throttle.wait("GET", "/")
     assert not failed.value.sent
     assert "rate limiter" not in str(failed.value)
+
+
+NEVER = threading.Event()
+
+
+@pytest.mark.behaviour("FC-10")
+def test_a_limiter_lets_the_burst_pass_and_no_more() -> None:
+    limiter = TokenBucketRateLimiter(1.0, 3, clock=FakeClock())
+    assert [limiter.try_accept() for _ in range(4)] == [True, True, True, False]
+
+
+@pytest.mark.behaviour("FC-11")
+def test_tokens_come_back_with_time() -> None:
+    clock = FakeClock()
+    limiter = TokenBucketRateLimiter(1.0, 1, clock=clock)
+    assert [limiter.try_accept(), limiter.try_accept()] == [True, False]
+    clock.step(2)
+    assert limiter.try_accept()
+
+
+@pytest.mark.behaviour("FC-12")
+def test_those_who_wait_pass_at_the_rate() -> None:
+    clock = FakeClock(auto=True)
+    limiter = TokenBucketRateLimiter(10.0, 5, clock=clock)
+    assert all(limiter.wait(NEVER) for _ in range(16))
+    assert clock.now() == pytest.approx(1.1)
+
+
+@pytest.mark.behaviour("FC-13")
+@pytest.mark.feature("B-FC-01")
+def test_there_is_a_limiter_that_never_holds_anything_up_and_one_that_always_does() -> None:
+    clock, stop = FakeClock(), threading.Event()
+    assert AlwaysRateLimiter().try_accept()
+    assert AlwaysRateLimiter().wait(stop)
+    never = NeverRateLimiter(clock=clock)
+    assert not never.try_accept()
+    assert not never.wait(stop, timeout=5.0)
+    stop.set()
+    assert not never.wait(stop)
+    assert clock.now() == 0
+
+
+@pytest.mark.behaviour("FC-15")
+def test_a_wait_that_would_take_too_long_is_none_at_all_and_costs_no_token() -> None:
+    clock = FakeClock()
+    limiter = TokenBucketRateLimiter(0.0001, 1, clock=clock)
+    assert limiter.wait(NEVER, timeout=1.0)
+    assert not limiter.wait(NEVER, timeout=1.0)
+    assert clock.slept == []
+    clock.step(10_000)
+    assert limiter.try_accept()
+
+
+def test_a_wait_that_was_stopped_costs_no_token() -> None:
+    clock, stop = FakeClock(), threading.Event()
+    limiter = TokenBucketRateLimiter(1.0, 1, clock=clock)
+    stop.set()
+    assert limiter.wait(stop), "a token that is there needs no waiting"
+    assert not limiter.wait(stop)
+    clock.step(1)
+    assert limiter.try_accept()
+
+
+@pytest.mark.behaviour("FC-16")
+def test_small_rates_do_not_lose_tokens_to_rounding() -> None:
+    (qps,) = struct.unpack("f", struct.pack("f", 1 / 1.031425))
+    clock = FakeClock(now=946_684_800.0)  # 2000-01-01, as seconds of the epoch
+    limiter = TokenBucketRateLimiter(qps, 1, clock=clock)
+    for _ in range(60):
+        assert limiter.try_accept()
+        clock.step(2)
+
+
+@given(st.floats(0.01, 1000), st.lists(st.floats(0, 5), max_size=40))
+def test_whoever_waited_as_long_as_told_finds_a_token(qps: float, gaps: list[float]) -> None:
+    clock = FakeClock(auto=True)
+    limiter = TokenBucketRateLimiter(qps, 1, clock=clock)
+    began = clock.now()
+    for gap in gaps:
+        clock.step(gap)
+        assert limiter.wait(NEVER)
+    assert clock.now() - began >= (len(gaps) - 1) / qps - 1e-6

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.retry import Retry, after_answer, after_break
+from clientgo.rest.retry import Retry, after_answer, after_break, with_previous
 
 BROKEN = ConnectionFailed("fake error")
 
@@ -15,6 +15,7 @@ BROKEN = ConnectionFailed("fake error")
     ("status", "headers", "limit", "retry"),
     [
         pytest.param(500, {"retry-after": "1"}, 0, None, id="none allowed"),
+        pytest.param(501, {"retry-after": "0"}, 1, Retry(1, 0.0, "501"), id="at once"),
         pytest.param(
             429,
             {"retry-after": "2", "x-kubernetes-pf-flowschema-uid": "fs-1"},
@@ -62,3 +63,18 @@ def test_a_broken_connection_is_retried_each_second_up_to_the_limit() -> None:
 )
 def test_what_is_not_a_broken_read_stands(method: str, error: ConnectionFailed) -> None:
     assert after_break(0, method, error) is None
+
+
+@pytest.mark.behaviour("RR-02")
+@pytest.mark.parametrize(
+    ("previous", "text"),
+    [
+        pytest.param(None, "fake error", id="no previous one"),
+        pytest.param(ConnectionFailed("fake error"), "fake error", id="the same text"),
+        pytest.param(ConnectionFailed("old"), "fake error - error from a previous attempt: old", id="another"),
+    ],
+)
+def test_a_previous_error_is_told_if_it_was_another(previous: ConnectionFailed | None, text: str) -> None:
+    told = with_previous(BROKEN, previous)
+    assert str(told) == text
+    assert (told is BROKEN) == (text == "fake error")

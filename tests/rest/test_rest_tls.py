@@ -36,6 +36,7 @@ def ask(config: Config, certificate: Callable[[], ClientCertificate | None] = la
         transport.close()
 
 
+@pytest.mark.feature("B-REST-09")
 def test_a_server_whose_authority_is_given_is_trusted(certificates: Path) -> None:
     ca = certificates / "ca.pem"
     with loopback([OK], [OK], tls=server_context(certificates)) as server:
@@ -50,11 +51,13 @@ def test_another_authority_is_said_to_be_the_trouble(certificates: Path) -> None
         assert not failed.value.sent
 
 
+@pytest.mark.feature("B-REST-09")
 def test_an_insecure_configuration_trusts_anyone(certificates: Path) -> None:
     with loopback([OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, insecure=True)) == b"ok"
 
 
+@pytest.mark.feature("B-REST-09")
 def test_a_server_name_stands_in_for_the_address(certificates: Path) -> None:
     ca = str(certificates / "ca.pem")
     with loopback([OK], [OK], tls=server_context(certificates)) as server:
@@ -85,6 +88,7 @@ def test_a_missing_client_certificate_is_a_failure(certificates: Path) -> None:
         ask(Config(server.address, ca_file=str(certificates / "ca.pem")))
 
 
+@pytest.mark.feature("B-REST-09")
 def test_a_renewed_authority_file_is_used_for_the_next_connection(certificates: Path, tmp_path: Path) -> None:
     ca = tmp_path / "ca.pem"
     ca.write_text((certificates / "other.pem").read_text())
@@ -96,6 +100,29 @@ def test_a_renewed_authority_file_is_used_for_the_next_connection(certificates: 
         assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
         ca.unlink()
         transport.reset()
+        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
+        transport.close()
+
+
+@pytest.mark.feature("B-REST-08")
+def test_a_renewed_client_certificate_is_shown_on_the_next_connection(certificates: Path, tmp_path: Path) -> None:
+    certificate, key = tmp_path / "client.pem", tmp_path / "client.key"
+
+    def renew(name: str) -> None:
+        certificate.write_text((certificates / f"{name}.pem").read_text())
+        key.write_text((certificates / f"{name}.key").read_text())
+
+    renew("other")
+    with loopback([OK], [OK], [OK], tls=server_context(certificates, demand=True)) as server:
+        config = Config(server.address, ca_file=str(certificates / "ca.pem"))
+        files = replace(config, client_certificate_file=str(certificate), client_key_file=str(key))
+        transport = PoolTransport(Dialer(files, environ={}))
+        with pytest.raises(ConnectionFailed):
+            transport.request("GET", "/", (), None, 5.0)
+        renew("client")
+        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
+        transport.reset()
+        key.write_text("half written")
         assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
         transport.close()
 

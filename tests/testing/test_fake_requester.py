@@ -127,8 +127,10 @@ def test_objects_are_found_in_exactly_their_namespace() -> None:
     assert Nodes(fake).get("n").metadata.name == "n"
     with pytest.raises(NotFound):
         Nodes(fake, "ns").get("n")
+    # The client itself refuses to ask without a namespace; whoever asks all the same finds nothing.
+    gvr = GroupVersionResource("shop.example.com", "v1", "widgets")
     with pytest.raises(NotFound, match=r'^widgets.shop.example.com "a" not found$'):
-        Widgets(fake).get("a")
+        fake.do(Request(verb="get", resource=gvr, name="a"))
 
 
 @pytest.mark.behaviour("FX-12")

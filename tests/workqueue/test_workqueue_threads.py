@@ -1,6 +1,5 @@
 """WorkQueue between threads: nothing lost, nothing twice at once, and every way to end."""
 
-import random
 import threading
 from collections import Counter
 
@@ -8,7 +7,7 @@ import pytest
 
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.workqueue import BucketRateLimiter, RateLimitingQueue, ShutDown, WorkQueue
+from clientgo.workqueue import ShutDown, WorkQueue
 
 LIMIT = 20.0
 """Seconds of real time after which a test of threads has failed."""
@@ -207,41 +206,3 @@ def test_a_wait_that_is_interrupted_passes_its_key_on() -> None:
     queue.add("foo")
     group.join(LIMIT)
     assert sorted(got) == ["foo", "interrupted"]
-
-
-def produce(queue: RateLimitingQueue[object], keys: range, rng: random.Random) -> None:
-    for key in keys:
-        match rng.randrange(3):
-            case 0:
-                queue.add(key)
-            case 1:
-                queue.add_after(key, rng.random() * 0.05)
-            case _:
-                queue.add_rate_limited(key)
-
-
-def test_16_workers_and_10000_keys_in_every_way_at_once() -> None:
-    count = 10_000
-    queue: RateLimitingQueue[object] = RateLimitingQueue(BucketRateLimiter(1e9, 1))
-    worker, consumers, producers = Worker(queue), Group(), Group()
-    everything = threading.Event()
-
-    def consume() -> None:
-        try:
-            while True:
-                worker.one(2)
-                if len(worker.seen) == count:
-                    everything.set()
-        except ShutDown:
-            return
-
-    for number in range(16):
-        consumers.start(consume, name=f"consumer-{number}")
-    for number in range(4):
-        producers.start(produce, queue, range(number, count, 4), random.Random(number), name=f"producer-{number}")
-    producers.join(LIMIT)
-    assert everything.wait(LIMIT), f"{count - len(worker.seen)} keys lost: {queue!r}"
-    queue.shut_down(drain=True)
-    consumers.join(LIMIT)
-    assert set(worker.seen) == set(range(count))
-    assert len(queue) == 0

@@ -1,0 +1,188 @@
+"""The watch half of a reflector: opens one watch after another and puts what each says into the sink."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from clientgo.backoff import Random
+from clientgo.cache.fitness import Unfit
+from clientgo.cache.reflectormetrics import ReflectorMetrics
+from clientgo.clock import Clock
+from clientgo.errors import ConnectionFailed
+from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.options import ListOptions
+from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, ListerWatcher, Watch, WatchEvent
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=ApiObject)
+
+MIN_WATCH_SECONDS = 300.0
+"""A watch is asked to last between this and twice this, drawn anew each time (client-go: 5 to 10 min)."""
+
+SHORT_WATCH_SECONDS = 1.0
+"""A watch that ends sooner, without an event, counts as a failure (client-go's very short watch)."""
+
+Tweak = Callable[[ListOptions], ListOptions]
+
+
+class Sink(Protocol[T]):
+    """Where a reflector puts what it learns; called from its thread alone."""
+
+    def prepare(self, page: ObjectList[T]) -> ObjectList[T]:
+        """A page's objects as they are to be kept; called once for each page, before `replace`."""
+
+    def replace(self, objects: Iterable[T], undecodable: Iterable[Undecodable], version: str) -> None:
+        """These (prepared) objects exist at that version and no others, but for those that can't be decoded."""
+
+    def apply(self, event: WatchEvent[T]) -> None:
+        """One object came, changed or went."""
+
+    def reject(self, event: BadEvent) -> None:
+        """One object came, changed or went, and can't be decoded."""
+
+    def bookmark(self, version: str) -> None:
+        """Everything up to that version has been told."""
+
+
+class VeryShortWatch(Exception):
+    """The watch did not live long enough to count as one."""
+
+
+class OpenWatch(NamedTuple, Generic[T]):
+    """A watch, the one iterator over it (a second could miss what the first has read ahead), and when it began."""
+
+    watch: Watch[T]
+    events: Iterator[WatchEvent[T] | Bookmark | BadEvent]
+    began: float
+
+
+class Watching(Generic[T]):
+    """Watches one source; `version` is the last one seen, from which the next watch goes on."""
+
+    def __init__(
+        self,
+        source: ListerWatcher[T],
+        sink: Sink[T],
+        *,
+        name: str,
+        tweak: Tweak,
+        unfit: Unfit,
+        min_seconds: float,
+        metrics: ReflectorMetrics | None,
+        clock: Clock,
+        rand: Random,
+    ) -> None:
+        self.version = ""
+        self._source = source
+        self._sink = sink
+        self._name = name
+        self._tweak = tweak
+        self._unfit = unfit
+        self._min_seconds = max(min_seconds, MIN_WATCH_SECONDS)
+        self._metrics = metrics
+        self._clock = clock
+        self._rand = rand
+        self._unordered = False  # the watch began nowhere: its first ADDED events are a list, in any order
+        self._lock = threading.Lock()
+        self._watch: Watch[T] | None = None  # guarded by _lock, like _closed
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<Watching {self._name} at {self.version or 'nothing'}>"
+
+    @property
+    def closed(self) -> bool:
+        """Whether there will be no watch any more."""
+        return self._closed
+
+    def close(self) -> None:
+        """End the watch that is open and every later one, from any thread."""
+        with self._lock:
+            self._closed = True
+            watch = self._watch
+        if watch is not None:
+            watch.close()
+
+    def open(self, version: str, *, stream_list: bool = False) -> OpenWatch[T] | None:
+        """A watch of what happens after `version`, or of what exists and then happens; None once closed.
+
+        Raises:
+            ApiError, ConnectionFailed: it can't be opened.
+        """
+        options = ListOptions(
+            resource_version=version,
+            resource_version_match="NotOlderThan" if stream_list else "",
+            send_initial_events=stream_list,
+            timeout_seconds=int(self._min_seconds * (1.0 + self._rand())),
+            allow_watch_bookmarks=True,
+            watch=True,
+        )
+        self._unordered = version in ("", "0") and not stream_list
+        began = self._clock.now()
+        watch = self._source.watch_from(self._tweak(options))
+        with self._lock:
+            self._watch = watch
+            closed = self._closed
+        if closed:  # close() came while the watch was being opened, and could not see it
+            watch.close()
+            return None
+        return OpenWatch(watch, iter(watch), began)
+
+    def end(self, opened: OpenWatch[T]) -> None:
+        """The watch is of no use any more."""
+        opened.watch.close()
+        with self._lock:
+            self._watch = None
+
+    def read(self, opened: OpenWatch[T], stop: threading.Event) -> None:
+        """Put everything the watch says into the sink, until it ends or its connection is lost; it is closed then.
+
+        Raises:
+            ApiError: what the server ended it with.
+            VeryShortWatch: it ended, or was lost, at once: another one might as well, again and again.
+        """
+        events, take = 0, self._take
+        try:
+            for event in opened.events:
+                events += 1
+                take(event)
+        except ConnectionFailed as error:
+            if not stop.is_set():
+                log.info("watch lost", extra={"reflector": self._name, "err": error})
+        finally:
+            self.end(opened)
+            lasted = self._clock.now() - opened.began
+            short = lasted < SHORT_WATCH_SECONDS and not events
+            if self._metrics is not None:
+                self._metrics.watched(lasted, events, self.version, short=short)
+        if short and not stop.is_set():
+            raise self.too_short()
+
+    def too_short(self) -> VeryShortWatch:
+        """The error that a watch ended before anything came."""
+        return VeryShortWatch(f"very short watch: {self._name}: watch lasted less than a second and no items received")
+
+    def _take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
+        change: ChangeType | None
+        match event:
+            case WatchEvent(change, obj):
+                if why := self._unfit(obj):
+                    log.error("watch event skipped", extra={"reflector": self._name, "err": why})
+                    return
+                self._sink.apply(event)
+                version = obj.metadata.resource_version
+            case BadEvent(change, error):
+                self._sink.reject(event)
+                version = error.metadata.resource_version
+            case Bookmark(version):
+                change = None
+                self._sink.bookmark(version)
+        if self._unordered:
+            if change == "ADDED":
+                return
+            self._unordered = False
+        # Last event wins: versions are not compared here, the server sends them in order.
+        self.version = version or self.version

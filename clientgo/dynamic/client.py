@@ -1,0 +1,58 @@
+"""Clients of resources named at run time: the typed clients' verbs over objects of any shape."""
+
+from typing import Any, ClassVar
+
+from clientgo.dynamic.codec import UnstructuredCodec
+from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
+from clientgo.dynamic.unstructured import Unstructured, unstructured_type
+from clientgo.meta.objects import GroupVersionResource
+from clientgo.rest.request import Requester
+from clientgo.typed.client import StatusClient, TypedClient
+from clientgo.typed.clientset import BaseClientset
+
+
+class DynamicClient(StatusClient[Unstructured]):
+    """Reads and writes objects of one resource; a dict of JSON is taken wherever an object is written."""
+
+    kind: ClassVar[type[Any]] = Unstructured
+
+    def __init__(self, requester: Requester, namespace: str = "") -> None:
+        # Not the base's: it looks for the codec of a type, and these have one of their own.
+        self._requester = requester
+        self._namespace = namespace
+        self._codec = UnstructuredCodec(self.kind)
+        self._api = self._codec.api
+        self._gvr = self._api.gvr
+
+
+class MetadataClient(TypedClient[PartialObjectMetadata]):
+    """Reads the metadata of one resource's objects; deletes them, and patches what stands in their metadata."""
+
+    kind: ClassVar[type[Any]] = PartialObjectMetadata
+
+
+class DynamicClientset(BaseClientset):
+    """Clients of any resource, over one connection pool."""
+
+    def resource(
+        self, resource: GroupVersionResource, namespace: str = "", *, kind: str = "", namespaced: bool = True
+    ) -> DynamicClient:
+        """The client of a resource, in one namespace or in all; `kind` is what objects must be, if that matters."""
+        return dynamic_client(resource, kind=kind, namespaced=namespaced)(self.requester, namespace)
+
+    def metadata(
+        self, resource: GroupVersionResource, namespace: str = "", *, namespaced: bool = True
+    ) -> MetadataClient:
+        """The client of a resource's metadata, in one namespace or in all."""
+        return metadata_client(resource, namespaced=namespaced)(self.requester, namespace)
+
+
+def dynamic_client(resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True) -> type[DynamicClient]:
+    """The client class of a resource."""
+    cls = unstructured_type(resource, kind=kind, namespaced=namespaced)
+    return type("DynamicClient", (DynamicClient,), {"kind": cls})
+
+
+def metadata_client(resource: GroupVersionResource, *, namespaced: bool = True) -> type[MetadataClient]:
+    """The client class of a resource's metadata."""
+    return type("MetadataClient", (MetadataClient,), {"kind": metadata_type(resource, namespaced=namespaced)})

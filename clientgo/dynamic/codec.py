@@ -1,0 +1,98 @@
+"""JSON to `Unstructured` and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from clientgo.cache.fitness import is_table
+from clientgo.dynamic.unstructured import Unstructured
+from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity
+from clientgo.meta.objects import ListMeta, ObjectMeta
+from clientgo.meta.scheme import api_of
+
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Whole(msgspec.Struct):
+    api_version: str = msgspec.field(default="", name="apiVersion")
+    kind: str = ""
+    metadata: ListMeta | None = None
+    items: list[dict[str, Any]] | None = None
+
+
+_LIST = msgspec.json.Decoder(_Whole)
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
+
+
+class UnstructuredCodec(Codec[Unstructured]):
+    """Reads and writes objects of one resource; lenient as the codec of types is."""
+
+    def __init__(self, cls: type[Unstructured]) -> None:
+        # Not the base's: it derives a wire shape, and the shape here is that there is none.
+        self.cls = cls
+        self.api = api_of(cls)
+
+    def decode(self, data: bytes | msgspec.Raw) -> Unstructured:
+        """The object in `data`; raises `Undecodable` if it is none."""
+        try:
+            return self._object(_OBJECT.decode(data), self.api.api_version, self.api.kind)
+        except _UNREADABLE as error:
+            raise Undecodable(self._called, identity(data), str(error)) from error
+
+    def decode_list(self, data: bytes) -> ObjectList[Unstructured]:
+        """The page of a list in `data`; items that are no objects are set aside.
+
+        Raises:
+            Undecodable: `data` is no list, or is the table a server draws for people.
+        """
+        try:
+            page = _LIST.decode(data)
+        except _UNREADABLE as error:
+            raise Undecodable(f"{self._called} list", ObjectMeta(), str(error)) from error
+        if is_table(page.api_version, page.kind):
+            raise Undecodable(f"{self._called} list", ObjectMeta(), f"it is a table ({page.api_version})")
+        kind = page.kind.removesuffix("List")
+        items: list[Unstructured] = []
+        bad: list[Undecodable] = []
+        for content in page.items or ():
+            try:
+                items.append(self._object(content, page.api_version, kind))
+            except msgspec.ValidationError as error:
+                bad.append(Undecodable(self._called, identity(encode_value(content)), str(error)))
+        return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
+
+    def encode(self, obj: Unstructured | Mapping[str, Any]) -> bytes:
+        """`obj` as JSON; what it does not say of its kind is said for it."""
+        content = obj.to_dict() if isinstance(obj, Unstructured) else dict(obj)
+        content["apiVersion"] = content.get("apiVersion") or self.api.api_version
+        content["kind"] = content.get("kind") or self.api.kind
+        return encode_value(content)
+
+    @property
+    def _called(self) -> str:
+        return self.api.kind or self.api.plural
+
+    def _object(self, content: dict[str, Any], api_version: str, kind: str) -> Unstructured:
+        metadata = _metadata(content.get("metadata"))  # first: it may raise, and the object is then reported whole
+        own_version, own_kind = content.pop("apiVersion", ""), content.pop("kind", "")
+        content.pop("metadata", None)
+        # Items of a list often don't say what they are; the list does.
+        return self.cls(
+            api_version=str(own_version or api_version),
+            kind=str(own_kind or kind),
+            metadata=metadata,
+            content=content,
+        )
+
+
+def _metadata(found: Any) -> ObjectMeta:
+    if found is None:
+        return ObjectMeta()
+    try:
+        return msgspec.convert(found, ObjectMeta)
+    except msgspec.ValidationError:
+        if not isinstance(found, Mapping):
+            raise
+        # A null where a value should be reads as absent, as Go's decoder has it.
+        return msgspec.convert({key: value for key, value in found.items() if value is not None}, ObjectMeta)

@@ -1,0 +1,43 @@
+"""Informers of resources named at run time, shared as generated factories share theirs."""
+
+from clientgo.cache.factory import InformerFactory
+from clientgo.cache.informer import SharedInformer
+from clientgo.cache.lister import Lister
+from clientgo.dynamic.client import dynamic_client, metadata_client
+from clientgo.dynamic.metadata import PartialObjectMetadata
+from clientgo.dynamic.unstructured import Unstructured
+from clientgo.meta.objects import GroupVersionResource
+
+
+class DynamicInformerFactory(InformerFactory):
+    """Informers of any resource; their objects are `Unstructured`."""
+
+    def for_resource(
+        self, resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
+    ) -> SharedInformer[Unstructured]:
+        """The informer of a resource, made when first asked for; `kind` is what its objects must be, if given."""
+        client = dynamic_client(resource, kind=kind, namespaced=namespaced)
+        return self.informer_for(client, client.kind)
+
+    def lister_for(
+        self, resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
+    ) -> Lister[Unstructured]:
+        """Reads that informer's cache."""
+        client = dynamic_client(resource, kind=kind, namespaced=namespaced)
+        return Lister(self.informer_for(client, client.kind).indexer, kind=client.kind)
+
+
+class MetadataInformerFactory(InformerFactory):
+    """Informers of any resource that keep its objects' metadata alone."""
+
+    def for_resource(
+        self, resource: GroupVersionResource, *, namespaced: bool = True
+    ) -> SharedInformer[PartialObjectMetadata]:
+        """The informer of a resource, made when first asked for."""
+        client = metadata_client(resource, namespaced=namespaced)
+        return self.informer_for(client, client.kind)
+
+    def lister_for(self, resource: GroupVersionResource, *, namespaced: bool = True) -> Lister[PartialObjectMetadata]:
+        """Reads that informer's cache."""
+        client = metadata_client(resource, namespaced=namespaced)
+        return Lister(self.informer_for(client, client.kind).indexer, kind=client.kind)

@@ -1,0 +1,44 @@
+"""The metadata of any object, without the rest: enough for owners, labels and counting, at a fraction of the memory."""
+
+from typing import Any
+
+import msgspec
+
+from clientgo.meta.objects import GroupVersionResource, ObjectMeta
+from clientgo.meta.scheme import ApiType
+
+
+class PartialObjectMetadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An object of which only the metadata was kept."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+_CLASSES: dict[tuple[GroupVersionResource, bool], type[PartialObjectMetadata]] = {}
+
+
+def metadata_type(resource: GroupVersionResource, *, namespaced: bool = True) -> type[PartialObjectMetadata]:
+    """The class of one resource's objects."""
+    key = (resource, namespaced)
+    found = _CLASSES.get(key)
+    if found is None:
+        made: type[Any] = msgspec.defstruct(
+            f"PartialObjectMetadata_{resource.resource}",
+            [],
+            bases=(PartialObjectMetadata,),
+            frozen=True,
+            kw_only=True,
+            rename="camel",
+            omit_defaults=True,
+        )
+        made.__api_type__ = ApiType(  # the note that makes a class an API kind
+            group=resource.group,
+            version=resource.version,
+            kind="PartialObjectMetadata",
+            plural=resource.resource,
+            singular=resource.resource,
+            scope="Namespaced" if namespaced else "Cluster",
+        )
+        # Two threads may both make one; the first stays, because classes are told apart.
+        found = _CLASSES.setdefault(key, made)
+    return found

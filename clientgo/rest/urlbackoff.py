@@ -1,0 +1,96 @@
+"""Growing pauses before requests to a server that keeps failing, where the environment asks for them.
+
+KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are the first and the longest pause in whole seconds
+(client-go's rest/urlbackoff.go). Without both there is none: retries then follow the server's Retry-After alone.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping
+
+from clientgo.backoff import KeyedBackoff
+from clientgo.clock import Clock
+from clientgo.errors import ConnectionFailed
+from clientgo.rest.http1 import Headers
+from clientgo.rest.transport import HTTPReply, HTTPStream, Transport
+
+log = logging.getLogger(__name__)
+
+BASE = "KUBE_CLIENT_BACKOFF_BASE"
+DURATION = "KUBE_CLIENT_BACKOFF_DURATION"
+
+
+class BackoffTransport:
+    """Another transport, whose requests wait while its server is failing.
+
+    The pause counts from the last failure, so that time spent on a Retry-After is part of it. `stop` ends it.
+    """
+
+    def __init__(
+        self, transport: Transport, where: str, backoff: KeyedBackoff[str], *, clock: Clock, stop: threading.Event
+    ) -> None:
+        self._transport = transport
+        self._where = where
+        self._backoff = backoff
+        self._clock = clock
+        self._stop = stop
+
+    def __repr__(self) -> str:
+        return f"<BackoffTransport {self._backoff.remaining(self._where):g} s to wait, {self._transport!r}>"
+
+    def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
+        """The whole answer, whatever its status; raises `ConnectionFailed`, also when stopped."""
+        self._pause()
+        try:
+            reply = self._transport.request(method, target, headers, body, timeout)
+        except ConnectionFailed:
+            self._note(0)
+            raise
+        self._note(reply.status)
+        return reply
+
+    def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
+        """The answer as soon as its head is there; raises `ConnectionFailed`, also when stopped."""
+        self._pause()
+        try:
+            stream = self._transport.stream(method, target, headers, timeout, idle_timeout=idle_timeout)
+        except ConnectionFailed:
+            self._note(0)
+            raise
+        self._note(stream.status)
+        return stream
+
+    def reset(self) -> None:
+        """Let later requests use new connections."""
+        self._transport.reset()
+
+    def close(self) -> None:
+        """Close the transport below."""
+        self._transport.close()
+
+    def _pause(self) -> None:
+        wait = self._backoff.remaining(self._where)
+        if wait > 0 and self._clock.sleep(self._stop, wait):
+            raise ConnectionFailed("stopping: the request was not sent", sent=False)
+
+    def _note(self, status: int) -> None:
+        # A connection that fails says nothing of a server's load; whoever asked backs off from that itself.
+        if status == 429 or status >= 500:
+            self._backoff.next(self._where)
+        else:
+            self._backoff.reset(self._where)
+
+
+def backoff_from(environ: Mapping[str, str], clock: Clock) -> KeyedBackoff[str] | None:
+    """The pauses an environment asks for; None if it doesn't, or what it says can't be used (which is logged)."""
+    base, duration = environ.get(BASE, ""), environ.get(DURATION, "")
+    if not base or not duration:
+        return None
+    try:
+        first, longest = int(base), int(duration)
+    except ValueError:
+        log.warning(
+            "not whole seconds: requests to a failing server won't pause", extra={BASE: base, DURATION: duration}
+        )
+        return None
+    return KeyedBackoff(float(first), float(longest), clock=clock) if first > 0 and longest > 0 else None

@@ -1,0 +1,53 @@
+"""The one verb of kinds that can only be created: reviews, whose status is the answer, and Binding.
+
+It is also what every other client begins with: a requester, a namespace, the class of the objects.
+"""
+
+from typing import Any, ClassVar, Generic, TypeVar
+
+from clientgo.errors import BadRequest
+from clientgo.meta.codec import Codec, codec_for
+from clientgo.meta.scheme import ApiType
+from clientgo.rest.request import Request, Requester
+from clientgo.typed.options import write_query
+
+T = TypeVar("T")
+
+
+class CreateClient(Generic[T]):
+    """Creates objects of one kind, in one namespace or, if the kind has none, in the cluster."""
+
+    kind: ClassVar[type[Any]]
+
+    def __init__(self, requester: Requester, namespace: str = "") -> None:
+        self._requester = requester
+        self._namespace = namespace
+        self._codec: Codec[T] = codec_for(self.kind)
+        self._api: ApiType = self._codec.api
+        self._gvr = self._api.gvr
+
+    def __repr__(self) -> str:
+        where = f" in {self._namespace}" if self._namespace else ""
+        return f"<{type(self).__name__} {self._gvr.group_resource}{where}>"
+
+    def create(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
+        """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
+        return self._one(
+            Request(
+                verb="create",
+                resource=self._gvr,
+                namespace=self._namespace,
+                query=write_query(field_manager=field_manager, dry_run=dry_run),
+                body=self._codec.encode(obj),
+            )
+        )
+
+    def _one(self, request: Request) -> T:
+        return self._codec.decode(self._do(request))
+
+    def _do(self, request: Request) -> bytes:
+        """Ask about one object; raises `BadRequest` where the namespace it must be in is not given."""
+        # An empty namespace means all of them. Sent all the same, the answer would be a 405 or a 404 that names none.
+        if not self._namespace and self._api.namespaced:
+            raise BadRequest(f"a namespace must be given to {request.verb} a {self._api.kind}")
+        return self._requester.do(request)

@@ -1,0 +1,181 @@
+"""A source that answers from a script, a sink that notes what it is told, and a reflector run between them."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from clientgo.cache import Reflector, SharedInformer
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ListMeta, ObjectList, ObjectMeta, Undecodable
+from clientgo.meta.options import ListOptions
+from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource, FakeWatch
+
+Answer = ObjectList[ConfigMap] | FakeWatch[ConfigMap] | Exception
+
+
+def config_map(name: str, version: int | str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", resource_version=str(version)))
+
+
+def added(name: str, version: int) -> WatchEvent[ConfigMap]:
+    return WatchEvent("ADDED", config_map(name, version))
+
+
+def modified(name: str, version: int) -> WatchEvent[ConfigMap]:
+    return WatchEvent("MODIFIED", config_map(name, version))
+
+
+def deleted(name: str, version: int) -> WatchEvent[ConfigMap]:
+    return WatchEvent("DELETED", config_map(name, version))
+
+
+def list_end(version: int) -> Bookmark:
+    return Bookmark(str(version), initial_events_end=True)
+
+
+def page(*objects: ConfigMap, version: str = "10", continue_: str = "") -> ObjectList[ConfigMap]:
+    return ObjectList(ListMeta(resource_version=version, continue_=continue_), list(objects))
+
+
+def watch(*events: WatchEvent[ConfigMap] | Bookmark | BadEvent, error: Exception | None = None) -> FakeWatch[ConfigMap]:
+    """A watch that says this and ends, with an error if one is given."""
+    made: FakeWatch[ConfigMap] = FakeWatch(list(events))
+    if error is not None:
+        made.fail(error)
+    made.end()
+    return made
+
+
+class Sink:
+    """What a reflector told, in short words, and what there is."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.stored: dict[str, str] = {}
+        self.versions: list[str] = []
+
+    def prepare(self, page: ObjectList[ConfigMap]) -> ObjectList[ConfigMap]:
+        return page
+
+    def replace(self, objects: Iterable[ConfigMap], undecodable: Iterable[Undecodable], version: str) -> None:
+        self.stored = {obj.metadata.name: obj.metadata.resource_version for obj in objects}
+        self.told.append("replace " + ",".join(self.stored))
+        self.versions.append(version)
+
+    def apply(self, event: WatchEvent[ConfigMap]) -> None:
+        meta = event.object.metadata
+        self.told.append(f"{event.type} {meta.name}")
+        self.versions.append(meta.resource_version)
+        if event.type == "DELETED":
+            self.stored.pop(meta.name, None)
+        else:
+            self.stored[meta.name] = meta.resource_version
+
+    def reject(self, event: BadEvent) -> None:
+        self.told.append(f"reject {event.error.metadata.name}")
+
+    def bookmark(self, version: str) -> None:
+        self.versions.append(version)
+
+
+class Script:
+    """A source that answers lists and watches one after another; when the script is out, it stops the reflector."""
+
+    kind = ConfigMap
+
+    def __init__(self, *answers: Answer, clock: FakeClock | None = None, step: float = 0.0) -> None:
+        """Each answer takes `step` seconds of the clock."""
+        self.answers = list(answers)
+        self.asked: list[tuple[str, ListOptions]] = []
+        self.stop = threading.Event()
+        self._clock = clock
+        self._step = step
+        self._changed = threading.Condition()
+
+    def wait_for_requests(self, count: int, timeout: float = 10.0) -> None:
+        """Wait, in real seconds, until so many of the script's answers were asked for; raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self.asked) >= count, timeout):
+                raise TimeoutError(f"{len(self.asked)} requests came, not {count}")
+
+    def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+        answer = self._next("list", options, page())
+        assert isinstance(answer, ObjectList)
+        return answer
+
+    def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
+        answer = self._next("watch", options, watch())
+        assert isinstance(answer, FakeWatch)
+        return answer
+
+    def calls(self) -> list[str]:
+        """Verb and version of each request."""
+        return [f"{_verb(verb, options)} {options.resource_version or 'newest'}" for verb, options in self.asked]
+
+    def options(self, verb: str) -> list[ListOptions]:
+        """What each request of that verb asked for."""
+        return [options for asked, options in self.asked if asked == verb]
+
+    def _next(self, verb: str, options: ListOptions, last: Any) -> Any:
+        if not self.answers:
+            self.stop.set()
+            return last
+        with self._changed:
+            self.asked.append((verb, options))
+            self._changed.notify_all()
+        if self._clock is not None:
+            self._clock.step(self._step)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _verb(verb: str, options: ListOptions) -> str:
+    return "stream" if options.send_initial_events else verb
+
+
+def run(source: Script, sink: Sink | None = None, *, clock: FakeClock | None = None, **options: Any) -> list[Exception]:
+    """Run a reflector through the script without a thread; returns the errors it reported."""
+    errors: list[Exception] = []
+    options.setdefault("rand", lambda: 0.0)
+    reflector = Reflector(
+        source,
+        sink or Sink(),
+        clock=clock or FakeClock(auto=True),
+        on_error=errors.append,
+        bookmark_notice=0.0,
+        **options,
+    )
+    reflector.run(source.stop)
+    return errors
+
+
+@contextmanager
+def following(
+    source: Script | FakeSource[ConfigMap], prepare: Callable[[SharedInformer[ConfigMap]], object], **options: Any
+) -> Iterator[SharedInformer[ConfigMap]]:
+    """An informer over the source, started after `prepare`; all of its threads have ended when the block is left."""
+    options.setdefault("clock", FakeClock(auto=True))
+    informer: SharedInformer[ConfigMap] = SharedInformer(source, **options)
+    prepare(informer)
+    group = Group()
+    informer.start(group)
+    try:
+        yield informer
+    finally:
+        group.stop()
+        informer.close()
+        group.join(10)
+
+
+def handling(handler: RecordingHandler[ConfigMap], **options: Any) -> Callable[[SharedInformer[ConfigMap]], object]:
+    """What adds that handler to an informer."""
+    return lambda informer: informer.add_event_handler(
+        on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete, **options
+    )

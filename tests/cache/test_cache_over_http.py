@@ -1,0 +1,135 @@
+"""Caches over real HTTP, against the bundled API server: streamed lists, pages, resumed watches, any resource."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clientgo.cache import InformerFactory, Pager, RetryWatcher, until_with_sync
+from clientgo.cache.informer import SharedInformer
+from clientgo.dynamic import DynamicClientset, DynamicInformerFactory, MetadataInformerFactory, Unstructured
+from clientgo.envtest import Environment
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
+from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
+from clientgo.meta.options import ListOptions
+from clientgo.rest import RESTClient
+from clientgo.testing.handler import RecordingHandler
+
+CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
+FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RESTClient]:
+    environment = Environment(crd_paths=[CRDS], bundled=True, simulate=False)
+    client = RESTClient(environment.start())
+    yield client
+    client.close()
+    environment.stop()
+
+
+@pytest.fixture
+def namespace(server: RESTClient, request: pytest.FixtureRequest) -> str:
+    name: str = request.node.name.replace("_", "-")[:60].strip("-")
+    Clientset(server).core_v1.namespaces().create(Namespace(metadata=ObjectMeta(name=name)))
+    return name
+
+
+def config_map(namespace: str, name: str, **data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace), data=data)
+
+
+def test_a_streamed_list_fills_the_cache_and_its_watch_goes_on(server: RESTClient, namespace: str) -> None:
+    maps = Clientset(server).core_v1.config_maps(namespace)
+    for number in range(20):
+        maps.create(config_map(namespace, f"m{number}"))
+    factory = InformerFactory(Clientset(server), namespace=namespace, watch_list=True)
+    informer, stop = ConfigMapInformer(factory).informer, threading.Event()
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    informer.add_event_handler(
+        on_add=handler.on_add, on_initial_add=handler.on_initial_add, on_delete=handler.on_delete
+    )
+    factory.start(stop)
+    told = handler.wait_for(20)
+    assert {what for what, _ in told} == {"initial add"}
+    maps.delete("m7")
+    maps.create(config_map(namespace, "late"))
+    assert handler.wait_for(22)[20:] == [("delete", f"{namespace}/m7"), ("add", f"{namespace}/late")]
+    assert informer.size == 20
+    factory.shutdown(timeout=10)
+
+
+def test_a_list_comes_in_pages_that_leave_nothing_out(server: RESTClient, namespace: str) -> None:
+    maps = Clientset(server).core_v1.config_maps(namespace)
+    for number in range(25):
+        maps.create(config_map(namespace, f"m{number:02}"))
+    whole, paged = Pager(maps.list_page, page_size=10).list(ListOptions())
+    assert paged
+    assert [item.metadata.name for item in whole.items] == [f"m{number:02}" for number in range(25)]
+    ahead = Pager(maps.list_page, page_size=10, buffer=2).each_item(ListOptions())
+    assert [item.metadata.name for item in ahead] == [f"m{number:02}" for number in range(25)]
+
+
+def test_a_watch_goes_on_where_the_last_one_ended(server: RESTClient, namespace: str) -> None:
+    maps = Clientset(server).core_v1.config_maps(namespace)
+    first = maps.create(config_map(namespace, "a"))
+    # Each watch lasts a second at most, so that there are several.
+    watcher = RetryWatcher(
+        maps, first.metadata.resource_version, options=ListOptions(timeout_seconds=1), restart_delay=0.0
+    )
+    seen = []
+    maps.create(config_map(namespace, "b"))
+    for event in watcher:
+        seen.append((event.type, event.object.metadata.name))  # type: ignore[union-attr]  # all can be decoded
+        if len(seen) == 1:
+            maps.update(config_map(namespace, "a", k="v"))
+        elif len(seen) == 2:
+            maps.delete("b")
+        else:
+            watcher.close()
+    assert seen == [("ADDED", "b"), ("MODIFIED", "a"), ("DELETED", "b")]
+
+
+def test_a_condition_is_waited_for_in_a_cache(server: RESTClient, namespace: str) -> None:
+    maps = Clientset(server).core_v1.config_maps(namespace)
+    maps.create(config_map(namespace, "a", ready="yes"))
+    informer: SharedInformer[ConfigMap] = SharedInformer(maps)
+    last = until_with_sync([lambda event: event.object.data.get("ready") == "yes"], informer, timeout=10.0)
+    assert last is not None
+    assert last.object.metadata.name == "a"
+
+
+def test_a_custom_resource_is_written_and_cached_without_its_type(server: RESTClient, namespace: str) -> None:
+    dynamic = DynamicClientset(server)
+    factory = DynamicInformerFactory(dynamic, namespace=namespace)
+    informer, stop = factory.for_resource(FOOS, kind="Foo"), threading.Event()
+    handler: RecordingHandler[Unstructured] = RecordingHandler()
+    informer.add_event_handler(on_add=handler.on_add, on_update=handler.on_update)
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    foos = dynamic.resource(FOOS, namespace, kind="Foo")
+    foos.create(Unstructured(metadata=ObjectMeta(name="x"), content={"spec": {"deploymentName": "x", "replicas": 2}}))
+    foos.patch("x", {"spec": {"replicas": 3}})
+    assert handler.wait_for(2) == [("add", f"{namespace}/x"), ("update", f"{namespace}/x")]
+    assert [told.new.get("spec", "replicas") for told in handler.told] == [2, 3]
+    assert handler.told[0].new.kind == "Foo"
+    factory.shutdown(timeout=10)
+
+
+def test_metadata_alone_is_cached(server: RESTClient, namespace: str) -> None:
+    Clientset(server).core_v1.config_maps(namespace).create(config_map(namespace, "a", much="data"))
+    factory = MetadataInformerFactory(DynamicClientset(server), namespace=namespace)
+    informer, stop = factory.for_resource(CONFIG_MAPS), threading.Event()
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    found = informer.indexer.get_by_key(ObjectName(namespace, "a"))
+    assert found is not None
+    assert not hasattr(found, "data")
+    assert found.metadata.uid != ""
+    factory.shutdown(timeout=10)

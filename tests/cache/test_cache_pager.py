@@ -1,0 +1,193 @@
+"""A pager asks for one page after another, as a server insists, and puts them together or hands them out."""
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from clientgo.cache.pager import PAGE_BUFFER, PAGE_SIZE, Pager
+from clientgo.errors import Expired
+from clientgo.meta import ListMeta, ObjectList, ObjectMeta
+from clientgo.meta.options import ListOptions
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Item:
+    metadata: ObjectMeta
+
+
+class Server:
+    """Serves items "0", "1", … in pages at version "rv:20"; refuses what a real server would."""
+
+    def __init__(self, total: int, *, page_size: int = 10, expires_on: int = 0) -> None:
+        self.calls: list[ListOptions] = []
+        self._total = total
+        self._page_size = page_size
+        self._expires_on = expires_on
+        self._token = ""
+        self._finished = False
+
+    def page(self, options: ListOptions) -> ObjectList[Item]:
+        self.calls.append(options)
+        assert not self._finished, "asked again after the last page"
+        if len(self.calls) == self._expires_on:
+            raise Expired("the token is too old")
+        assert options.limit == self._page_size
+        assert options.continue_ == self._token
+        assert not (options.continue_ and (options.resource_version or options.resource_version_match))
+        first = int(options.continue_.removeprefix("rv:20:") or -1) + 1
+        return self._items(first, min(first + options.limit, self._total))
+
+    def page_or_all(self, options: ListOptions) -> ObjectList[Item]:
+        """The same, and the whole list where no limit is asked for."""
+        if options.limit:
+            return self.page(options)
+        self.calls.append(options)
+        return self._items(0, self._total)
+
+    def _items(self, first: int, end: int) -> ObjectList[Item]:
+        self._finished = end >= self._total
+        self._token = "" if self._finished else f"rv:20:{end - 1}"
+        items = [Item(ObjectMeta(name=str(n))) for n in range(first, end)]
+        return ObjectList(ListMeta(resource_version="rv:20", continue_=self._token), items)
+
+
+def names(items: list[Item]) -> list[str]:
+    return [item.metadata.name for item in items]
+
+
+def numbers(count: int) -> list[str]:
+    return [str(n) for n in range(count)]
+
+
+AT_10 = ListOptions(resource_version="rv:10")
+
+
+@pytest.mark.behaviour("PG-01")
+@pytest.mark.parametrize(
+    ("total", "options", "paged"),
+    [
+        (0, ListOptions(), False),
+        (9, ListOptions(), False),
+        (10, ListOptions(), False),
+        (11, ListOptions(), True),
+        (21, ListOptions(), True),
+        pytest.param(11, AT_10, True, id="at a version"),
+        pytest.param(
+            11, ListOptions(resource_version="rv:10", resource_version_match="NotOlderThan"), True, id="not older"
+        ),
+    ],
+)
+def test_a_list_is_put_together_from_its_pages(total: int, options: ListOptions, paged: bool) -> None:
+    server = Server(total)
+    found, was_paged = Pager(server.page, page_size=10).list(options)
+    assert names(found.items) == numbers(total)
+    assert was_paged is paged
+    assert (found.metadata.resource_version, found.metadata.continue_) == ("rv:20", "")
+    assert server.calls[0].resource_version == options.resource_version
+
+
+@pytest.mark.behaviour("PG-01")
+def test_a_token_that_expired_is_met_by_a_full_list_at_the_version_asked_for() -> None:
+    server = Server(21, expires_on=2)
+    found, paged = Pager(server.page_or_all, page_size=10).list(AT_10)
+    assert (names(found.items), paged) == (numbers(21), True)
+    assert [(call.limit, call.continue_, call.resource_version) for call in server.calls] == [
+        (10, "", "rv:10"), (10, "rv:20:9", ""), (0, "", "rv:10"),
+    ]  # fmt: skip
+
+
+@pytest.mark.behaviour("PG-01")
+def test_a_token_that_expired_is_an_error_where_full_lists_are_not_wanted() -> None:
+    server = Server(21, expires_on=2)
+    with pytest.raises(Expired):
+        Pager(server.page, page_size=10, full_list_if_expired=False).list(ListOptions())
+    assert len(server.calls) == 2
+
+
+def test_a_first_page_that_expired_is_an_error() -> None:
+    with pytest.raises(Expired):
+        Pager(Server(21, expires_on=1).page_or_all, page_size=10).list(ListOptions())
+
+
+def visit(pager: Pager[Item], act: Callable[[Item], None] = lambda _: None) -> tuple[list[str], str]:
+    visited: list[str] = []
+    try:
+        for item in pager.each_item(ListOptions()):
+            visited.append(item.metadata.name)
+            act(item)
+    except (Expired, ArithmeticError) as error:
+        return visited, type(error).__name__
+    return visited, ""
+
+
+BUFFERS = pytest.mark.parametrize("buffer", [pytest.param(0, id="as read"), pytest.param(PAGE_BUFFER, id="ahead")])
+
+
+@pytest.mark.behaviour("PG-02")
+@BUFFERS
+@pytest.mark.parametrize("total", [0, 9, 10, 11, 21])
+def test_each_item_is_handed_out_in_order(total: int, buffer: int) -> None:
+    assert visit(Pager(Server(total).page, page_size=10, buffer=buffer)) == (numbers(total), "")
+
+
+@pytest.mark.behaviour("PG-02")
+@BUFFERS
+def test_the_items_before_a_page_that_expired_have_been_handed_out(buffer: int) -> None:
+    pager = Pager(Server(21, expires_on=2).page, page_size=10, buffer=buffer)
+    assert visit(pager) == (numbers(10), "Expired")
+
+
+@pytest.mark.behaviour("PG-02")
+@BUFFERS
+def test_a_reader_that_raises_ends_the_fetching(buffer: int) -> None:
+    def fail_on_third(item: Item) -> None:
+        if item.metadata.name == "2":
+            raise ArithmeticError
+
+    pager = Pager(Server(51).page, page_size=10, buffer=buffer)
+    assert visit(pager, fail_on_third) == (numbers(3), "ArithmeticError")
+    gc.collect()
+    assert "pager" not in [thread.name for thread in threading.enumerate()]
+
+
+@pytest.mark.behaviour("PG-02")
+def test_a_reader_that_stops_gets_no_further_page() -> None:
+    server = Server(51)
+    items = Pager(server.page, page_size=10).each_item(ListOptions())
+    assert next(items).metadata.name == "0"
+    items.close()  # type: ignore[attr-defined]  # a generator
+    assert len(server.calls) == 1
+    assert list(items) == []
+
+
+def test_pages_are_fetched_ahead_only_as_far_as_there_is_room() -> None:
+    server, asked = Server(1000), threading.Semaphore(0)
+
+    def page(options: ListOptions) -> ObjectList[Item]:
+        asked.release()
+        return server.page(options)
+
+    items = Pager(page, page_size=10, buffer=3).each_item(ListOptions())
+    next(items)
+    for _ in range(4):  # three in the buffer, and one more for the one that was taken
+        assert asked.acquire(timeout=10)
+    assert not asked.acquire(timeout=0.05)
+    items.close()  # type: ignore[attr-defined]  # a generator
+
+
+@pytest.mark.behaviour("RL-31")
+def test_keeping_one_object_keeps_no_other_alive() -> None:
+    found, _ = Pager(Server(500, page_size=100).page, page_size=100).list(ListOptions())
+    kept, others = found.items[250], [weakref.ref(item) for item in found.items if item is not found.items[250]]
+    del found
+    gc.collect()
+    assert kept.metadata.name == "250"
+    assert [ref for ref in others if ref() is not None] == []
+
+
+def test_the_constants_are_client_gos() -> None:
+    assert (PAGE_SIZE, PAGE_BUFFER) == (500, 10)

@@ -1,0 +1,213 @@
+"""Handlers: how often they are resynced, what they ask to see, how they are added and removed."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown, SharedInformer
+from clientgo.cache.handlers import Handler, filtered
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectName
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource
+from tests.cache.standing import Running, config_map
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    made = Running()
+    yield made
+    made.end()
+
+
+@pytest.mark.behaviour("SI-04")
+def test_a_handler_before_the_start_lowers_the_check_period_and_keeps_its_own() -> None:
+    informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=12 * HOUR)
+    checks, handlers = [], []
+    for period in (0.0, 60.0, 55.0, 5.0):
+        handlers.append(informer.add_event_handler(resync=period))
+        checks.append(informer.resync_check_period)
+    assert checks == [12 * HOUR, 60.0, 55.0, 5.0]
+    assert [handler.resync for handler in handlers] == [0.0, 60.0, 55.0, 5.0]
+
+
+def test_a_handler_is_not_resynced_more_often_than_each_second() -> None:
+    informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=HOUR)
+    assert informer.add_event_handler(resync=0.2).resync == 1.0
+
+
+def test_a_handler_after_the_start_is_raised_to_the_check_period(caplog: pytest.LogCaptureFixture) -> None:
+    running = Running(resync=60.0)
+    running.start()
+    assert running.informer.add_event_handler(resync=5.0).resync == 60.0
+    assert running.informer.add_event_handler(resync=90.0).resync == 90.0
+    assert running.informer.resync_check_period == 60.0
+    assert "less often than asked for" in caplog.text
+    running.end()
+
+
+def test_an_informer_without_a_period_resyncs_nobody_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap))
+    assert informer.add_event_handler(resync=30.0).resync == 0.0
+    assert "resync is off" in caplog.text
+
+
+@pytest.mark.behaviour("SI-05")
+def test_a_handler_may_be_added_while_the_informer_starts(running: Running) -> None:
+    running.source.add(config_map("a"))
+    handlers: list[RecordingHandler[ConfigMap]] = [RecordingHandler() for _ in range(20)]
+    adders = Group()
+    for handler in handlers:
+        adders.start(lambda on_add: running.informer.add_event_handler(on_add=on_add), handler.on_add, name="adder")
+    running.start()
+    adders.join(10)
+    for handler in handlers:
+        assert handler.wait_for(1) == [("add", "ns/a")]
+
+
+@pytest.mark.behaviour("SI-15")
+def test_an_informer_knows_whether_it_was_started_and_stopped(running: Running) -> None:
+    def state() -> tuple[bool, bool]:
+        return running.informer.is_started, running.informer.is_stopped
+
+    states = [state()]
+    running.start()
+    states.append(state())
+    running.end()
+    states.append(state())
+    assert states == [(False, False), (True, False), (True, True)]
+
+
+@pytest.mark.behaviour("SI-19")
+def test_a_handler_has_synced_once_it_was_called_for_all_that_was_there(running: Running) -> None:
+    running.source.add(config_map("pod1"))
+    first, second = RecordingHandler[ConfigMap](), RecordingHandler[ConfigMap]()
+    entered, release = threading.Event(), threading.Event()
+    early = running.informer.add_event_handler(on_add=first.on_add, on_initial_add=first.on_initial_add)
+    synced_before = early.has_synced
+    running.start()
+    first.wait_for(1)
+    running.wait_synced(early)
+    assert (synced_before, early.has_synced) == (False, True)
+
+    def hold(obj: ConfigMap) -> None:
+        entered.set()
+        release.wait(10)
+        second.on_initial_add(obj)
+
+    late = running.informer.add_event_handler(on_add=second.on_add, on_initial_add=hold)
+    assert entered.wait(10)
+    assert not late.has_synced
+    release.set()
+    running.wait_synced(late)
+    running.source.add(config_map("pod2"))
+    assert first.wait_for(2) == second.wait_for(2) == [("initial add", "ns/pod1"), ("add", "ns/pod2")]
+
+
+@pytest.mark.behaviour("SI-22")
+def test_each_handler_that_raises_pauses_a_second_each_time_and_is_named(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(obj: ConfigMap) -> None:
+        raise LookupError(obj.metadata.name)
+
+    for _ in range(2):
+        running.informer.add_event_handler(on_add=fail)
+    for number in range(5):
+        running.source.add(config_map(f"pod{number}"))
+    running.start()
+    for round_ in range(1, 6):
+        running.clock.wait_for_sleeps(2 * round_)
+        running.clock.step(1.0)
+    raised = [vars(r)["handler"] for r in caplog.records if "handler raised" in r.getMessage()]
+    assert sorted(raised) == ["listener-configmap-0"] * 5 + ["listener-configmap-1"] * 5
+    assert running.clock.slept == [1.0] * 10
+
+
+def colored(color: str) -> ConfigMap:
+    return config_map("a", color=color)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("red", "red", [("update", "ns/a")]),
+        ("blue", "red", [("add", "ns/a")]),
+        ("red", "blue", [("delete", "ns/a")]),
+        ("blue", "blue", []),
+    ],
+)
+def test_an_update_across_a_filter_is_an_addition_or_a_deletion(
+    old: str, new: str, told: list[tuple[str, str]]
+) -> None:
+    seen: RecordingHandler[ConfigMap] = RecordingHandler()
+    handler = filtered(Handler(seen.on_add, seen.on_update, seen.on_delete), lambda obj: obj.data["color"] == "red")
+    assert handler.on_update is not None
+    handler.on_update(colored(old), colored(new))
+    assert seen.calls() == told
+
+
+def test_a_filter_passes_what_it_takes_and_deletions_nobody_can_judge() -> None:
+    seen: RecordingHandler[ConfigMap] = RecordingHandler()
+    handler = filtered(Handler(seen.on_add, None, seen.on_delete), lambda obj: obj.data["color"] == "red")
+    add, delete, first = handler.on_add, handler.on_delete, handler.on_initial_add
+    assert add is not None
+    assert delete is not None
+    assert first is not None
+    for color in ("red", "blue"):
+        add(colored(color))
+        first(colored(color))
+        delete(colored(color))
+        delete(cast(ConfigMap, DeletedFinalStateUnknown(ObjectName("ns", color), colored(color))))
+    delete(cast(ConfigMap, DeletedFinalStateUnknown(ObjectName("ns", "unknown"), None)))
+    assert seen.calls() == [
+        ("add", "ns/a"),
+        ("add", "ns/a"),
+        ("delete", "ns/a"),
+        ("delete", "ns/red"),
+        ("delete", "ns/unknown"),
+    ]
+
+
+def test_an_informer_filters_for_a_handler_that_asks(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    running.informer.add_event_handler(
+        on_add=handler.on_add, on_delete=handler.on_delete, accept=lambda obj: obj.data["color"] == "red"
+    )
+    running.start()
+    for color in ("blue", "red", "blue"):
+        running.source.modify(colored(color))
+    assert handler.wait_for(2) == [("add", "ns/a"), ("delete", "ns/a")]
+
+
+@pytest.mark.behaviour("PL-01")
+def test_a_listener_delivers_what_many_threads_put_in_exactly_once(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    registration = running.informer.add_event_handler(on_add=handler.on_add)
+    running.start()
+    producers = Group()
+
+    def produce(producer: int) -> None:
+        for number in range(500):
+            running.source.add(config_map(f"p{producer}-{number}"))
+
+    for producer in range(4):
+        producers.start(produce, producer, name=f"producer-{producer}")
+    producers.join(20)
+    told = handler.wait_for(2000, timeout=20)
+    assert len(set(told)) == len(told) == 2000
+    assert registration.remove(wait=True, timeout=10)
+
+
+def test_a_second_start_is_refused_with_a_warning(running: Running, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    running.start()
+    running.informer.start(running.group)
+    assert "the informer was started already" in caplog.text
+    assert len(running.source.lists) == 1

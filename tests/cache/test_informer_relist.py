@@ -1,0 +1,169 @@
+"""What handlers are told when a list replaces the store: deletions first, the store always ahead, nothing twice."""
+
+from collections.abc import Callable
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
+from clientgo.errors import Expired, InternalError
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta, ObjectName, object_name
+from clientgo.meta.watch import AnyEvent
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource, FakeWatch
+from tests.cache.scripted import Script, added, config_map, following, handling, modified, page, watch
+
+
+class StoreSeen(RecordingHandler[ConfigMap]):
+    """Notes with each call the version that the store had for the object then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self.informer: SharedInformer[ConfigMap] | None = None
+
+    def join(self, informer: SharedInformer[ConfigMap]) -> None:
+        self.informer = informer
+        informer.add_event_handler(
+            on_add=self._seeing(self.on_add),
+            on_update=lambda old, new: self._seeing(lambda obj: self.on_update(old, obj))(new),
+            on_delete=self._seeing(self.on_delete),
+        )
+
+    def _seeing(self, call: Callable[..., None]) -> Callable[..., None]:
+        def note(obj: ConfigMap | DeletedFinalStateUnknown[ConfigMap]) -> None:
+            assert self.informer is not None
+            stored = self.informer.indexer.get_by_key(object_name(obj))
+            self.seen.append(stored.metadata.resource_version if stored is not None else "gone")
+            call(obj)
+
+        return note
+
+
+PODS = [config_map("pod-1", 1), config_map("pod-2", 2), config_map("pod-3", 3)]
+EXPIRED = Expired("too old")
+
+
+@pytest.mark.behaviour("CT-13")
+@pytest.mark.behaviour("CT-14")
+def test_the_first_list_comes_as_additions_to_a_store_that_has_them() -> None:
+    handler = StoreSeen()
+    with following(Script(page(PODS[0]), FakeWatch()), handler.join):
+        assert handler.wait_for(1) == [("add", "ns/pod-1")]
+    assert handler.seen == ["1"]
+
+
+@pytest.mark.behaviour("CT-15")
+@pytest.mark.behaviour("CT-16")
+def test_an_empty_list_deletes_everything() -> None:
+    handler = StoreSeen()
+    source = Script(page(config_map("pod-1", 1), config_map("pod-3", 2)), watch(error=EXPIRED), page(), FakeWatch())
+    with following(source, handler.join):
+        assert sorted(handler.wait_for(4)[2:]) == [("delete", "ns/pod-1"), ("delete", "ns/pod-3")]
+    assert handler.seen[2:] == ["gone", "gone"]
+    assert all(isinstance(told.new, DeletedFinalStateUnknown) for told in handler.told[2:])
+
+
+@pytest.mark.behaviour("CT-17")
+@pytest.mark.behaviour("CT-18")
+def test_a_list_deletes_first_and_then_updates_and_adds() -> None:
+    handler = StoreSeen()
+    fresh = page(config_map("pod-1", 4), config_map("pod-2", 5), config_map("pod-4", 6), version="6")
+    with following(Script(page(*PODS), watch(error=EXPIRED), fresh, FakeWatch()), handler.join):
+        assert handler.wait_for(7)[3:] == [
+            ("delete", "ns/pod-3"), ("update", "ns/pod-1"), ("update", "ns/pod-2"), ("add", "ns/pod-4"),
+        ]  # fmt: skip
+    assert handler.seen[3:] == ["gone", "4", "5", "6"]
+    assert handler.told[3].new == DeletedFinalStateUnknown(ObjectName("ns", "pod-3"), PODS[2])
+
+
+def test_what_was_deleted_by_a_watch_is_not_deleted_again_by_the_next_list() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    gone = FakeWatch[ConfigMap]([added("foo", 2)])
+    source = Script(page(), gone, page(), watch(error=EXPIRED), page(), FakeWatch())
+    with following(source, handling(handler)):
+        handler.wait_for(1)
+        gone.fail(EXPIRED)
+        assert handler.wait_for(2) == [("add", "ns/foo"), ("delete", "ns/foo")]
+        source.wait_for_requests(6)
+    assert handler.calls() == [("add", "ns/foo"), ("delete", "ns/foo")]
+
+
+@pytest.mark.behaviour("SI-06")
+def test_a_relist_reports_what_the_watch_did_not_and_the_unchanged_only_to_those_being_resynced() -> None:
+    clock, source = FakeClock(), FakeSource(ConfigMap)
+    source.add(pod("pod1"))
+    source.add(pod("pod2"))
+    plain, resynced = RecordingHandler[ConfigMap](), RecordingHandler[ConfigMap]()
+
+    def join(informer: SharedInformer[ConfigMap]) -> None:
+        handling(plain, resync=0.0)(informer)
+        handling(resynced, resync=1.0)(informer)
+
+    with following(source, join, resync=1.0, clock=clock):
+        assert names(plain.wait_for(2)) == names(resynced.wait_for(2)) == {"pod1", "pod2"}
+        source.wait_for_watch()
+        source.add(pod("pod3"), silent=True)
+        source.modify(pod("pod2"), silent=True)
+        clock.wait_for_waiters(2)
+        clock.step(1.0)
+        resynced.wait_for(4)
+        source.break_watches(InternalError("reset"))
+        clock.wait_for_sleeps(1)
+        clock.step(1.601)
+        source.wait_for_watch(2)
+        assert sorted(plain.wait_for(4)[2:]) == [("add", "ns/pod3"), ("update", "ns/pod2")]
+        assert names(resynced.wait_for(7)[4:]) == {"pod1", "pod2", "pod3"}
+    assert len(plain.calls()) == 4
+
+
+def test_until_the_first_check_a_relist_shows_the_unchanged_to_everyone() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(page(PODS[0]), watch(error=EXPIRED), page(PODS[0]), FakeWatch())
+    with following(source, handling(handler), resync=0.0):
+        assert handler.wait_for(2) == [("add", "ns/pod-1"), ("update", "ns/pod-1")]
+
+
+@pytest.mark.behaviour("CT-19")
+def test_what_a_reset_watch_missed_is_told_as_changes_not_as_the_initial_list() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(
+        page(PODS[0], version="1"), watch(error=EXPIRED), page(config_map("pod-1", 2), config_map("pod-2", 3)),
+        FakeWatch(),
+    )  # fmt: skip
+    with following(source, handling(handler, on_initial_add=handler.on_initial_add)):
+        assert handler.wait_for(3) == [("initial add", "ns/pod-1"), ("update", "ns/pod-1"), ("add", "ns/pod-2")]
+
+
+def test_every_change_of_a_watch_is_told_in_order_none_merged_and_none_overtaken() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    events: list[AnyEvent[ConfigMap]] = [
+        added("foo", 10),
+        added("bar", 11),
+        modified("foo", 12),
+        modified("foo", 13),
+        added("zab", 30),
+    ]
+    with following(Script(page(), FakeWatch(events)), handling(handler)):
+        handler.wait_for(5)
+    told = [(told.name, told.new.metadata.resource_version) for told in handler.told]
+    assert told == [("ns/foo", "10"), ("ns/bar", "11"), ("ns/foo", "12"), ("ns/foo", "13"), ("ns/zab", "30")]
+
+
+def test_the_deletion_of_an_object_nobody_knew_is_told_all_the_same() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = FakeSource(ConfigMap)
+    with following(source, handling(handler)):
+        source.wait_for_watch()
+        source.delete(pod("baz"))
+        assert handler.wait_for(1) == [("delete", "ns/baz")]
+    assert last_known(handler.told[0].new) is handler.told[0].new
+
+
+def pod(name: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns"))
+
+
+def names(calls: list[tuple[str, str]]) -> set[str]:
+    return {name.removeprefix("ns/") for _, name in calls}

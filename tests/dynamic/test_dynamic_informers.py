@@ -1,0 +1,173 @@
+"""Resources named at run time: objects of any shape, or their metadata alone, read, written and cached."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from clientgo.dynamic import (
+    DynamicClientset,
+    DynamicInformerFactory,
+    MetadataInformerFactory,
+    PartialObjectMetadata,
+    Unstructured,
+)
+from clientgo.dynamic.codec import UnstructuredCodec
+from clientgo.dynamic.metadata import metadata_type
+from clientgo.dynamic.unstructured import unstructured_type
+from clientgo.errors import NotFound
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Undecodable, encode, replace
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.kubernetes import FakeClientset
+
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+WIDGETS = GroupVersionResource("example.com", "v1", "widgets")
+
+
+def config_map(name: str, **data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", labels={"app": "x"}), data=data)
+
+
+def clients(*objects: Any) -> tuple[FakeClientset, DynamicClientset]:
+    fake = FakeClientset(*objects)
+    return fake, DynamicClientset(fake.requester)
+
+
+CODEC = UnstructuredCodec(unstructured_type(WIDGETS, kind="Widget"))
+
+
+def test_an_object_is_read_whatever_it_holds() -> None:
+    widget = CODEC.decode(
+        b'{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","labels":null,"uid":"u"},'
+        b'"spec":{"size":3,"tags":["x"]},"odd":1.5}'
+    )
+    assert (widget.metadata.name, widget.metadata.uid, dict(widget.metadata.labels)) == ("a", "u", {})
+    assert str(widget.gvk) == "example.com/v1, Kind=Widget"
+    assert (widget["spec"]["size"], widget.get("spec", "size"), widget.get("spec", "no", "such")) == (3, 3, None)
+    assert widget.get("odd", "below", default=7) == 7
+
+
+def test_what_is_written_is_what_was_read_and_says_its_kind() -> None:
+    text: dict[str, Any] = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a"},
+        "spec": {"n": [1]},
+    }
+    widget = CODEC.decode(encode_json(text))
+    assert widget.to_dict() == text
+    assert CODEC.decode(CODEC.encode(widget)) == widget
+    assert CODEC.decode(CODEC.encode({"metadata": {"name": "b"}})).kind == "Widget"
+
+
+def encode_json(value: Any) -> bytes:
+    return CODEC.encode(value)
+
+
+def test_a_changed_copy_shares_nothing_that_could_change() -> None:
+    widget = Unstructured(metadata=ObjectMeta(name="a"), content={"spec": {"n": 1}})
+    taken = widget.to_dict()
+    taken["spec"]["n"] = 2
+    assert widget.get("spec", "n") == 1
+    assert replace(widget, metadata=ObjectMeta(name="b")).content is widget.content
+
+
+def test_items_of_a_list_are_of_the_lists_kind_and_the_odd_ones_set_aside() -> None:
+    page = CODEC.decode_list(
+        b'{"apiVersion":"example.com/v1","kind":"WidgetList","metadata":{"resourceVersion":"7"},'
+        b'"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"bad","labels":3}}]}'
+    )
+    assert [(item.api_version, item.kind, item.metadata.name) for item in page.items] == [
+        ("example.com/v1", "Widget", "a")
+    ]
+    assert page.metadata.resource_version == "7"
+    assert [error.metadata.name for error in page.undecodable] == ["bad"]
+
+
+@pytest.mark.behaviour("RL-34")
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_table_is_refused_where_a_list_was_asked_for(version: str) -> None:
+    table = f'{{"apiVersion":"meta.k8s.io/{version}","kind":"Table","rows":[]}}'.encode()
+    with pytest.raises(Undecodable, match=f"it is a table \\(meta.k8s.io/{version}\\)"):
+        CODEC.decode_list(table)
+    assert CODEC.decode_list(b'{"apiVersion":"example.com/v1","kind":"Table"}').items == []
+
+
+@pytest.mark.parametrize("text", [b"[]", b"{", b'{"metadata":[]}', b'{"items":3}'])
+def test_what_is_no_object_is_said_to_be_none(text: bytes) -> None:
+    with pytest.raises(Undecodable, match="Widget"):
+        CODEC.decode(text) if text != b'{"items":3}' else CODEC.decode_list(text)
+
+
+def test_classes_are_made_once_for_a_resource() -> None:
+    assert unstructured_type(WIDGETS) is unstructured_type(WIDGETS)
+    assert unstructured_type(WIDGETS) is not unstructured_type(WIDGETS, namespaced=False)
+    assert metadata_type(WIDGETS) is metadata_type(WIDGETS)
+
+
+def test_a_dynamic_client_has_the_typed_clients_verbs() -> None:
+    fake, dynamic = clients(config_map("a", k="1"))
+    maps = dynamic.resource(CONFIG_MAPS, "ns", kind="ConfigMap")
+    found = maps.get("a")
+    assert (found.kind, found["data"]) == ("ConfigMap", {"k": "1"})
+    maps.update(replace(found, content={"data": {"k": "2"}}))
+    maps.patch("a", {"data": {"more": "3"}})
+    created = maps.create(Unstructured(metadata=ObjectMeta(name="b", namespace="ns"), content={"data": {}}))
+    assert created.metadata.name == "b"
+    typed = fake.core_v1.config_maps("ns").get("a")
+    assert typed.data == {"k": "2", "more": "3"}
+    assert sorted(item.metadata.name for item in maps.list().items) == ["a", "b"]
+    maps.delete("b")
+    with pytest.raises(NotFound):
+        maps.get("b")
+
+
+def test_an_informer_of_any_resource_follows_it() -> None:
+    fake, dynamic = clients(config_map("a", k="1"))
+    factory = DynamicInformerFactory(dynamic)
+    informer = factory.for_resource(CONFIG_MAPS)
+    assert factory.for_resource(CONFIG_MAPS) is informer
+    handler: RecordingHandler[Unstructured] = RecordingHandler()
+    informer.add_event_handler(on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete)
+    stop = threading.Event()
+    factory.start(stop)
+    assert handler.wait_for(1) == [("add", "ns/a")]
+    fake.core_v1.config_maps("ns").update(config_map("a", k="2"))
+    fake.core_v1.config_maps("ns").delete("a")
+    assert handler.wait_for(3)[1:] == [("update", "ns/a"), ("delete", "ns/a")]
+    assert handler.told[1].new["data"] == {"k": "2"}
+    factory.shutdown(timeout=10)
+
+
+def test_a_lister_of_any_resource_reads_its_cache() -> None:
+    _, dynamic = clients(config_map("a"))
+    factory = DynamicInformerFactory(dynamic)
+    lister, stop = factory.lister_for(CONFIG_MAPS), threading.Event()
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert lister.in_namespace("ns").get("a").metadata.labels["app"] == "x"
+    with pytest.raises(NotFound, match='configmaps "nope" not found'):
+        lister.in_namespace("ns").get("nope")
+    factory.shutdown(timeout=10)
+
+
+def test_an_informer_of_metadata_keeps_nothing_else() -> None:
+    _, dynamic = clients(config_map("a", much="data"))
+    factory = MetadataInformerFactory(dynamic)
+    informer, stop = factory.for_resource(CONFIG_MAPS), threading.Event()
+    lister = factory.lister_for(CONFIG_MAPS)
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    found = informer.indexer.get_by_key(ObjectName("ns", "a"))
+    assert isinstance(found, PartialObjectMetadata)
+    assert found.metadata.labels == {"app": "x"}
+    assert lister.list() == [found]
+    assert b"much" not in encode(found)
+    factory.shutdown(timeout=10)
+
+
+def test_a_metadata_client_reads_metadata() -> None:
+    _, dynamic = clients(config_map("a", much="data"))
+    assert dynamic.metadata(CONFIG_MAPS, "ns").get("a").metadata.name == "a"
+    assert [item.metadata.name for item in dynamic.metadata(CONFIG_MAPS).list().items] == ["a"]

@@ -1,0 +1,149 @@
+"""Requests sent more than once: when the server says so, when a connection broke, and what is said in the end."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from clientgo.errors import ApiError, ConnectionFailed, TooManyRequests
+from clientgo.lifecycle import Group
+from clientgo.meta.objects import GroupVersionResource
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.rest.request import Request
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.transport import FakeTransport, dropped, refusal, refused, reply, timed_out
+
+PODS = GroupVersionResource("", "v1", "pods")
+HOST = Config("http://api")
+LIST = Request(verb="list", resource=PODS, namespace="default")
+CREATE = Request(verb="create", resource=PODS, namespace="default", body=b"x" * 4000)
+
+
+def client(transport: FakeTransport, *, max_retries: int = 10) -> RESTClient:
+    return RESTClient(HOST, transport=transport, clock=FakeClock(auto=True), max_retries=max_retries)
+
+
+@pytest.mark.behaviour("RR-05")
+def test_a_throttled_write_is_sent_again_whole_when_the_server_says() -> None:
+    transport = FakeTransport(*[refusal(429, retry_after=1)] * 4, reply(b"done"))
+    clock = FakeClock(auto=True)
+    assert RESTClient(HOST, transport=transport, clock=clock).do(CREATE) == b"done"
+    assert [s.body for s in transport.sent] == [b"x" * 4000] * 5
+    assert clock.slept == [1, 1, 1, 1]
+
+
+@pytest.mark.behaviour("RR-07")
+def test_every_code_with_retry_after_is_retried() -> None:
+    transport = FakeTransport(*[refusal(code, retry_after=0) for code in (429, 500, 501, 504)], reply(b"done"))
+    assert client(transport).do(CREATE) == b"done"
+    assert [s.body for s in transport.sent] == [b"x" * 4000] * 5
+
+
+@pytest.mark.behaviour("RR-08")
+@pytest.mark.parametrize(("limit", "works"), [(0, False), (1, True), (5, True)])
+def test_the_number_of_retries_is_limited(limit: int, works: bool) -> None:
+    rest = client(FakeTransport(refusal(429, retry_after=1), reply(b"ok")), max_retries=limit)
+    if works:
+        assert rest.do(LIST) == b"ok"
+    else:
+        with pytest.raises(TooManyRequests) as failed:
+            rest.do(LIST)
+        assert failed.value.retry_after == 1.0
+
+
+@pytest.mark.feature("B-REST-03")
+def test_ten_retries_are_made_by_default() -> None:
+    transport = FakeTransport(*[refusal(503, retry_after=1)] * 20)
+    with pytest.raises(ApiError):
+        client(transport).do(LIST)
+    assert len(transport.sent) == 11
+
+
+@pytest.mark.behaviour("RR-09")
+@pytest.mark.parametrize("body", [None, b"{}"], ids=["no body", "a body"])
+def test_a_read_whose_connection_broke_is_repeated_and_then_fails_as_it_did(body: bytes | None) -> None:
+    transport = FakeTransport(dropped(), dropped())
+    with pytest.raises(ConnectionFailed) as failed:
+        client(transport, max_retries=1).do(replace(LIST, body=body))
+    assert str(failed.value) == str(dropped())
+    assert [s.body for s in transport.sent] == [body, body]
+
+
+@pytest.mark.behaviour("RR-09")
+@pytest.mark.parametrize("body", [None, b"{}"], ids=["no body", "a body"])
+def test_a_refused_read_is_repeated_and_answered_once(body: bytes | None) -> None:
+    transport = FakeTransport(refusal(429, retry_after=1), reply(b"answer"))
+    assert client(transport, max_retries=1).do(replace(LIST, body=body)) == b"answer"
+    assert [s.body for s in transport.sent] == [body, body]
+
+
+@pytest.mark.parametrize("step", [dropped(), refused(), timed_out()], ids=["dropped", "refused", "timed out"])
+def test_a_write_is_never_repeated_after_a_failure(step: ConnectionFailed) -> None:
+    transport = FakeTransport(step, reply(b"ok"))
+    with pytest.raises(ConnectionFailed) as failed:
+        client(transport).do(CREATE)
+    assert (failed.value.sent, failed.value.refused, failed.value.timeout) == (step.sent, step.refused, step.timeout)
+    assert len(transport.sent) == 1
+
+
+def test_waiting_for_a_retry_ends_when_stopped() -> None:
+    clock, stop = FakeClock(), threading.Event()
+    transport = FakeTransport(refusal(429, retry_after=1000), reply(b"too late"))
+    rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
+    outcome: list[str] = []
+
+    def ask() -> None:
+        try:
+            rest.do(LIST)
+        except TooManyRequests as error:
+            outcome.append(error.reason)
+
+    group = Group()
+    group.start(ask, name="asker")
+    clock.wait_for_waiters()
+    stop.set()
+    group.join(5)
+    assert outcome == ["TooManyRequests"]
+    assert len(transport.sent) == 1
+
+
+BROKE = "the server closed the connection before it answered"
+
+
+@pytest.mark.behaviour("RR-02")
+@pytest.mark.parametrize(
+    ("last", "text"),
+    [
+        pytest.param(refused(), f"connection refused - error from a previous attempt: {BROKE}", id="another"),
+        pytest.param(timed_out(), f"the server was silent - error from a previous attempt: {BROKE}", id="too late"),
+        pytest.param(dropped(), BROKE, id="the same"),
+    ],
+)
+def test_the_error_in_the_end_tells_of_another_one_before(last: ConnectionFailed, text: str) -> None:
+    with pytest.raises(ConnectionFailed) as failed:
+        client(FakeTransport(dropped(), last), max_retries=1).do(LIST)
+    assert str(failed.value) == text
+    assert (failed.value.sent, failed.value.refused, failed.value.timeout) == (last.sent, last.refused, last.timeout)
+    if text != BROKE:
+        assert str(failed.value.__cause__) == str(last)
+
+
+def test_an_answer_in_the_end_is_what_the_server_says_and_nothing_else() -> None:
+    with pytest.raises(TooManyRequests, match=r"^slowly$"):
+        client(FakeTransport(dropped(), refusal(429, "TooManyRequests", "slowly"))).do(LIST)
+
+
+@pytest.mark.behaviour("RR-03")
+def test_stopping_ends_the_wait_at_once_and_the_error_before_is_told() -> None:
+    clock, stop = FakeClock(), threading.Event()
+    transport = FakeTransport(dropped(), reply(b"too late"))
+    rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
+    stop.set()
+    with pytest.raises(ConnectionFailed) as failed:
+        rest.do(LIST)
+    text = f"stopping: the request was not sent again - error from a previous attempt: {BROKE}"
+    assert str(failed.value) == text
+    assert str(failed.value.__cause__) == BROKE
+    assert len(transport.sent) == 1
+    assert clock.now() == 0

@@ -1,0 +1,64 @@
+"""The guide pages, held to the code: each page's program runs as it stands, and prints what the page says it prints.
+
+A page's `python` blocks, in their order, are one program; what its `text` blocks hold in sum is what it prints. A page
+of tests is run by pytest instead. A page whose program needs more (a server, a signal) has tests of its own,
+`test_guides_<page>.py`, and is left to them.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+LONGEST = 80
+
+
+def blocks(page: str, language: str) -> str:
+    return "".join(re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+
+
+def has_own_tests(page: Path) -> bool:
+    return (ROOT / "tests" / f"test_guides_{page.stem}.py").is_file()
+
+
+def run(program: Path) -> "subprocess.CompletedProcess[str]":
+    """The program in a fresh interpreter, a warning being an error."""
+    tests = re.search(r"^def test_", program.read_text(), re.MULTILINE)
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if tests else ["-W", "error"]
+    return subprocess.run(
+        [sys.executable, *command, program], cwd=program.parent, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False, timeout=50,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_short_and_shows_a_program(page: Path) -> None:
+    assert len(page.read_text().splitlines()) <= LONGEST
+    assert blocks(page.read_text(), "python")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if not has_own_tests(page)], ids=lambda page: page.stem)
+def test_a_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    (program := tmp_path / "program.py").write_text(blocks(page.read_text(), "python"))
+    done = run(program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    if printed := blocks(page.read_text(), "text"):
+        assert done.stdout == printed
+
+
+@pytest.mark.parametrize("program", ["print(1)\nraise SystemExit(3)", "def test_it() -> None:\n    assert 1 == 2"])
+def test_a_program_that_fails_is_noticed(tmp_path: Path, program: str) -> None:
+    (path := tmp_path / "program.py").write_text(program)
+    assert run(path).returncode != 0
+
+
+def test_blocks_of_one_language_are_taken_whole_and_in_order() -> None:
+    page = "# A\n```python\na = 1\n```\nwords\n```text\n1\n```\n```sh\nls\n```\n```python\n\nprint(a)\n```\n"
+    assert blocks(page, "python") == "a = 1\n\nprint(a)\n"
+    assert blocks(page, "text") == "1\n"

@@ -1,0 +1,145 @@
+"""What each verb makes of the answer: objects, lists, errors; and what is refused before it is sent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kubernetes.client import V1ConfigMap, V1ObjectMeta
+
+from clientgo.errors import BadRequest, Conflict, ConnectionFailed, NotFound
+from clientgo.kubernetes.clients.core_v1 import CoreV1
+from clientgo.meta import ObjectMeta
+from clientgo.meta.codec import Undecodable
+from clientgo.typed import DeleteOptions
+from tests.typed.gadgets import WIRE, Gadget, Gadgets, GadgetSpec, GadgetStatus, gadget
+from tests.typed.recorder import Recorder
+
+READ = Gadget(ObjectMeta(name="g", namespace="ns", resource_version="7"), GadgetSpec(3, "red"), GadgetStatus(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda c: c.get("g"), id="get"),
+        pytest.param(lambda c: c.create(gadget()), id="create"),
+        pytest.param(lambda c: c.update(gadget()), id="update"),
+        pytest.param(lambda c: c.update_status(gadget()), id="update_status"),
+        pytest.param(lambda c: c.patch("g", {}), id="patch"),
+        pytest.param(lambda c: c.patch_status("g", {}), id="patch_status"),
+        pytest.param(lambda c: c.apply(gadget(), field_manager="me"), id="apply"),
+        pytest.param(lambda c: c.apply_status(gadget(), field_manager="me"), id="apply_status"),
+    ],
+)
+def test_the_object_is_returned_as_the_server_keeps_it(call: Callable[[Gadgets], Gadget]) -> None:
+    assert call(Gadgets(Recorder(WIRE), "ns")) == READ
+
+
+def test_a_list_says_where_it_stands_and_what_it_could_not_read() -> None:
+    broken: dict[str, Any] = {"metadata": {"name": "b", "namespace": "ns"}, "spec": {"replicas": "many"}}
+    page = {"metadata": {"resourceVersion": "9", "continue": "more"}, "items": [WIRE, broken]}
+    found = Gadgets(Recorder(page), "ns").list()
+    assert found.items == [READ]
+    assert (found.metadata.resource_version, found.metadata.continue_) == ("9", "more")
+    assert [error.metadata.name for error in found.undecodable] == ["b"]
+
+
+def test_scales_are_read_and_written() -> None:
+    scale = {"metadata": {"name": "g", "resourceVersion": "7"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
+    client = Gadgets(Recorder(scale, scale, scale), "ns")
+    found = client.get_scale("g")
+    assert (found.metadata.resource_version, found.spec.replicas, found.status.replicas) == ("7", 2, 1)
+    assert client.update_scale("g", found) == found
+    assert client.patch_scale("g", [{"op": "replace", "path": "/spec/replicas", "value": 2}]) == found
+
+
+def test_an_object_its_class_cannot_hold_is_named() -> None:
+    broken = {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": "many"}}
+    with pytest.raises(Undecodable, match=r"Gadget ns/g can't be decoded: .*replicas"):
+        Gadgets(Recorder(broken), "ns").get("g")
+
+
+@pytest.mark.parametrize("error", [NotFound("gone"), Conflict("changed"), ConnectionFailed("lost")], ids=type)
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda c: c.get("g"), id="get"),
+        pytest.param(lambda c: c.list(), id="list"),
+        pytest.param(lambda c: c.watch(), id="watch"),
+        pytest.param(lambda c: c.update(gadget()), id="update"),
+        pytest.param(lambda c: c.delete("g"), id="delete"),
+        pytest.param(lambda c: c.delete_collection(), id="delete_collection"),
+        pytest.param(lambda c: c.get_scale("g"), id="get_scale"),
+    ],
+)
+def test_refusals_and_failures_reach_the_caller_as_they_are(
+    call: Callable[[Gadgets], object], error: Exception
+) -> None:
+    with pytest.raises(type(error)) as failed:
+        call(Gadgets(Recorder(error), "ns"))
+    assert failed.value is error
+
+
+def test_a_deletion_gives_nothing_whatever_the_server_says() -> None:
+    finishing = {**WIRE, "metadata": {"name": "g", "finalizers": ["a/b"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    client = Gadgets(Recorder({"kind": "Status", "status": "Success"}, finishing), "ns")
+    client.delete("g")
+    client.delete("g", DeleteOptions(grace_period_seconds=0))
+
+
+@pytest.mark.feature("A-41")
+@pytest.mark.parametrize(
+    "obj", [Gadget(ObjectMeta(namespace="ns")), {"spec": {"color": "red"}}, {}], ids=["object", "mapping", "nothing"]
+)
+@pytest.mark.parametrize("status", [False, True], ids=["apply", "apply_status"])
+def test_what_has_no_name_is_not_applied(obj: Any, status: bool) -> None:
+    recorder = Recorder()
+    client = Gadgets(recorder, "ns")
+    with pytest.raises(ValueError, match=r"Gadget: metadata\.name must be given to apply"):
+        (client.apply_status if status else client.apply)(obj, field_manager="me")
+    assert recorder.requests == []
+
+
+def test_nothing_at_all_is_not_applied() -> None:
+    nothing: Any = None
+    with pytest.raises(TypeError, match="NoneType is not an API object"):
+        Gadgets(Recorder(), "ns").apply(nothing, field_manager="me")
+
+
+@pytest.mark.parametrize(
+    ("call", "verb"),
+    [
+        pytest.param(lambda c: c.get("g"), "get", id="get"),
+        pytest.param(lambda c: c.create(gadget()), "create", id="create"),
+        pytest.param(lambda c: c.update(gadget()), "update", id="update"),
+        pytest.param(lambda c: c.update_status(gadget()), "update", id="update_status"),
+        pytest.param(lambda c: c.patch("g", {}), "patch", id="patch"),
+        pytest.param(lambda c: c.apply(gadget(), field_manager="me"), "apply", id="apply"),
+        pytest.param(lambda c: c.delete("g"), "delete", id="delete"),
+        pytest.param(lambda c: c.get_scale("g"), "get", id="get_scale"),
+    ],
+)
+def test_an_object_of_a_namespace_is_not_looked_for_without_one(call: Callable[[Gadgets], object], verb: str) -> None:
+    # The server would answer 404, and a controller would take the object for deleted.
+    recorder = Recorder()
+    with pytest.raises(BadRequest, match=f"^a namespace must be given to {verb} a Gadget$"):
+        call(Gadgets(recorder))
+    assert recorder.requests == []
+
+
+def test_objects_of_the_official_client_are_taken() -> None:
+    official: Any = V1ConfigMap(metadata=V1ObjectMeta(name="settings", labels={"a": "b"}), data={"k": "v"})
+    wire = {"metadata": {"name": "settings", "labels": {"a": "b"}}, "data": {"k": "v"}}
+    recorder = Recorder(wire, wire, wire)
+    client = CoreV1(recorder).config_maps("ns")
+    assert client.create(official).data == {"k": "v"}
+    assert recorder.last_body == {"apiVersion": "v1", "kind": "ConfigMap", **wire}
+    client.update(official)
+    assert recorder.last.path == "/api/v1/namespaces/ns/configmaps/settings"
+    client.apply(official, field_manager="me")
+    assert recorder.last.path == "/api/v1/namespaces/ns/configmaps/settings"
+    assert recorder.last_body == {"apiVersion": "v1", "kind": "ConfigMap", **wire}
+
+
+def test_clients_say_what_they_are_for() -> None:
+    assert repr(Gadgets(Recorder(), "ns")) == "<Gadgets gadgets.shop.example.com in ns>"
+    assert repr(Gadgets(Recorder())) == "<Gadgets gadgets.shop.example.com>"

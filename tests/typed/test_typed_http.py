@@ -1,0 +1,219 @@
+"""What each verb asks of the server: method, path, query, body and its type."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from clientgo.typed import DeleteOptions, Preconditions, Scale
+from clientgo.typed.scale import ScaleSpec
+from tests.typed.gadgets import WIRE, GadgetReviews, Gadgets, Realms, gadget
+from tests.typed.recorder import Frames, Recorder
+
+BASE = "/apis/shop.example.com/v1/namespaces/ns/gadgets"
+LIST: dict[str, Any] = {"metadata": {}, "items": []}
+SCALE: dict[str, Any] = {"metadata": {"name": "g"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
+HEAD = {"apiVersion": "shop.example.com/v1", "kind": "Gadget"}
+FULL = HEAD | {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": 3}, "status": {}}
+APPLIED = {"metadata": {"name": "g"}, "spec": {"color": "red"}}
+
+Call = Callable[[Gadgets], object]
+Case = tuple[str, str, Mapping[str, str], object, str]
+
+
+@pytest.mark.feature("A-41")
+@pytest.mark.parametrize(
+    ("call", "answer", "wanted"),
+    [
+        pytest.param(lambda c: c.get("g"), WIRE, ("GET", "/g", {}, None, JSON), id="get"),
+        pytest.param(
+            lambda c: c.get("g", resource_version="5"),
+            WIRE,
+            ("GET", "/g", {"resourceVersion": "5"}, None, JSON),
+            id="get not older",
+        ),
+        pytest.param(lambda c: c.list(), LIST, ("GET", "", {}, None, JSON), id="list"),
+        pytest.param(
+            lambda c: c.list(
+                label_selector="a=b", field_selector="metadata.name=g", resource_version="5",
+                resource_version_match="NotOlderThan", limit=500, continue_="next", timeout_seconds=30,
+            ),
+            LIST,
+            (
+                "GET", "",
+                {
+                    "labelSelector": "a=b", "fieldSelector": "metadata.name=g", "resourceVersion": "5",
+                    "resourceVersionMatch": "NotOlderThan", "limit": "500", "continue": "next", "timeoutSeconds": "30",
+                },
+                None, JSON,
+            ),
+            id="list with everything",
+        ),
+        pytest.param(
+            lambda c: c.watch(label_selector="a=b", resource_version="5", timeout_seconds=300),
+            Frames(),
+            (
+                "GET", "",
+                {
+                    "labelSelector": "a=b", "resourceVersion": "5", "timeoutSeconds": "300", "watch": "true",
+                    "allowWatchBookmarks": "true",
+                },
+                None, JSON,
+            ),
+            id="watch",
+        ),
+        pytest.param(lambda c: c.create(gadget(replicas=3)), WIRE, ("POST", "", {}, FULL, JSON), id="create"),
+        pytest.param(
+            lambda c: c.create(gadget(replicas=3), field_manager="me", dry_run=True),
+            WIRE,
+            ("POST", "", {"fieldManager": "me", "dryRun": "All"}, FULL, JSON),
+            id="create dry",
+        ),
+        pytest.param(lambda c: c.update(gadget(replicas=3)), WIRE, ("PUT", "/g", {}, FULL, JSON), id="update"),
+        pytest.param(
+            lambda c: c.update_status(gadget(replicas=3), field_manager="me"),
+            WIRE,
+            ("PUT", "/g/status", {"fieldManager": "me"}, FULL, JSON),
+            id="update_status",
+        ),
+        pytest.param(
+            lambda c: c.patch("g", {"spec": {"replicas": 1}}),
+            WIRE,
+            ("PATCH", "/g", {}, {"spec": {"replicas": 1}}, MERGE_PATCH),
+            id="merge patch",
+        ),
+        pytest.param(
+            lambda c: c.patch("g", [{"op": "remove", "path": "/spec/color"}]),
+            WIRE,
+            ("PATCH", "/g", {}, [{"op": "remove", "path": "/spec/color"}], JSON_PATCH),
+            id="JSON patch",
+        ),
+        pytest.param(
+            lambda c: c.patch("g", {"a": 1}, content_type=STRATEGIC_PATCH, subresource="scale", dry_run=True),
+            WIRE,
+            ("PATCH", "/g/scale", {"dryRun": "All"}, {"a": 1}, STRATEGIC_PATCH),
+            id="strategic patch of a subresource",
+        ),
+        pytest.param(
+            lambda c: c.patch_status("g", b'{"status":{"ready":1}}', field_manager="me"),
+            WIRE,
+            ("PATCH", "/g/status", {"fieldManager": "me"}, {"status": {"ready": 1}}, MERGE_PATCH),
+            id="patch_status",
+        ),
+        pytest.param(
+            lambda c: c.apply(APPLIED, field_manager="me"),
+            WIRE,
+            ("PATCH", "/g", {"fieldManager": "me"}, HEAD | APPLIED, APPLY_PATCH),
+            id="apply some fields",
+        ),
+        pytest.param(
+            lambda c: c.apply(gadget(replicas=3), field_manager="me", force=True),
+            WIRE,
+            ("PATCH", "/g", {"fieldManager": "me", "force": "true"}, FULL, APPLY_PATCH),
+            id="apply an object",
+        ),
+        pytest.param(
+            lambda c: c.apply_status(APPLIED, field_manager="me", dry_run=True),
+            WIRE,
+            ("PATCH", "/g/status", {"fieldManager": "me", "dryRun": "All"}, HEAD | APPLIED, APPLY_PATCH),
+            id="apply_status",
+        ),
+        pytest.param(lambda c: c.delete("g"), {}, ("DELETE", "/g", {}, None, JSON), id="delete"),
+        pytest.param(
+            lambda c: c.delete(
+                "g",
+                DeleteOptions(
+                    grace_period_seconds=0,
+                    propagation_policy="Foreground",
+                    preconditions=Preconditions(uid="u", resource_version="5"),
+                    dry_run=("All",),
+                ),
+            ),
+            {},
+            (
+                "DELETE", "/g", {},
+                {
+                    "gracePeriodSeconds": 0, "propagationPolicy": "Foreground", "dryRun": ["All"],
+                    "preconditions": {"uid": "u", "resourceVersion": "5"},
+                },
+                JSON,
+            ),
+            id="delete with options",
+        ),
+        pytest.param(
+            lambda c: c.delete("g", DeleteOptions()), {}, ("DELETE", "/g", {}, None, JSON), id="delete as usual"
+        ),
+        pytest.param(
+            lambda c: c.delete_collection(
+                DeleteOptions(propagation_policy="Orphan"), label_selector="a=b", timeout_seconds=30
+            ),
+            {},
+            (
+                "DELETE", "", {"labelSelector": "a=b", "timeoutSeconds": "30"}, {"propagationPolicy": "Orphan"}, JSON
+            ),
+            id="delete_collection",
+        ),
+        pytest.param(lambda c: c.get_scale("g"), SCALE, ("GET", "/g/scale", {}, None, JSON), id="get_scale"),
+        pytest.param(
+            lambda c: c.update_scale("g", Scale(spec=ScaleSpec(replicas=2))),
+            SCALE,
+            (
+                "PUT", "/g/scale", {},
+                {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 2}},
+                JSON,
+            ),
+            id="update_scale",
+        ),
+        pytest.param(
+            lambda c: c.patch_scale("g", {"spec": {"replicas": 2}}, field_manager="me"),
+            SCALE,
+            ("PATCH", "/g/scale", {"fieldManager": "me"}, {"spec": {"replicas": 2}}, MERGE_PATCH),
+            id="patch_scale",
+        ),
+    ],
+)  # fmt: skip
+def test_each_verb_asks_as_the_api_has_it(call: Call, answer: object, wanted: Case) -> None:
+    recorder = Recorder(answer)
+    call(Gadgets(recorder, "ns"))
+    method, path, query, body, content_type = wanted
+    sent = recorder.last
+    assert (sent.method, sent.path, dict(sent.query), sent.content_type) == (method, BASE + path, query, content_type)
+    assert recorder.last_body == body
+
+
+def test_a_lists_own_limit_is_kept_here_as_well_and_a_watchs_is_not() -> None:
+    recorder = Recorder(LIST, {}, LIST, Frames())
+    client = Gadgets(recorder, "ns")
+    client.list(timeout_seconds=30)
+    client.delete_collection(timeout_seconds=20)
+    client.list()
+    client.watch(timeout_seconds=300)
+    assert [request.timeout for request in recorder.requests] == [30.0, 20.0, None, None]
+
+
+@pytest.mark.feature("A-41")
+def test_without_a_namespace_all_of_them_are_listed_watched_and_emptied() -> None:
+    recorder = Recorder(LIST, Frames(), {})
+    client = Gadgets(recorder)
+    client.list()
+    client.watch()
+    client.delete_collection()
+    assert {request.path for request in recorder.requests} == {"/apis/shop.example.com/v1/gadgets"}
+
+
+def test_a_kind_of_the_cluster_and_of_the_first_group_has_shorter_paths() -> None:
+    realm = {"metadata": {"name": "r"}}
+    recorder = Recorder(realm, realm, LIST)
+    client = Realms(recorder)
+    client.create(client.get("r"))
+    client.list()
+    assert [request.path for request in recorder.requests] == ["/api/v1/realms/r", "/api/v1/realms", "/api/v1/realms"]
+
+
+def test_a_kind_that_is_only_created_has_that_verb_alone() -> None:
+    recorder = Recorder(WIRE)
+    client = GadgetReviews(recorder, "ns")
+    assert client.create(gadget(), dry_run=True).status.ready == 2
+    assert (recorder.last.method, recorder.last.path, dict(recorder.last.query)) == ("POST", BASE, {"dryRun": "All"})
+    assert not any(hasattr(client, verb) for verb in ("get", "list", "watch", "update", "patch", "apply", "delete"))

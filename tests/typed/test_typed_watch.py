@@ -1,0 +1,90 @@
+"""Watches of one kind: events, bookmarks, errors, and objects that can't be read."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from clientgo.errors import ApiError, ConnectionFailed, Expired, InternalError
+from clientgo.meta.options import ListOptions
+from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
+from tests.typed.gadgets import WIRE, Gadgets
+from tests.typed.recorder import Frames, Recorder
+
+BROKEN = {"metadata": {"name": "b", "namespace": "ns", "resourceVersion": "8"}, "spec": {"replicas": "many"}}
+
+
+def bookmark(version: str, **annotations: str) -> dict[str, Any]:
+    return {"kind": "Gadget", "metadata": {"resourceVersion": version, "annotations": annotations}}
+
+
+def failure(code: int, reason: str, message: str = "why") -> dict[str, Any]:
+    return {"kind": "Status", "status": "Failure", "message": message, "reason": reason, "code": code}
+
+
+def test_changes_arrive_typed_and_in_order() -> None:
+    frames = Frames(("ADDED", WIRE), ("MODIFIED", WIRE), ("DELETED", WIRE))
+    events = list(Gadgets(Recorder(frames), "ns").watch())
+    assert [event.type for event in events] == ["ADDED", "MODIFIED", "DELETED"]
+    assert {event.object.spec.color for event in events} == {"red"}
+
+
+def test_a_program_sees_changes_alone(caplog: pytest.LogCaptureFixture) -> None:
+    frames = Frames(("BOOKMARK", bookmark("5")), ("ADDED", BROKEN), ("ADDED", WIRE))
+    with caplog.at_level(logging.WARNING, "clientgo"), Gadgets(Recorder(frames), "ns").watch() as watch:
+        assert [event.object.metadata.name for event in watch] == ["g"]
+    assert frames.closed
+    assert [record.getMessage() for record in caplog.records] == ["object left out of a watch"]
+
+
+def test_a_cache_sees_bookmarks_and_what_could_not_be_read() -> None:
+    end = {"k8s.io/initial-events-end": "true"}
+    frames = Frames(("ADDED", BROKEN), ("BOOKMARK", bookmark("9", **end)), ("BOOKMARK", bookmark("10")))
+    bad, first, second = Gadgets(Recorder(frames), "ns").watch_from(ListOptions(watch=True))
+    assert isinstance(bad, BadEvent)
+    assert (bad.type, bad.error.metadata.name, bad.error.metadata.resource_version) == ("ADDED", "b", "8")
+    assert (first, second) == (Bookmark("9", initial_events_end=True), Bookmark("10"))
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        pytest.param(failure(410, "Expired"), Expired, id="expired"),
+        pytest.param(failure(410, "Gone"), ApiError, id="gone"),
+        pytest.param(failure(500, "InternalError"), InternalError, id="internal"),
+        pytest.param(failure(0, "", "why"), ApiError, id="no code"),
+    ],
+)
+def test_an_error_frame_is_raised_after_what_came_before_it(status: dict[str, Any], error: type[ApiError]) -> None:
+    events = iter(Gadgets(Recorder(Frames(("ADDED", WIRE), ("ERROR", status), ("ADDED", WIRE))), "ns").watch())
+    assert isinstance(next(events), WatchEvent)
+    with pytest.raises(error, match="why"):
+        next(events)
+
+
+@pytest.mark.parametrize("garbage", [b"null", b"7", b'{"code":"x"}', b"{}"])
+def test_an_error_frame_without_a_status_is_an_error_all_the_same(garbage: bytes) -> None:
+    with pytest.raises(ApiError):
+        list(Gadgets(Recorder(Frames(("ERROR", garbage))), "ns").watch())
+
+
+def test_a_type_that_is_not_known_is_named() -> None:
+    with pytest.raises(ApiError, match="watch event of type 'RENAMED'"):
+        list(Gadgets(Recorder(Frames(("RENAMED", WIRE))), "ns").watch())
+
+
+def test_a_lost_connection_is_raised() -> None:
+    frames = Frames(("ADDED", WIRE), error=ConnectionFailed("lost"))
+    with pytest.raises(ConnectionFailed, match="lost"):
+        list(Gadgets(Recorder(frames), "ns").watch())
+
+
+def test_a_watch_that_can_not_be_opened_is_an_error_at_once() -> None:
+    with pytest.raises(Expired):
+        Gadgets(Recorder(Expired("too old")), "ns").watch(resource_version="1")
+
+
+def test_closing_ends_the_stream_below() -> None:
+    frames = Frames()
+    Gadgets(Recorder(frames), "ns").watch().close()
+    assert frames.closed

@@ -1,0 +1,147 @@
+"""The queue under 16 workers, 10,000 keys and every call at once: nothing lost, nothing twice at once, and it ends."""
+
+import random
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.lifecycle import Group
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, ShutDown
+
+KEYS, WORKERS, PRODUCERS = 10_000, 16, 4
+
+LIMIT = 20.0
+"""Seconds of real time after which the test has failed."""
+
+
+@pytest.fixture(autouse=True)
+def restless() -> Iterator[None]:
+    """Let threads take turns 50,000 times a second instead of 200 times, in the middle of everything."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(2e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+class Ledger:
+    """How often each key was asked for, and how much of that had been asked when a worker last finished it.
+
+    So it is not enough that a key comes once: each single `add` has to be followed by a hand-out.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.wanted, self.seen = [0] * KEYS, [0] * KEYS
+        self.out: set[int] = set()
+        self.finished = 0
+        self.owing: set[int] = set()
+        self.settled, self.half = threading.Event(), threading.Event()
+
+    def ask(self, key: int) -> int:
+        """Note, before the key is added, that it will be; returns how often it now was."""
+        with self.lock:
+            self.wanted[key] += 1
+            self.owing.add(key)
+            self.settled.clear()
+            return self.wanted[key]
+
+    def begin(self, key: int) -> int:
+        with self.lock:
+            assert key not in self.out, f"{key} is in two workers"
+            self.out.add(key)
+            return self.wanted[key]
+
+    def finish(self, key: int, wanted: int) -> None:
+        with self.lock:
+            self.out.remove(key)
+            self.seen[key] = wanted
+            self.finished += 1
+            if wanted == self.wanted[key]:
+                self.owing.discard(key)
+            if not self.owing:
+                self.settled.set()
+            if self.finished >= KEYS // 2:
+                self.half.set()
+
+
+class Stress:
+    """A queue, those who fill it and those who empty it."""
+
+    def __init__(self, seed: int) -> None:
+        self.queue: RateLimitingQueue[int] = RateLimitingQueue(ItemExponentialFailureRateLimiter(0.0001, 0.02))
+        self.ledger, self.seed = Ledger(), seed
+        self.accepted = [0] * KEYS
+        self.workers, self.producers = Group(), Group()
+        for number in range(WORKERS):
+            self.workers.start(self.work, random.Random(f"{seed}/w{number}"), name=f"worker-{number}")
+        for number in range(PRODUCERS):
+            keys = range(number, KEYS, PRODUCERS)
+            self.producers.start(self.produce, keys, random.Random(f"{seed}/p{number}"), name=f"producer-{number}")
+
+    def add(self, key: int, rng: random.Random) -> None:
+        number, way = self.ledger.ask(key), rng.randrange(3)
+        if way == 0:
+            self.queue.add(key)
+            if not self.queue.shutting_down:
+                # It was open after the add, hence also before: what was added must come.
+                with self.ledger.lock:
+                    self.accepted[key] = max(number, self.accepted[key])
+        elif way == 1:
+            self.queue.add_after(key, rng.random() * 0.02)
+        else:
+            self.queue.add_rate_limited(key)
+
+    def produce(self, keys: range, rng: random.Random) -> None:
+        for key in rng.sample(keys, len(keys)):
+            for _ in range(rng.choice((1, 1, 1, 3))):
+                self.add(key, rng)
+            if rng.random() < 0.2:
+                self.add(rng.randrange(KEYS), rng)
+
+    def work(self, rng: random.Random) -> None:
+        try:
+            while True:
+                with self.queue.taking() as key:
+                    wanted = self.ledger.begin(key)
+                    if rng.random() < 0.1:
+                        self.add(key, rng)
+                    else:
+                        self.queue.forget(key)
+                    self.ledger.finish(key, wanted)
+        except ShutDown:
+            return
+
+    def drain(self) -> None:
+        """Shut down, in a thread so that a drain that hangs fails the test; nobody has a key afterwards."""
+        drainer = Group()
+        drainer.start(lambda: self.queue.shut_down(drain=True), name="drainer")
+        drainer.join(LIMIT)
+        assert not self.ledger.out
+        self.producers.join(LIMIT)
+        self.workers.join(LIMIT)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_every_add_is_followed_by_a_hand_out_and_no_key_is_in_two_workers(seed: int) -> None:
+    stress = Stress(seed)
+    stress.producers.join(LIMIT)
+    settled = stress.ledger.settled.wait(LIMIT)
+    stress.workers.raise_crash()
+    assert settled, f"{len(stress.ledger.owing)} keys lost: {stress.queue!r}"
+    stress.drain()
+    assert stress.ledger.seen == stress.ledger.wanted
+    assert min(stress.ledger.seen) >= 1
+    assert repr(stress.queue) == "<RateLimitingQueue 0 ready, 0 processing, 0 delayed, shutting down>"
+
+
+@pytest.mark.parametrize("seed", [4, 5, 6])
+def test_a_drain_in_the_middle_of_everything_keeps_what_was_accepted_and_ends(seed: int) -> None:
+    stress = Stress(seed)
+    assert stress.ledger.half.wait(LIMIT)
+    stress.drain()
+    assert sum(map(bool, stress.accepted)) > KEYS // 20
+    lost = [key for key in range(KEYS) if stress.ledger.seen[key] < stress.accepted[key]]
+    assert not lost
+    assert len(stress.queue) == 0
