@@ -61,7 +61,7 @@ class Tree:
 
     def __init__(self, source: Path, folder: Path) -> None:
         self.folder = folder
-        for name in ("clientgo", "controller", "generated", "tests"):
+        for name in ("artifacts", "clientgo", "controller", "generated", "tests"):
             if (source / name).is_dir():
                 shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("setup.cfg", "pyproject.toml"):

@@ -13,7 +13,14 @@ COMMAND = "hack/update-codegen.sh"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options every generator has."""
-    parser.add_argument("--header", type=Path, metavar="FILE", help="text that each file begins with (comment lines)")
+    parser.add_argument(
+        "--boilerplate",
+        "--header",
+        dest="header",
+        type=Path,
+        metavar="FILE",
+        help="text that each file begins with (comment lines)",
+    )
     parser.add_argument(
         "--root", type=Path, default=Path(), metavar="DIR", help="folder to write below (default: here)"
     )

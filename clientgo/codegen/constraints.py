@@ -1,22 +1,28 @@
-"""Constraints in a schema's words, and values held against them."""
+"""Constraints in a schema's words: what each part of a `Meta` becomes, and what it may stand on."""
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from clientgo.codegen.rules import rule_entry, unchanging
 from clientgo.meta.constraints import Meta
 
+_NUMBERS = ("integer", "number")
 _BY_TYPE: dict[str, tuple[str, ...]] = {
-    "ge": ("integer", "number"),
-    "gt": ("integer", "number"),
-    "le": ("integer", "number"),
-    "lt": ("integer", "number"),
-    "multiple_of": ("integer", "number"),
+    "ge": _NUMBERS,
+    "gt": _NUMBERS,
+    "le": _NUMBERS,
+    "lt": _NUMBERS,
+    "multiple_of": _NUMBERS,
     "min_length": ("string",),
     "max_length": ("string",),
     "pattern": ("string",),
     "min_items": ("array",),
     "max_items": ("array",),
+    "list_type": ("array",),
+    "min_properties": ("object",),
+    "max_properties": ("object",),
+    "map_type": ("object",),
 }
 _KEYS = {
     "multiple_of": "multipleOf",
@@ -25,21 +31,49 @@ _KEYS = {
     "pattern": "pattern",
     "min_items": "minItems",
     "max_items": "maxItems",
+    "min_properties": "minProperties",
+    "max_properties": "maxProperties",
+    "list_type": "x-kubernetes-list-type",
+    "map_type": "x-kubernetes-map-type",
 }
+_NOTES = {
+    "nullable": "nullable",
+    "preserve_unknown": "x-kubernetes-preserve-unknown-fields",
+    "int_or_string": "x-kubernetes-int-or-string",
+    "format": "format",
+    "title": "title",
+    "description": "description",
+    "example": "example",
+}
+_SCALARS = ("string", "boolean", *_NUMBERS)
 
 
 def apply_constraints(schema: dict[str, Any], metas: Sequence[Meta]) -> Iterator[str]:
     """Put constraints into `schema`, later ones over earlier ones; yields what is wrong with them."""
+    if any(meta.schemaless for meta in metas):
+        schema.clear()
     for meta in metas:
-        for name, fitting in _BY_TYPE.items():
-            value = getattr(meta, name)
-            if value is None:
-                continue
-            if schema.get("type") not in fitting:
-                yield f"{name} is for {' and '.join(fitting)} fields, this one is {schema.get('type', 'of any type')}"
-                continue
-            _constrain(schema, name, value)
-        yield from _note(schema, meta)
+        if meta.type is not None:
+            schema["type"] = meta.type
+        yield from _sized(schema, meta)
+        yield from _listed(schema, meta)
+        yield from _noted(schema, meta)
+
+
+def _sized(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
+    for name, fitting in _BY_TYPE.items():
+        value = getattr(meta, name)
+        if value is None:
+            continue
+        if _types_of(schema).isdisjoint(fitting):
+            yield f"{name} is for {' and '.join(fitting)} fields, this one is {schema.get('type', 'of any type')}"
+            continue
+        _constrain(schema, name, value)
+
+
+def _types_of(schema: dict[str, Any]) -> set[str]:
+    # An int-or-string has no type of its own, and string constraints hold for its strings.
+    return {schema["type"]} if "type" in schema else {part["type"] for part in schema.get("anyOf", ())}
 
 
 def _constrain(schema: dict[str, Any], name: str, value: Any) -> None:
@@ -57,45 +91,45 @@ def _constrain(schema: dict[str, Any], name: str, value: Any) -> None:
         schema[_KEYS[name]] = value
 
 
-def _note(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
+def _listed(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
+    if meta.unique_items:
+        yield "the API server refuses uniqueItems, which costs too much: write list_type='set'"
+    items = schema.get("items", {})
+    if meta.list_type == "set" and items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
+        yield "a set is of scalars: write list_type='map' with list_map_keys=, or 'atomic'"
+    if (meta.list_type == "map") != bool(meta.list_map_keys):
+        yield "list_type='map' and list_map_keys=('name',) belong together: give both"
+        return
+    if meta.list_map_keys:
+        schema["x-kubernetes-list-map-keys"] = list(meta.list_map_keys)
+        yield from _map_keys(items, meta.list_map_keys)
+
+
+def _map_keys(items: dict[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
+    properties = items.get("properties", {})
+    for key in keys:
+        if properties.get(key, {}).get("type") not in _SCALARS:
+            known = ", ".join(sorted(name for name, found in properties.items() if found.get("type") in _SCALARS))
+            yield f"the list's items have no scalar {key!r}: write one of {known or 'theirs, once they have some'}"
+        elif key not in items.get("required", ()) and "default" not in properties[key]:
+            yield f"the key {key!r} of a list map must be required or have a default"
+
+
+def _noted(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
     if meta.pattern is not None:
         try:
             re.compile(meta.pattern)
         except re.error as error:
             yield f"the pattern {meta.pattern!r} is no regular expression: {error}"
+    schema.update({key: value for name, key in _NOTES.items() if (value := getattr(meta, name)) is not None})
+    if meta.embedded_resource:
+        if schema.get("type") != "object":
+            yield "embedded_resource is for objects: write Mapping[str, Any]"
+        schema["x-kubernetes-embedded-resource"] = True
     if meta.enum:
         schema["enum"] = list(meta.enum)
-    for key in ("format", "description", "example"):
-        value = getattr(meta, key)
-        if value is not None:
-            schema[key] = value
-
-
-def violations(schema: dict[str, Any], value: Any) -> Iterator[str]:
-    """How a scalar breaks its own schema."""
-    if "enum" in schema and value not in schema["enum"]:
-        yield f"is none of {schema['enum']}"
-    if isinstance(value, str):
-        yield from _string_violations(schema, value)
-    elif not isinstance(value, bool):
-        yield from _number_violations(schema, value)
-
-
-def _string_violations(schema: dict[str, Any], value: str) -> Iterator[str]:
-    if len(value) < schema.get("minLength", 0):
-        yield f"is shorter than {schema['minLength']}"
-    if len(value) > schema.get("maxLength", len(value)):
-        yield f"is longer than {schema['maxLength']}"
-    if "pattern" in schema and not re.search(schema["pattern"], value):
-        yield f"does not match {schema['pattern']}"
-
-
-def _number_violations(schema: dict[str, Any], value: float) -> Iterator[str]:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if low is not None and (value < low or (value == low and schema.get("exclusiveMinimum"))):
-        yield f"is below {low}"
-    if high is not None and (value > high or (value == high and schema.get("exclusiveMaximum"))):
-        yield f"is above {high}"
-    bits = {"int32": 31, "int64": 63}.get(schema.get("format", ""))
-    if bits is not None and not -(2**bits) <= value < 2**bits:
-        yield f"does not fit into {schema['format']}"
+    if meta.external_docs is not None:
+        docs = {"url": meta.external_docs.url, "description": meta.external_docs.description}
+        schema["externalDocs"] = {key: value for key, value in docs.items() if value}
+    if rules := (*meta.rules, *((unchanging(),) if meta.immutable else ())):
+        schema.setdefault("x-kubernetes-validations", []).extend(map(rule_entry, rules))

@@ -12,7 +12,7 @@ import yaml
 from clientgo.codegen.dataclassinput import OwnKind
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.schema import Schema, SchemaMaker
-from clientgo.meta.scheme import ApiType, Column
+from clientgo.meta.scheme import ApiType, Column, WebhookConversion
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 _TOP: dict[str, Schema] = {
@@ -26,16 +26,29 @@ _TOP: dict[str, Schema] = {
 
 
 def crds(
-    kinds: Iterable[OwnKind], problems: Problems, *, allow_floats: bool = False
+    kinds: Iterable[OwnKind],
+    problems: Problems,
+    *,
+    allow_floats: bool = False,
+    embedded_meta: bool = False,
+    max_description: int | None = None,
 ) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """File name to YAML text and sources, for every resource of `kinds`."""
+    """File name to YAML text and sources, for every resource of `kinds`.
+
+    `embedded_meta` spells out metadata inside of objects; `max_description` cuts descriptions, at a sentence's end
+    where there is one, and 0 drops them.
+    """
     resources: dict[tuple[str, str], list[OwnKind]] = {}
     for own in kinds:
+        if not own.kind.api.crd:
+            continue
         resources.setdefault((own.kind.api.group, own.kind.api.plural), []).append(own)
-    maker = SchemaMaker(problems, allow_floats=allow_floats)
+    maker = SchemaMaker(problems, allow_floats=allow_floats, embedded_meta=embedded_meta)
     texts = {}
     for (group, plural), members in sorted(resources.items()):
         manifest = _manifest(members, maker, problems)
+        if max_description is not None:
+            _shorten(manifest["spec"]["versions"], max_description)
         sources = tuple(sorted({own.kind.source for own in members}))
         texts[f"{group}_{plural}.yaml"] = (to_yaml(manifest), sources)
     return texts
@@ -55,26 +68,65 @@ class _Dumper(yaml.SafeDumper):
 def _manifest(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
     stored = next((own for own in members if own.kind.api.storage), members[0]).kind.api
     metadata: dict[str, Any] = {"name": f"{stored.plural}.{stored.group}"}
-    if stored.annotations:
-        metadata["annotations"] = dict(sorted(stored.annotations))
+    for key, pairs in (("annotations", stored.annotations), ("labels", stored.labels)):
+        if pairs:
+            metadata[key] = dict(sorted(pairs))
     members = sorted(members, key=lambda own: own.kind.api.version)
+    spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
+    if stored.conversion is not None:
+        spec["conversion"] = _conversion(stored.conversion)
+    spec["versions"] = [_version(own, maker, problems) for own in members]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": metadata,
-        "spec": {
-            "group": stored.group,
-            "names": _names(stored),
-            "scope": stored.scope,
-            "versions": [_version(own, maker, problems) for own in members],
-        },
+        "spec": spec,
     }
+
+
+def _conversion(conversion: WebhookConversion) -> dict[str, Any]:
+    client: dict[str, Any] = {"url": conversion.url}
+    if not conversion.url:
+        client = {
+            "service": {
+                "namespace": conversion.service_namespace,
+                "name": conversion.service_name,
+                "path": conversion.path,
+                "port": conversion.port,
+            }
+        }
+    if conversion.ca_bundle:
+        client["caBundle"] = conversion.ca_bundle
+    reviews = list(conversion.review_versions)
+    return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": reviews}}
+
+
+def _shorten(value: Any, limit: int) -> None:
+    if isinstance(value, list):
+        for part in value:
+            _shorten(part, limit)
+    elif isinstance(value, dict):
+        described = value.get("description")
+        if isinstance(described, str):
+            value["description"] = _cut(described, limit)
+            if not value["description"]:
+                del value["description"]
+        for key, part in value.items():
+            if key not in ("default", "example"):
+                _shorten(part, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    whole = text[:limit].rpartition(". ")[0]
+    return f"{whole}." if whole else text[:limit]
 
 
 def _names(api: ApiType) -> dict[str, Any]:
     names: dict[str, Any] = {
         "kind": api.kind,
-        "listKind": f"{api.kind}List",
+        "listKind": api.list_kind or f"{api.kind}List",
         "plural": api.plural,
         "singular": api.singular,
     }
@@ -87,11 +139,17 @@ def _names(api: ApiType) -> dict[str, Any]:
 
 def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
     api = own.kind.api
-    schema = _top_schema(maker.of_class(own.cls))
+    schema = top_schema(maker.of_class(own.cls))
     version: dict[str, Any] = {"name": api.version, "served": api.served, "storage": api.storage}
+    if api.deprecated:
+        version["deprecated"] = True
+    if api.deprecation_warning:
+        version["deprecationWarning"] = api.deprecation_warning
     version["schema"] = {"openAPIV3Schema": schema}
     if columns := _columns(api.columns):
         version["additionalPrinterColumns"] = [_column(column) for column in columns]
+    if api.selectable_fields:
+        version["selectableFields"] = [{"jsonPath": path} for path in api.selectable_fields]
     subresources: dict[str, Any] = {}
     if api.status:
         subresources["status"] = {}
@@ -107,7 +165,8 @@ def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, 
     return version
 
 
-def _top_schema(schema: Schema) -> Schema:
+def top_schema(schema: Schema) -> Schema:
+    """The schema of a whole object, from that of its class."""
     # What the server checks of metadata is its own business; a schema may only say that it is an object.
     own = {name: field for name, field in schema.get("properties", {}).items() if name not in _TOP}
     required = [name for name in schema.get("required", ()) if name not in _TOP]
@@ -132,7 +191,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 def _check_paths(own: OwnKind, schema: Schema, problems: Problems) -> None:
     scale = own.kind.api.scale
-    paths = [column.json_path for column in own.kind.api.columns]
+    paths = [*(column.json_path for column in own.kind.api.columns), *own.kind.api.selectable_fields]
     if scale is not None:
         paths += [path for path in (scale.spec_path, scale.status_path, scale.selector_path) if path]
     for path in paths:

@@ -3,12 +3,16 @@
 import dataclasses
 import importlib
 import inspect
+import os
+import re
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
+from clientgo.codegen.apichecks import check_api
 from clientgo.codegen.members import unwrap
 from clientgo.codegen.model import Kind
 from clientgo.codegen.problems import Problems, place_of, shown
@@ -32,10 +36,10 @@ def read_modules(names: Iterable[str], problems: Problems) -> list[OwnKind]:
 
 
 def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
-    module = _imported(name, problems)
+    module = imported(name, problems)
     if module is None:
         return
-    source = _source(module)
+    source = source_of(module)
     kinds = list(_marked(module))
     if not kinds:
         problems.at_module(source, 1, "no class is marked with @api_type(group=, version=): mark the kinds")
@@ -44,13 +48,15 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
             yield OwnKind(Kind(api=api_of(cls), class_name=cls.__name__, module=name, source=source), cls)
 
 
-def _source(module: ModuleType) -> str:
+def source_of(module: ModuleType) -> str:
+    """A module's file, as generated files tell it."""
     # The module's place below the folder it was imported from: the same on every machine.
     path = module.__name__.replace(".", "/")
     return f"{path}/__init__.py" if hasattr(module, "__path__") else f"{path}.py"
 
 
-def _imported(name: str, problems: Problems) -> ModuleType | None:
+def imported(name: str, problems: Problems) -> ModuleType | None:
+    """A module by its name; None when it can't be had, which is told."""
     try:
         return importlib.import_module(name)
     except Exception as error:  # noqa: BLE001  # the module is the user's: whatever it raises is told with its place
@@ -58,15 +64,36 @@ def _imported(name: str, problems: Problems) -> ModuleType | None:
             message = f"there is no module {error.name}: give a dotted name that can be imported from here"
             problems.at_module(name, 0, message)
         else:
-            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {error}")
+            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {error}{_advice(error)}")
     return None
+
+
+def _advice(error: Exception) -> str:
+    # What dataclasses says of `names: list[str] = []`, which it refuses by itself.
+    if "mutable default" in str(error):
+        return " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)"
+    return ""
 
 
 def _raised_at(error: Exception, name: str) -> tuple[str, int]:
     if isinstance(error, SyntaxError):
         return shown(error.filename or name), error.lineno or 0
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
-    return shown(frames[-1].filename), frames[-1].lineno or 0
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "importlib" not in frame.filename and not frame.filename.endswith(f"{os.sep}dataclasses.py")
+    ]
+    return shown(frames[-1].filename), _field_line(error, frames[-1].filename) or frames[-1].lineno or 0
+
+
+def _field_line(error: Exception, file: str) -> int:
+    """The line of the field whose mutable default dataclasses refuses: its error names the field alone."""
+    found = re.search(r"mutable default .* for field (\w+) is not allowed", str(error))
+    if found is None:
+        return 0
+    pattern = re.compile(rf"\s+{found[1]}\s*:.*=\s*(\[|\{{|list\(|dict\(|set\()")
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 0)
 
 
 def _marked(module: ModuleType) -> Iterator[type[Any]]:
@@ -86,12 +113,17 @@ def _check_class(cls: type[Any], problems: Problems) -> bool:
     names = {field.name for field in dataclasses.fields(cls)}
     if _type_of(cls, "metadata") is not ObjectMeta:
         problems.at_class(cls, f"{cls.__name__} has no metadata: write `metadata: ObjectMeta`")
+    check_api(cls, problems)
     if api_of(cls).status and "status" not in names:
         problems.at_class(cls, f"{cls.__name__} has no field status: add one, or write @api_type(..., status=False)")
     return True
 
 
 def _check_dataclass(cls: type[Any], problems: Problems) -> None:
+    try:
+        get_type_hints(cls)
+    except (NameError, TypeError) as error:
+        problems.at_class(cls, f"the annotations of {cls.__name__} can't be read: {error}")
     params: Any = getattr(cls, "__dataclass_params__", None)
     if params is not None and not params.frozen:
         problems.at_class(cls, f"{cls.__name__} can be changed: write @dataclass(frozen=True, slots=True)")

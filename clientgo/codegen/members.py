@@ -8,19 +8,25 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from clientgo.codegen.problems import field_docs
 from clientgo.codegen.source import camel
+from clientgo.meta.codec import encode_value
 from clientgo.meta.constraints import Meta
+from clientgo.meta.wire import to_wire
+
+_ZEROS = (str, int, float, bool, bytes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Member:
-    """One field; `default` is a scalar, or None when the schema can't or need not say it."""
+    """One field; `default` is JSON, UNSET when the schema can't or need not say it."""
 
     name: str
     json_name: str
     hint: Any
     required: bool
-    default: str | int | float | None
+    default: Any = msgspec.UNSET
+    doc: str = ""
 
 
 def members(cls: type[Any]) -> Iterator[Member]:
@@ -30,19 +36,34 @@ def members(cls: type[Any]) -> Iterator[Member]:
         NameError, TypeError: the annotations can't be read.
     """
     hints = get_type_hints(cls, include_extras=True)
+    docs = field_docs(cls)
     if issubclass(cls, msgspec.Struct):
         for part in msgspec.structs.fields(cls):
-            yield Member(part.name, part.encode_name, hints[part.name], part.required, None)
+            # A zero made by a factory is always sent: so generated types say that the field is required.
+            required = part.required or part.default_factory in _ZEROS
+            yield Member(part.name, part.encode_name, hints[part.name], required, doc=docs.get(part.name, ""))
         return
     for field in dataclasses.fields(cls):
-        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        yield Member(field.name, camel(field.name), hints[field.name], required, _scalar(field.default))
+        made = field.default_factory is not dataclasses.MISSING
+        required = field.default is dataclasses.MISSING and not made
+        default = field.default_factory() if callable(field.default_factory) else field.default
+        yield Member(
+            field.name, camel(field.name), hints[field.name], required, _json(default), docs.get(field.name, "")
+        )
 
 
-def _scalar(default: Any) -> str | int | float | None:
+def _json(default: Any) -> Any:
+    """A default as the schema says it; what is empty there is empty without being said."""
+    if default is dataclasses.MISSING or default is None:
+        return msgspec.UNSET
     if isinstance(default, enum.Enum):
         default = default.value
-    return default if isinstance(default, str | int | float) else None
+    if isinstance(default, str | int | float):
+        return default
+    if dataclasses.is_dataclass(default) and not isinstance(default, type):
+        default = to_wire(default)
+    found = msgspec.json.decode(encode_value(default))
+    return found or msgspec.UNSET
 
 
 def unwrap(hint: Any) -> tuple[Any, list[Meta], bool]:

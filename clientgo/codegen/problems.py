@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,37 @@ def place_of(cls: type[Any], field: str | None = None) -> tuple[str, int]:
         if isinstance(statement, ast.AnnAssign | ast.Assign) and field in _targets(statement):
             return shown(file), statement.lineno
     return shown(file), body.lineno
+
+
+def field_docs(cls: type[Any]) -> dict[str, str]:
+    """What stands below fields as a text of its own, as in a class that documents its attributes; by field."""
+    try:
+        body = _classes(inspect.getfile(cls)).get(cls.__qualname__)
+    except (OSError, TypeError):
+        return {}
+    if body is None:
+        return {}
+    return {
+        statement.target.id: " ".join(following.value.value.split())
+        for statement, following in pairwise(body.body)
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and isinstance(following, ast.Expr)
+        and isinstance(following.value, ast.Constant)
+        and isinstance(following.value.value, str)
+    }
+
+
+def line_of_name(file: str, name: str) -> int:
+    """Where a module binds a name; 1 where that can't be told."""
+    try:
+        body = ast.parse(Path(file).read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError):
+        return 1
+    for statement in body:
+        if isinstance(statement, ast.AnnAssign | ast.Assign) and name in _targets(statement):
+            return statement.lineno
+    return 1
 
 
 def _targets(statement: ast.AnnAssign | ast.Assign) -> list[str]:

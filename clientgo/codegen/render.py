@@ -68,6 +68,8 @@ def _kinds_tuple(names: Sequence[str]) -> str:
 
 
 def _base(kind: Kind) -> tuple[str, list[str]]:
+    if kind.api.verbs == ("create",):
+        return "clientgo.typed.create", ["CreateClient"]
     if kind.api.scale is not None:
         return "clientgo.typed.scale", ["ScaleClient"]
     return "clientgo.typed.client", ["StatusClient" if kind.api.status else "TypedClient"]
@@ -81,6 +83,8 @@ def _client_doc(kind: Kind) -> str:
     possible = [verb for verb in ALL_VERBS if kind.api.status or verb not in STATUS_VERBS]
     served = [verb for verb in possible if verb in kind.api.verbs]
     missing = [verb for verb in possible if verb not in kind.api.verbs]
+    if served == ["create"]:
+        return f"Creates {kind.class_name} objects at the API server, which can do no more with them."
     if missing:
         limits = f"all but {', '.join(missing)}" if len(missing) < len(served) else f"{', '.join(served)} alone"
         return f"Reads and writes {kind.class_name} objects at the API server, which serves {limits}."

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from clientgo.codegen.model import GroupVersion, class_case
+from clientgo.codegen.model import GroupVersion, Kind, class_case
+from clientgo.codegen.source import WIDTH, quoted
 from clientgo.codegen.texts import Import, Layout, Text, fill, import_block, joined
 
 _FACTORY: Import = ("clientgo.cache.factory", ["InformerFactory"])
@@ -18,7 +19,7 @@ def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[s
     by_name = [(name, list(versions)) for name, versions in groupby(cached, lambda group: group.name)]
     for name, versions in by_name:
         yield _group(name, versions, layout)
-    yield _factory([(name, versions[0].group) for name, versions in by_name], layout, sources)
+    yield _factory([(name, versions[0].group) for name, versions in by_name], cached, layout, sources)
 
 
 def _cached(group: GroupVersion) -> GroupVersion:
@@ -88,13 +89,25 @@ def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
     return Text(f"{package}.{name}", body, sources)
 
 
-def _factory(names: Sequence[tuple[str, str]], layout: Layout, sources: tuple[str, ...]) -> Text:
+def _factory(
+    names: Sequence[tuple[str, str]], groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]
+) -> Text:
     package = layout.module("informers")
     imports = [(f"{package}.{name}", [f"{class_case(name)}Informers"]) for name, _ in names]
+    needed: list[Import] = [_FACTORY, ("clientgo.meta.objects", ["GroupVersionResource"])]
     whole, part = ("factory_lazy", "factory_lazy_group") if layout.lazy else ("factory", "factory_group")
-    groups = joined(
+    accessors = joined(
         fill(part, package=package, name=name, group=group or "core", group_class=class_case(name))
         for name, group in names
     )
-    block = import_block(imports, layout, indent="    ") if layout.lazy else import_block([*imports, _FACTORY], layout)
-    return Text(f"{package}.factory", fill(whole, imports=block, groups=groups), sources)
+    indent = "    " if layout.lazy else ""
+    block = import_block(imports if layout.lazy else [*imports, *needed], layout, indent=indent)
+    places = "\n".join(_place(kind, f"{package}.{group.module}") for group in groups for kind in group.kinds)
+    return Text(f"{package}.factory", fill(whole, imports=block, resources=places, groups=accessors), sources)
+
+
+def _place(kind: Kind, module: str) -> str:
+    key = ", ".join(quoted(part) for part in (kind.api.group, kind.api.version, kind.api.plural))
+    head, place = f"        GroupVersionResource({key}): ", quoted(f"{module}:{kind.class_name}Informer")
+    line = f"{head}{place},"
+    return line if len(line) <= WIDTH else f"{head}(\n            {place}\n        ),"

@@ -13,9 +13,12 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.codegen.constraints import apply_constraints, violations
+from clientgo.codegen.constraints import apply_constraints
 from clientgo.codegen.members import Member, members, unwrap
 from clientgo.codegen.problems import Problems
+from clientgo.codegen.rules import choice_rules, kept, rule_entry
+from clientgo.codegen.values import violations
+from clientgo.meta.constraints import Meta, Rule, constraints_of
 from clientgo.meta.objects import MicroTime, ObjectMeta
 
 Schema = dict[str, Any]
@@ -32,12 +35,29 @@ _SCALARS: dict[Any, Schema] = {
 }
 
 
+_FLOAT = (
+    "floats differ between languages: write an int of a smaller unit or a str, or consent with"
+    " Annotated[float, Meta(allow_float=True)], or allow floats with --allow-floats"
+)
+_EMBEDDED_META: Schema = {
+    "type": "object",
+    "properties": {
+        "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+        "finalizers": {"type": "array", "items": {"type": "string"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "name": {"type": "string"},
+        "namespace": {"type": "string"},
+    },
+}
+
+
 class SchemaMaker:
     """Makes the schemas of classes; what can't be said goes to `problems`."""
 
-    def __init__(self, problems: Problems, *, allow_floats: bool = False) -> None:
+    def __init__(self, problems: Problems, *, allow_floats: bool = False, embedded_meta: bool = False) -> None:
         self._problems = problems
         self._allow_floats = allow_floats
+        self._embedded_meta = embedded_meta
 
     def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
         """The schema of a dataclass' or Struct's objects."""
@@ -50,9 +70,25 @@ class SchemaMaker:
         found = self._members(cls)
         if found:
             schema["properties"] = {m.json_name: self._of_member(m, _Place(cls, m.name, (*inside, cls))) for m in found}
-        if required := [member.json_name for member in found if member.required]:
+        if required := [member.json_name for member in found if _is_required(member)]:
             schema["required"] = required
+        self._constrain_class(cls, schema, found)
         return schema
+
+    def _constrain_class(self, cls: type[Any], schema: Schema, found: list[Member]) -> None:
+        json_names = {member.name: member.json_name for member in found}
+        rules: list[Rule] = []
+        for meta in constraints_of(cls):
+            for message in apply_constraints(schema, [meta]):
+                self._problems.at_class(cls, f"{cls.__name__}: {message}")
+            try:
+                rules += choice_rules(meta, json_names)
+            except KeyError as error:
+                known = ", ".join(json_names)
+                self._problems.at_class(cls, f"{cls.__name__} has no field {error}: write one of {known}")
+        rules += [kept(m.json_name) for m in found if _is_immutable(m) and not _is_required(m)]
+        if rules:
+            schema.setdefault("x-kubernetes-validations", []).extend(rule_entry(rule) for rule in rules)
 
     def _members(self, cls: type[Any]) -> list[Member]:
         try:
@@ -63,14 +99,18 @@ class SchemaMaker:
 
     def _of_member(self, member: Member, place: "_Place") -> Schema:
         schema, nullable = self._of_hint(member.hint, place)
-        if nullable and member.required:
-            schema["nullable"] = True
-        if member.default is not None:
+        if nullable and member.required and _noted(member, "required") is not False:
+            schema.setdefault("nullable", True)
+        if member.doc:
+            schema.setdefault("description", member.doc)
+        default = _noted(member, "default")
+        if default is msgspec.UNSET:
+            default = member.default
+        if default is not msgspec.UNSET:
             self._complain(
-                place,
-                *(f"its default {member.default!r} {how}: give another" for how in violations(schema, member.default)),
+                place, *(f"its default {default!r} {how}: give another" for how in violations(schema, default))
             )
-            schema["default"] = member.default
+            schema["default"] = default
         return schema
 
     def _of_item(self, hint: Any, place: "_Place") -> Schema:
@@ -79,16 +119,17 @@ class SchemaMaker:
 
     def _of_hint(self, hint: Any, place: "_Place") -> tuple[Schema, bool]:
         bare, metas, nullable = unwrap(hint)
-        schema = self._of_type(bare, place)
+        free = bare is float and (self._allow_floats or any(meta.allow_float for meta in metas))
+        schema: Schema = {"type": "number"} if free else self._of_type(bare, place)
         self._complain(place, *apply_constraints(schema, metas))
         return schema, nullable
 
     def _of_type(self, hint: Any, place: "_Place") -> Schema:
         origin, args = get_origin(hint), get_args(hint)
+        if hint is ObjectMeta and self._embedded_meta:
+            return dict(_EMBEDDED_META)
         if hint in _SCALARS:
             return dict(_SCALARS[hint])
-        if hint is float:
-            return self._float(place)
         if origin is Literal:
             return self._enum(args, place)
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -110,17 +151,11 @@ class SchemaMaker:
             return {"type": "object", "additionalProperties": self._of_item(args[1], place)}
         if hint is Any:
             return {"x-kubernetes-preserve-unknown-fields": True}
-        self._complain(place, f"{_name(hint)} has no schema: {_instead(hint, origin)}")
+        if hint is float:
+            self._complain(place, _FLOAT)
+        else:
+            self._complain(place, f"{_name(hint)} has no schema: {_instead(hint, origin)}")
         return {}
-
-    def _float(self, place: "_Place") -> Schema:
-        if not self._allow_floats:
-            self._complain(
-                place,
-                "floats differ between languages: write an int of a smaller unit or a str, or allow floats with"
-                " --allow-floats",
-            )
-        return {"type": "number"}
 
     def _enum(self, values: Iterable[Any], place: "_Place") -> Schema:
         values = list(values)
@@ -140,6 +175,28 @@ class _Place:
     cls: type[Any]
     field: str
     inside: tuple[type[Any], ...]
+
+
+_NOTHING = Meta()
+
+
+def _noted(member: Member, name: str) -> Any:
+    """What the outermost constraint says of it, or UNSET or None when none does."""
+    unsaid = found = getattr(_NOTHING, name)
+    for meta in unwrap(member.hint)[1]:
+        value = getattr(meta, name)
+        if value is not unsaid:
+            found = value
+    return found
+
+
+def _is_required(member: Member) -> bool:
+    said = _noted(member, "required")
+    return member.required if said is None else bool(said)
+
+
+def _is_immutable(member: Member) -> bool:
+    return any(meta.immutable for meta in unwrap(member.hint)[1])
 
 
 def _own_doc(cls: type[Any]) -> str:

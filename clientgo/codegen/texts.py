@@ -67,14 +67,15 @@ def joined(texts: Iterable[str], *, blank_lines: int = 1) -> str:
 Import = tuple[str, Iterable[str]]
 
 
-def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "") -> str:
-    """One import of each module, sorted; clientgo's before the project's own."""
+def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "", whole: Iterable[str] = ()) -> str:
+    """One import of each module, sorted; others' before the project's own. `whole` are modules imported as such."""
     merged: dict[str, set[str]] = {}
     for module, names in imports:
         merged.setdefault(module, set()).update(names)
     lines = {module: import_line(module, names) for module, names in sorted(merged.items()) if names}
-    runtime = [line for module, line in lines.items() if module.startswith("clientgo.")]
-    own = [line for module, line in lines.items() if not module.startswith("clientgo.")]
-    parts = ["\n".join(lines.values())] if layout.beside_runtime else ["\n".join(runtime), "\n".join(own)]
-    block = "\n\n".join(part for part in parts if part)
+    foreign = ("msgspec",) if layout.beside_runtime else ("msgspec", "clientgo")
+    theirs = [line for module, line in lines.items() if module.split(".")[0] in foreign]
+    own = [line for module, line in lines.items() if module.split(".")[0] not in foreign]
+    first = [f"import {module}" for module in whole]
+    block = "\n\n".join(part for part in ("\n".join([*first, *theirs]), "\n".join(own)) if part)
     return "\n".join(indent + line if line else "" for line in block.splitlines())

@@ -1,7 +1,7 @@
 """API objects: what they carry, what they are called, who owns them, how they are selected, read and written."""
 
 from clientgo.meta.codec import ObjectList, Undecodable, decode, encode, from_dict, replace, to_dict
-from clientgo.meta.constraints import DNS_LABEL, Int32, Int64, Meta
+from clientgo.meta.constraints import DNS_LABEL, Duration, ExternalDocs, Int32, Int64, Meta, Quantity, Rule, constrained
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import (
     EMPTY_MAP,
@@ -15,13 +15,14 @@ from clientgo.meta.objects import (
 )
 from clientgo.meta.ownership import controller_of, is_controlled_by, new_controller_ref
 from clientgo.meta.resourceversion import compare_resource_versions
-from clientgo.meta.scheme import ApiType, Column, Scale, Scheme, api_of, api_type
+from clientgo.meta.scheme import ApiType, Column, Scale, Scheme, WebhookConversion, api_of, api_type
 from clientgo.meta.selectors import Selector, everything, nothing, parse_selector, selector_for
 
 __all__ = [
-    "DNS_LABEL", "EMPTY_MAP", "ApiObject", "ApiType", "Column", "GroupVersionKind", "GroupVersionResource", "Int32",
-    "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta", "ObjectName", "OwnerReference", "Scale",
-    "Scheme", "Selector", "Undecodable", "api_of", "api_type", "compare_resource_versions", "controller_of", "decode",
-    "encode", "everything", "from_dict", "is_controlled_by", "new_controller_ref", "nothing", "object_name",
-    "parse_selector", "replace", "selector_for", "to_dict",
+    "DNS_LABEL", "EMPTY_MAP", "ApiObject", "ApiType", "Column", "Duration", "ExternalDocs", "GroupVersionKind",
+    "GroupVersionResource", "Int32", "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta", "ObjectName",
+    "OwnerReference", "Quantity", "Rule", "Scale", "Scheme", "Selector", "Undecodable", "WebhookConversion", "api_of",
+    "api_type", "compare_resource_versions", "constrained", "controller_of", "decode", "encode", "everything",
+    "from_dict", "is_controlled_by", "new_controller_ref", "nothing", "object_name", "parse_selector", "replace",
+    "selector_for", "to_dict",
 ]  # fmt: skip

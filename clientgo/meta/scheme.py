@@ -44,6 +44,19 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookConversion:
+    """Who converts objects between a CRD's versions: a service in the cluster, or a URL when one is given."""
+
+    service_namespace: str = "system"
+    service_name: str = "webhook-service"
+    path: str = "/convert"
+    port: int = 443
+    url: str = ""
+    ca_bundle: str = ""
+    review_versions: tuple[str, ...] = ("v1",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiType:
     """What the API server calls a kind and how it serves it."""
 
@@ -62,6 +75,13 @@ class ApiType:
     served: bool = True
     verbs: tuple[str, ...] = ALL_VERBS
     annotations: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    deprecated: bool = False
+    deprecation_warning: str = ""
+    selectable_fields: tuple[str, ...] = ()
+    conversion: WebhookConversion | None = None
+    list_kind: str = ""
+    crd: bool = True
     api_version: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,8 +120,19 @@ def api_type(
     served: bool = True,
     verbs: tuple[str, ...] = ALL_VERBS,
     annotations: tuple[tuple[str, str], ...] = (),
+    labels: tuple[tuple[str, str], ...] = (),
+    deprecated: bool = False,
+    deprecation_warning: str = "",
+    selectable_fields: tuple[str, ...] = (),
+    conversion: WebhookConversion | None = None,
+    list_kind: str = "",
+    crd: bool = True,
 ) -> Callable[[C], C]:
-    """Mark a class as an API kind; its name and an English plural are used where none are given."""
+    """Mark a class as an API kind; its name and an English plural are used where none are given.
+
+    What only the CRD says: `annotations` and `labels` of the CRD itself, `deprecated` versions, `selectable_fields`
+    (JSON paths that field selectors may use), `conversion` between versions; `crd=False` leaves a version out of it.
+    """
 
     def mark(cls: C) -> C:
         own_kind = kind or cls.__name__
@@ -121,6 +152,13 @@ def api_type(
             served=served,
             verbs=verbs,
             annotations=annotations,
+            labels=labels,
+            deprecated=deprecated,
+            deprecation_warning=deprecation_warning,
+            selectable_fields=selectable_fields,
+            conversion=conversion,
+            list_kind=list_kind,
+            crd=crd,
         )
         return cls
 

@@ -16,11 +16,18 @@
 """One informer for each kind, shared by all who ask."""
 
 from clientgo.cache.factory import InformerFactory
+from clientgo.meta.objects import GroupVersionResource
 from generated.informers.samplecontroller import SamplecontrollerInformers
 
 
 class SharedInformerFactory(InformerFactory):
     """Informers, one attribute for each group; each is made when first asked for, and started by `start`."""
+
+    resources = {
+        GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos"): (
+            "generated.informers.samplecontroller_v1alpha1:FooInformer"
+        ),
+    }
 
     @property
     def samplecontroller(self) -> SamplecontrollerInformers:

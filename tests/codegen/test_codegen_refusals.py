@@ -42,8 +42,8 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     text = MARK % "" + "class A:\n    metadata: ObjectMeta\n    size: float = 1.5\n    tags: set[str] = frozenset()\n"
     assert refusal(tmp_path, text).splitlines() == [
         "kinds.py:5: A has no field status: add one, or write @api_type(..., status=False)",
-        "kinds.py:7: A.size: floats differ between languages: write an int of a smaller unit or a str, or allow floats"
-        " with --allow-floats",
+        "kinds.py:7: A.size: floats differ between languages: write an int of a smaller unit or a str, or consent"
+        " with Annotated[float, Meta(allow_float=True)], or allow floats with --allow-floats",
         "kinds.py:8: A.tags: set[str] has no schema: write tuple[X, ...]",
     ]
 
@@ -59,7 +59,8 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         pytest.param("x = undefined\n", "kinds.py:3: importing kinds failed: name 'undefined'", id="name error"),
         pytest.param(
             "@dataclass\nclass B:\n    names: list[str] = []\n",
-            "importing kinds failed: mutable default",
+            "kinds.py:5: importing kinds failed: mutable default <class 'list'> for field names is not allowed: use"
+            " default_factory here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)",
             id="mutable default",
         ),
         pytest.param(
@@ -114,6 +115,33 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
     assert told in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ('group="gio", version="v1"', "the group 'gio' is no domain: write one with a dot"),
+        ('group="g.io", version="V1"', "the version 'V1' is no DNS label: write small letters"),
+        ('group="g.io", version="v1", plural="As"', "the plural 'As' is no DNS label: write small letters"),
+        ('group="g.io", version="v1", short_names=("a_b",)', "the short name 'a_b' is no DNS label"),
+        ('group="g.io", version="v1", categories=("All",)', "the category 'All' is no DNS label"),
+        ('group="g.io", version="v1", kind="a"', "the kind 'a' is not in CamelCase"),
+        ('group="g.io", version="v1", scope="Namespace"', "is unknown: write one of Namespaced, Cluster"),
+        ('group="g.io", version="v1", verbs=("fetch",)', "the verb 'fetch' is unknown: write some of get, list"),
+        ('group="g.io", version="v1", deprecation_warning="x"', "is for deprecated versions: write deprecated=True"),
+        ('group="g.io", version="v1", crd=False', "a version that is stored can't be left out"),
+        ('group="a.k8s.io", version="v1"', 'annotations=(("api-approved.kubernetes.io", "unapproved'),
+        ('group="g.io", version="v1", selectable_fields=(".spec.x",)', "the path .spec.x leads nowhere"),
+        ('group="g.io", version="v1", columns=(Column("N", "text", ".metadata.name"),)', "has the type 'text': write"),
+        ('group="g.io", version="v1", columns=(Column("N", "string", "spec.x"),)', "does not begin with .: write"),
+        ('group="g.io", version="v1", scale=Scale(".status.x", ".status.x")', "does not begin with .spec.: write"),
+    ],
+)
+def test_a_mark_an_api_server_would_refuse_is_told(tmp_path: Path, mark: str, told: str) -> None:
+    text = f"@api_type({mark}, status=False)\n@dataclass(frozen=True)\nclass A:\n    metadata: ObjectMeta\n"
+    said = refusal(tmp_path, text)
+    assert told in said
+    assert said.startswith("kinds.py:5: ")
 
 
 def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:

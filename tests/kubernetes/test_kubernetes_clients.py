@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from clientgo.kubernetes.informers import SharedInformerFactory
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.core_v1 import Namespace
@@ -48,3 +50,11 @@ def test_two_versions_of_a_group_have_informers_of_their_own() -> None:
     v2 = factory.autoscaling.v2.horizontal_pod_autoscalers.informer
     assert id(v1) != id(v2)
     assert factory.autoscaling.v1.horizontal_pod_autoscalers.informer is v1
+
+
+@pytest.mark.feature("A-41")
+def test_a_review_can_be_created_and_nothing_else() -> None:
+    reviews = FakeClientset().authorization_v1.self_subject_access_reviews()
+    assert [verb for verb in ("create", "get", "list", "update", "delete", "apply") if hasattr(reviews, verb)] == [
+        "create"
+    ]

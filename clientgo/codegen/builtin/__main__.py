@@ -7,6 +7,8 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
+from clientgo.codegen.builtin.applymodules import DOC as APPLY_DOC
+from clientgo.codegen.builtin.applymodules import apply_texts
 from clientgo.codegen.builtin.groups import OFFICIAL_VERSION, OfficialKind, installed_release, plain_name
 from clientgo.codegen.builtin.survey import Survey, survey
 from clientgo.codegen.builtin.typemodules import type_texts
@@ -63,6 +65,9 @@ def builtin_texts(found: Survey) -> Iterator[Text]:
     yield Text(f"{PACKAGE}.types", f'"""{_TYPES_DOC}"""\n', (SOURCE,), is_package=True)
     for module, body in type_texts(found, PACKAGE):
         yield Text(f"{PACKAGE}.types.{module}", body, (SOURCE,))
+    yield Text(f"{PACKAGE}.applyconfigurations", f'"""{APPLY_DOC}"""\n', (SOURCE,), is_package=True)
+    for module, body in apply_texts(found, PACKAGE):
+        yield Text(f"{PACKAGE}.applyconfigurations.{module}", body, (SOURCE,))
     kinds = [_kind(module, kind) for module, group in found.kinds.items() for kind in group if kind.verbs]
     yield from render(kinds, LAYOUT)
 

@@ -29,9 +29,9 @@ def type_texts(survey: Survey, package: str) -> Iterator[tuple[str, str]]:
 def _module_text(survey: Survey, module: str, package: str) -> str:
     kinds = {kind.model: kind for group in survey.kinds.values() for kind in group}
     own = in_order(survey.models[c] for c, place in survey.places.items() if place == module)
-    classes = "\n\n\n".join(struct_text(_struct(model, kinds.get(model.official))) for model in own)
+    classes = "\n\n\n".join(struct_text(struct_of(model, kinds.get(model.official))) for model in own)
     offered = {model.name for model in own}
-    borrowed = _borrowed(survey, module, own)
+    borrowed = borrowed_types(survey, module, own)
     for names in borrowed.values():
         offered |= names
     imports = _imports(classes, {f"{package}.types.{place}": names for place, names in borrowed.items()})
@@ -46,7 +46,8 @@ def _doc(survey: Survey, module: str) -> str:
     return f"The types of {kind.group or 'core'}/{kind.version}."
 
 
-def _struct(model: Model, kind: OfficialKind | None) -> StructType:
+def struct_of(model: Model, kind: OfficialKind | None = None) -> StructType:
+    """The record of a class; marked when it is that of a kind."""
     return StructType(
         name=model.name, doc=model.doc, attributes=model.attributes, mark=_mark(kind) if kind is not None else ()
     )
@@ -65,7 +66,8 @@ def _mark(kind: OfficialKind) -> tuple[str, ...]:
     return tuple(mark)
 
 
-def _borrowed(survey: Survey, module: str, own: Iterable[Model]) -> dict[str, set[str]]:
+def borrowed_types(survey: Survey, module: str, own: Iterable[Model]) -> dict[str, set[str]]:
+    """Types that a module takes from others, by module."""
     # A group offers every type its kinds reach, wherever it is defined; `pods` only takes what it mentions.
     wanted: set[type[Any]] = set(survey.uses.get(module, ()))
     for model in own:

@@ -17,17 +17,17 @@
 
 from clientgo.kubernetes.types.authentication_v1 import SelfSubjectReview, TokenReview
 from clientgo.rest.request import Requester
-from clientgo.typed.client import TypedClient
+from clientgo.typed.create import CreateClient
 
 
-class SelfSubjectReviewClient(TypedClient[SelfSubjectReview]):
-    """Reads and writes SelfSubjectReview objects at the API server, which serves create alone."""
+class SelfSubjectReviewClient(CreateClient[SelfSubjectReview]):
+    """Creates SelfSubjectReview objects at the API server, which can do no more with them."""
 
     kind = SelfSubjectReview
 
 
-class TokenReviewClient(TypedClient[TokenReview]):
-    """Reads and writes TokenReview objects at the API server, which serves create alone."""
+class TokenReviewClient(CreateClient[TokenReview]):
+    """Creates TokenReview objects at the API server, which can do no more with them."""
 
     kind = TokenReview
 

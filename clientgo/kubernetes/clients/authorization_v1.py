@@ -22,29 +22,29 @@ from clientgo.kubernetes.types.authorization_v1 import (
     SubjectAccessReview,
 )
 from clientgo.rest.request import Requester
-from clientgo.typed.client import TypedClient
+from clientgo.typed.create import CreateClient
 
 
-class LocalSubjectAccessReviewClient(TypedClient[LocalSubjectAccessReview]):
-    """Reads and writes LocalSubjectAccessReview objects at the API server, which serves create alone."""
+class LocalSubjectAccessReviewClient(CreateClient[LocalSubjectAccessReview]):
+    """Creates LocalSubjectAccessReview objects at the API server, which can do no more with them."""
 
     kind = LocalSubjectAccessReview
 
 
-class SelfSubjectAccessReviewClient(TypedClient[SelfSubjectAccessReview]):
-    """Reads and writes SelfSubjectAccessReview objects at the API server, which serves create alone."""
+class SelfSubjectAccessReviewClient(CreateClient[SelfSubjectAccessReview]):
+    """Creates SelfSubjectAccessReview objects at the API server, which can do no more with them."""
 
     kind = SelfSubjectAccessReview
 
 
-class SelfSubjectRulesReviewClient(TypedClient[SelfSubjectRulesReview]):
-    """Reads and writes SelfSubjectRulesReview objects at the API server, which serves create alone."""
+class SelfSubjectRulesReviewClient(CreateClient[SelfSubjectRulesReview]):
+    """Creates SelfSubjectRulesReview objects at the API server, which can do no more with them."""
 
     kind = SelfSubjectRulesReview
 
 
-class SubjectAccessReviewClient(TypedClient[SubjectAccessReview]):
-    """Reads and writes SubjectAccessReview objects at the API server, which serves create alone."""
+class SubjectAccessReviewClient(CreateClient[SubjectAccessReview]):
+    """Creates SubjectAccessReview objects at the API server, which can do no more with them."""
 
     kind = SubjectAccessReview
 

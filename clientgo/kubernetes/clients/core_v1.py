@@ -35,11 +35,12 @@ from clientgo.kubernetes.types.core_v1 import (
 )
 from clientgo.rest.request import Requester
 from clientgo.typed.client import StatusClient, TypedClient
+from clientgo.typed.create import CreateClient
 from clientgo.typed.scale import ScaleClient
 
 
-class BindingClient(TypedClient[Binding]):
-    """Reads and writes Binding objects at the API server, which serves create alone."""
+class BindingClient(CreateClient[Binding]):
+    """Creates Binding objects at the API server, which can do no more with them."""
 
     kind = Binding
 

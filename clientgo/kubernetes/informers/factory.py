@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clientgo.cache.factory import InformerFactory
+from clientgo.meta.objects import GroupVersionResource
 
 # For type checkers alone: at run time each property imports its own group, as the clientset's do.
 if TYPE_CHECKING:
@@ -41,6 +42,126 @@ if TYPE_CHECKING:
 
 class SharedInformerFactory(InformerFactory):
     """Informers, one attribute for each group; each is made when first asked for, and started by `start`."""
+
+    resources = {
+        GroupVersionResource("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies"): (
+            "clientgo.kubernetes.informers.admissionregistration_v1:MutatingAdmissionPolicyInformer"
+        ),
+        GroupVersionResource("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings"): (
+            "clientgo.kubernetes.informers.admissionregistration_v1:MutatingAdmissionPolicyBindingInformer"
+        ),
+        GroupVersionResource("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations"): (
+            "clientgo.kubernetes.informers.admissionregistration_v1:MutatingWebhookConfigurationInformer"
+        ),
+        GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies"): (
+            "clientgo.kubernetes.informers.admissionregistration_v1:ValidatingAdmissionPolicyInformer"
+        ),
+        GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings"): (
+            "clientgo.kubernetes.informers.admissionregistration_v1:ValidatingAdmissionPolicyBindingInformer"
+        ),
+        GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"): (
+            "clientgo.kubernetes.informers.admissionregistration_v1:ValidatingWebhookConfigurationInformer"
+        ),
+        GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions"): (
+            "clientgo.kubernetes.informers.apiextensions_v1:CustomResourceDefinitionInformer"
+        ),
+        GroupVersionResource("apps", "v1", "controllerrevisions"): (
+            "clientgo.kubernetes.informers.apps_v1:ControllerRevisionInformer"
+        ),
+        GroupVersionResource("apps", "v1", "daemonsets"): "clientgo.kubernetes.informers.apps_v1:DaemonSetInformer",
+        GroupVersionResource("apps", "v1", "deployments"): "clientgo.kubernetes.informers.apps_v1:DeploymentInformer",
+        GroupVersionResource("apps", "v1", "replicasets"): "clientgo.kubernetes.informers.apps_v1:ReplicaSetInformer",
+        GroupVersionResource("apps", "v1", "statefulsets"): "clientgo.kubernetes.informers.apps_v1:StatefulSetInformer",
+        GroupVersionResource("autoscaling", "v1", "horizontalpodautoscalers"): (
+            "clientgo.kubernetes.informers.autoscaling_v1:HorizontalPodAutoscalerInformer"
+        ),
+        GroupVersionResource("autoscaling", "v2", "horizontalpodautoscalers"): (
+            "clientgo.kubernetes.informers.autoscaling_v2:HorizontalPodAutoscalerInformer"
+        ),
+        GroupVersionResource("batch", "v1", "cronjobs"): "clientgo.kubernetes.informers.batch_v1:CronJobInformer",
+        GroupVersionResource("batch", "v1", "jobs"): "clientgo.kubernetes.informers.batch_v1:JobInformer",
+        GroupVersionResource("coordination.k8s.io", "v1", "leases"): (
+            "clientgo.kubernetes.informers.coordination_v1:LeaseInformer"
+        ),
+        GroupVersionResource("", "v1", "configmaps"): "clientgo.kubernetes.informers.core_v1:ConfigMapInformer",
+        GroupVersionResource("", "v1", "endpoints"): "clientgo.kubernetes.informers.core_v1:EndpointsInformer",
+        GroupVersionResource("", "v1", "events"): "clientgo.kubernetes.informers.core_v1:EventInformer",
+        GroupVersionResource("", "v1", "limitranges"): "clientgo.kubernetes.informers.core_v1:LimitRangeInformer",
+        GroupVersionResource("", "v1", "namespaces"): "clientgo.kubernetes.informers.core_v1:NamespaceInformer",
+        GroupVersionResource("", "v1", "nodes"): "clientgo.kubernetes.informers.core_v1:NodeInformer",
+        GroupVersionResource("", "v1", "persistentvolumes"): (
+            "clientgo.kubernetes.informers.core_v1:PersistentVolumeInformer"
+        ),
+        GroupVersionResource("", "v1", "persistentvolumeclaims"): (
+            "clientgo.kubernetes.informers.core_v1:PersistentVolumeClaimInformer"
+        ),
+        GroupVersionResource("", "v1", "pods"): "clientgo.kubernetes.informers.core_v1:PodInformer",
+        GroupVersionResource("", "v1", "podtemplates"): "clientgo.kubernetes.informers.core_v1:PodTemplateInformer",
+        GroupVersionResource("", "v1", "replicationcontrollers"): (
+            "clientgo.kubernetes.informers.core_v1:ReplicationControllerInformer"
+        ),
+        GroupVersionResource("", "v1", "resourcequotas"): "clientgo.kubernetes.informers.core_v1:ResourceQuotaInformer",
+        GroupVersionResource("", "v1", "secrets"): "clientgo.kubernetes.informers.core_v1:SecretInformer",
+        GroupVersionResource("", "v1", "services"): "clientgo.kubernetes.informers.core_v1:ServiceInformer",
+        GroupVersionResource("", "v1", "serviceaccounts"): (
+            "clientgo.kubernetes.informers.core_v1:ServiceAccountInformer"
+        ),
+        GroupVersionResource("discovery.k8s.io", "v1", "endpointslices"): (
+            "clientgo.kubernetes.informers.discovery_v1:EndpointSliceInformer"
+        ),
+        GroupVersionResource("events.k8s.io", "v1", "events"): "clientgo.kubernetes.informers.events_v1:EventInformer",
+        GroupVersionResource("networking.k8s.io", "v1", "ipaddresses"): (
+            "clientgo.kubernetes.informers.networking_v1:IPAddressInformer"
+        ),
+        GroupVersionResource("networking.k8s.io", "v1", "ingresses"): (
+            "clientgo.kubernetes.informers.networking_v1:IngressInformer"
+        ),
+        GroupVersionResource("networking.k8s.io", "v1", "ingressclasses"): (
+            "clientgo.kubernetes.informers.networking_v1:IngressClassInformer"
+        ),
+        GroupVersionResource("networking.k8s.io", "v1", "networkpolicies"): (
+            "clientgo.kubernetes.informers.networking_v1:NetworkPolicyInformer"
+        ),
+        GroupVersionResource("networking.k8s.io", "v1", "servicecidrs"): (
+            "clientgo.kubernetes.informers.networking_v1:ServiceCIDRInformer"
+        ),
+        GroupVersionResource("policy", "v1", "poddisruptionbudgets"): (
+            "clientgo.kubernetes.informers.policy_v1:PodDisruptionBudgetInformer"
+        ),
+        GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterroles"): (
+            "clientgo.kubernetes.informers.rbac_v1:ClusterRoleInformer"
+        ),
+        GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterrolebindings"): (
+            "clientgo.kubernetes.informers.rbac_v1:ClusterRoleBindingInformer"
+        ),
+        GroupVersionResource("rbac.authorization.k8s.io", "v1", "roles"): (
+            "clientgo.kubernetes.informers.rbac_v1:RoleInformer"
+        ),
+        GroupVersionResource("rbac.authorization.k8s.io", "v1", "rolebindings"): (
+            "clientgo.kubernetes.informers.rbac_v1:RoleBindingInformer"
+        ),
+        GroupVersionResource("scheduling.k8s.io", "v1", "priorityclasses"): (
+            "clientgo.kubernetes.informers.scheduling_v1:PriorityClassInformer"
+        ),
+        GroupVersionResource("storage.k8s.io", "v1", "csidrivers"): (
+            "clientgo.kubernetes.informers.storage_v1:CSIDriverInformer"
+        ),
+        GroupVersionResource("storage.k8s.io", "v1", "csinodes"): (
+            "clientgo.kubernetes.informers.storage_v1:CSINodeInformer"
+        ),
+        GroupVersionResource("storage.k8s.io", "v1", "csistoragecapacities"): (
+            "clientgo.kubernetes.informers.storage_v1:CSIStorageCapacityInformer"
+        ),
+        GroupVersionResource("storage.k8s.io", "v1", "storageclasses"): (
+            "clientgo.kubernetes.informers.storage_v1:StorageClassInformer"
+        ),
+        GroupVersionResource("storage.k8s.io", "v1", "volumeattachments"): (
+            "clientgo.kubernetes.informers.storage_v1:VolumeAttachmentInformer"
+        ),
+        GroupVersionResource("storage.k8s.io", "v1", "volumeattributesclasses"): (
+            "clientgo.kubernetes.informers.storage_v1:VolumeAttributesClassInformer"
+        ),
+    }
 
     @property
     def admissionregistration(self) -> AdmissionregistrationInformers:

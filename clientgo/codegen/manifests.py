@@ -1,0 +1,92 @@
+"""Records to the YAML files that go to a cluster: definitions, roles, webhook configurations, and schemas alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clientgo.codegen.crd import to_yaml, top_schema
+from clientgo.codegen.dataclassinput import OwnKind
+from clientgo.codegen.declarations import Declared
+from clientgo.codegen.problems import Problems
+from clientgo.codegen.rbac import roles, user_roles
+from clientgo.codegen.schema import SchemaMaker
+from clientgo.codegen.webhooks import webhook_configurations
+from clientgo.codegen.write import Header
+from clientgo.meta.declarations import RbacRule, WebhookDeclaration
+
+Documents = Sequence[Mapping[str, Any]]
+
+
+@dataclass(slots=True)
+class Manifests:
+    """The files of one folder: what each says, and what it was made from."""
+
+    folder: Path
+    header: Header
+    texts: dict[Path, str] = field(default_factory=dict)
+    _sources: set[str] = field(default_factory=set)
+
+    def add(self, name: str, documents: Documents, sources: Iterable[str]) -> None:
+        """A file of one or several YAML documents."""
+        self.add_text(name, "---\n".join(to_yaml(document) for document in documents), sources)
+
+    def add_text(self, name: str, text: str, sources: Iterable[str]) -> None:
+        """A file whose text is made already."""
+        sources = sorted(set(sources))
+        self._sources.update(sources)
+        self.texts[self.folder / name] = self.header.of(sources) + text
+
+    def close(self) -> dict[Path, str]:
+        """The texts, and a kustomization.yaml of them: whoever adds a kind needs to change no other list."""
+        kustomization = {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "resources": sorted(path.name for path in self.texts),
+        }
+        self.add("kustomization.yaml", [kustomization], self._sources)
+        return self.texts
+
+
+def role_files(files: Manifests, declared: Iterable[Declared], kinds: Iterable[OwnKind], role_name: str) -> None:
+    """`role.yaml` from the declarations, and an editor's and a viewer's role for each kind."""
+    rules = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, RbacRule)]
+    if rules:
+        made = roles((rule for rule, _ in rules), role_name)
+        files.add("role.yaml", made, (source for _, source in rules))
+    for own in kinds:
+        if own.kind.api.storage:
+            for name, role in user_roles(own.kind).items():
+                files.add(name, [role], [own.kind.source])
+
+
+def webhook_files(files: Manifests, declared: Iterable[Declared]) -> None:
+    """`manifests.yaml` with the webhook configurations."""
+    hooks = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, WebhookDeclaration)]
+    if hooks:
+        made = webhook_configurations(hook for hook, _ in hooks)
+        files.add("manifests.yaml", made, (source for _, source in hooks))
+
+
+def openapi_files(files: Manifests, kinds: Iterable[OwnKind], problems: Problems, *, allow_floats: bool) -> None:
+    """One OpenAPI v3 document for each version of a group, with the schemas of its kinds."""
+    maker = SchemaMaker(problems, allow_floats=allow_floats)
+    groups: dict[tuple[str, str], list[OwnKind]] = {}
+    for own in kinds:
+        groups.setdefault((own.kind.api.group, own.kind.api.version), []).append(own)
+    for (group, version), members in sorted(groups.items()):
+        reverse = ".".join(reversed(group.split(".")))
+        schemas = {
+            f"{reverse}.{version}.{own.kind.api.kind}": {
+                **top_schema(maker.of_class(own.cls)),
+                "x-kubernetes-group-version-kind": [{"group": group, "kind": own.kind.api.kind, "version": version}],
+            }
+            for own in sorted(members, key=lambda own: own.kind.api.kind)
+        }
+        document = {
+            "openapi": "3.0.0",
+            "info": {"title": f"{group}/{version}", "version": version},
+            "paths": {},
+            "components": {"schemas": schemas},
+        }
+        files.add(f"{group}_{version}.yaml", [document], (own.kind.source for own in members))

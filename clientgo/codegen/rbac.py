@@ -1,0 +1,108 @@
+"""Permissions to roles: the fewest rules that say the same, in an order that does not depend on who said what first.
+
+A permission is parted by resource, and what is alike is joined again, in four steps: verbs of equal rules, then
+resources, groups and addresses of rules that are otherwise equal.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clientgo.codegen.model import Kind
+from clientgo.meta.declarations import RbacRule
+
+Manifest = dict[str, Any]
+
+_EDITOR = ("create", "delete", "get", "list", "patch", "update", "watch")
+_VIEWER = ("get", "list", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    names: tuple[str, ...]
+    urls: tuple[str, ...]
+    verbs: tuple[str, ...]
+
+
+def roles(rules: Iterable[RbacRule], role_name: str) -> list[Manifest]:
+    """The ClusterRole of that name, and a Role for each namespace that permissions are limited to."""
+    by_role: dict[tuple[str, str], list[_Rule]] = {}
+    for rule in rules:
+        by_role.setdefault((rule.namespace, rule.role_name or role_name), []).extend(_parted(rule))
+    return [_role(name, namespace, merged(found)) for (namespace, name), found in sorted(by_role.items())]
+
+
+def _parted(rule: RbacRule) -> list[_Rule]:
+    groups = _sorted("" if group == "core" else group for group in rule.groups)
+    whole = _Rule(groups, (), _sorted(rule.resource_names), _sorted(rule.urls), _sorted(rule.verbs))
+    return [replace(whole, resources=(resource,)) for resource in rule.resources] or [whole]
+
+
+def merged(rules: Sequence[_Rule]) -> list[_Rule]:
+    """The same permissions in the fewest rules, sorted."""
+    steps: list[tuple[str, Callable[[_Rule], Any]]] = [
+        ("verbs", lambda r: (r.groups, r.resources, r.names, r.urls)),
+        ("resources", lambda r: (r.groups, r.names, r.urls, r.verbs)),
+        ("groups", lambda r: (r.resources, r.names, r.urls, r.verbs)),
+        ("urls", lambda r: (r.groups, r.resources, r.names, r.verbs)),
+    ]
+    for field, alike in steps:
+        rules = _joined(rules, field, alike)
+    return sorted(rules, key=lambda r: (r.groups, r.resources, r.names, r.urls))
+
+
+def _joined(rules: Sequence[_Rule], field: str, alike: Callable[[_Rule], Any]) -> list[_Rule]:
+    found: dict[Any, _Rule] = {}
+    for rule in rules:
+        key = alike(rule)
+        known = found.get(key)
+        values = getattr(rule, field) if known is None else (*getattr(known, field), *getattr(rule, field))
+        found[key] = replace(rule, **{field: _sorted(values)})
+    return [_all_verbs(rule) for rule in found.values()]
+
+
+def _all_verbs(rule: _Rule) -> _Rule:
+    return replace(rule, verbs=("*",)) if "*" in rule.verbs else rule
+
+
+def _sorted(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(values)))
+
+
+def _role(name: str, namespace: str, rules: Iterable[_Rule]) -> Manifest:
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role" if namespace else "ClusterRole",
+        "metadata": metadata,
+        "rules": [_rule(rule) for rule in rules],
+    }
+
+
+def _rule(rule: _Rule) -> Manifest:
+    made = {
+        "apiGroups": rule.groups,
+        "nonResourceURLs": rule.urls,
+        "resourceNames": rule.names,
+        "resources": rule.resources,
+        "verbs": rule.verbs,
+    }
+    return {key: list(values) for key, values in made.items() if values}
+
+
+def user_roles(kind: Kind) -> Mapping[str, Manifest]:
+    """File name to ClusterRole: one for people who edit objects of a kind, one for those who look at them."""
+    return {
+        f"{kind.api.group}_{kind.api.kind.lower()}_{who}_role.yaml": _user_role(kind, who, verbs)
+        for who, verbs in (("editor", _EDITOR), ("viewer", _VIEWER))
+    }
+
+
+def _user_role(kind: Kind, who: str, verbs: tuple[str, ...]) -> Manifest:
+    api = kind.api
+    found = [_Rule((api.group,), (api.plural,), (), (), verbs)]
+    if api.status:
+        found.append(_Rule((api.group,), (f"{api.plural}/status",), (), (), ("get",)))
+    return _role(f"{api.kind.lower()}-{who}-role", "", found)

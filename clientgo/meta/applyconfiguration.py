@@ -1,0 +1,96 @@
+"""What one manager wants of an object: the base of the typed configurations for server-side apply.
+
+A field that was not given is not sent, so it is neither changed nor owned: that is what an object of the kind's own
+class can't say, because there an absent field has a value. A configuration of a whole object is a mapping from JSON
+names, so `TypedClient.apply` takes it as it is.
+"""
+
+from abc import ABCMeta
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from clientgo.meta.codec import to_dict
+from clientgo.meta.fieldset import owned
+from clientgo.meta.objects import OwnerReference
+from clientgo.meta.scheme import api_of
+
+T = TypeVar("T")
+
+
+class _StructMappingMeta(msgspec.StructMeta, ABCMeta):
+    """A Struct that is an abstract class' child too."""
+
+
+class ApplyConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """A part of an object; what generated configurations of nested values inherit."""
+
+
+class ObjectMetaApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
+    """The metadata that a manager may want: what else there is belongs to the server."""
+
+    name: str | UnsetType = UNSET
+    generate_name: str | UnsetType = UNSET
+    namespace: str | UnsetType = UNSET
+    uid: str | UnsetType = UNSET
+    resource_version: str | UnsetType = UNSET
+    deletion_grace_period_seconds: int | UnsetType = UNSET
+    creation_timestamp: datetime | UnsetType = UNSET
+    labels: Mapping[str, str] | UnsetType = UNSET
+    annotations: Mapping[str, str] | UnsetType = UNSET
+    owner_references: tuple[OwnerReference, ...] | UnsetType = UNSET
+    finalizers: tuple[str, ...] | UnsetType = UNSET
+
+
+class ObjectApplyConfiguration(
+    msgspec.Struct,
+    Mapping[str, Any],
+    Generic[T],
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    gc=False,
+    metaclass=_StructMappingMeta,
+):
+    """A whole object of the kind `T`; what generated configurations of kinds inherit."""
+
+    kind: ClassVar[type[Any]]
+
+    def __getitem__(self, key: str) -> Any:
+        api = api_of(self.kind)
+        if key in ("apiVersion", "kind"):
+            return api.api_version if key == "apiVersion" else api.kind
+        value = self._given().get(key, UNSET)
+        if value is UNSET:
+            raise KeyError(key)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        yield from ("apiVersion", "kind", *self._given())
+
+    def __len__(self) -> int:
+        return 2 + len(self._given())
+
+    def _given(self) -> dict[str, Any]:
+        names = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
+        return {json: value for json, name in names if (value := getattr(self, name)) is not UNSET}
+
+    @classmethod
+    def extract(cls, obj: T, field_manager: str, *, subresource: str = "") -> Self:
+        """What `field_manager` applied before, as the object's managedFields have it: the start of its next apply.
+
+        Only the name and namespace are given when it has applied nothing.
+        """
+        content = to_dict(obj)
+        metadata = content.get("metadata", {})
+        found: dict[str, Any] = {}
+        for entry in metadata.get("managedFields", ()):
+            by = (entry.get("manager"), entry.get("operation"), entry.get("subresource", ""))
+            if by == (field_manager, "Apply", subresource):
+                found = owned(content, entry.get("fieldsV1", {}))
+        own = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+        found["metadata"] = {**found.get("metadata", {}), **own}
+        return msgspec.convert(found, cls)

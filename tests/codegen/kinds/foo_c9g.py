@@ -1,0 +1,36 @@
+"""Another sample's Foo: a container image and how many of it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from clientgo.meta import Column, Int32, Meta, ObjectMeta, Scale, api_type
+
+
+@dataclass(frozen=True, slots=True)
+class FooSpec:
+    """What is wanted of a Foo."""
+
+    image: Annotated[str, Meta(min_length=1)]
+    replicas: Annotated[Int32, Meta(ge=0)] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FooStatus:
+    """What has been seen of a Foo."""
+
+    available_replicas: Int32 = 0
+
+
+@api_type(
+    group="samplecontroller.c9g.io",
+    version="v1",
+    scale=Scale(".spec.replicas", ".status.availableReplicas"),
+    columns=(Column("Image", "string", ".spec.image"),),
+)
+@dataclass(frozen=True, slots=True)
+class Foo:
+    """So many pods of one image."""
+
+    metadata: ObjectMeta
+    spec: FooSpec
+    status: FooStatus = FooStatus()

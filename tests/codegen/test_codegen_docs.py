@@ -1,0 +1,27 @@
+"""The guide names every word there is."""
+
+import argparse
+import dataclasses
+import inspect
+from pathlib import Path
+
+from clientgo.codegen.cli import add_options
+from clientgo.codegen.options import add_inputs
+from clientgo.meta import Meta, Rule, api_type
+from clientgo.meta.declarations import RbacRule, WebhookDeclaration
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs/codegen.md").read_text()
+
+
+def test_every_word_of_the_marks_is_in_the_guide() -> None:
+    words = {field.name for cls in (Meta, Rule, RbacRule, WebhookDeclaration) for field in dataclasses.fields(cls)}
+    words |= set(inspect.signature(api_type).parameters)
+    assert sorted(word for word in words if f"{word}=" not in GUIDE and f"`{word}`" not in GUIDE) == []
+
+
+def test_every_option_of_the_command_is_in_the_guide() -> None:
+    parser = argparse.ArgumentParser()
+    add_inputs(parser)
+    add_options(parser)
+    options = [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
+    assert [option for option in options if option != "--help" and option not in GUIDE] == []

@@ -1,0 +1,115 @@
+"""Input to expected files, byte for byte; and what is expected works with a server.
+
+After a wanted change: CLIENTGO_UPDATE_GOLDEN=1 pytest tests/codegen/test_codegen_golden.py, and read the difference.
+"""
+
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.meta import from_dict, to_dict
+from tests.codegen.filling import filled
+from tests.codegen.generating import CREDENTIALS, as_text, generate, importable
+from tests.envtest.inprocess import DEFINITIONS, Kube
+
+GOLDEN = Path(__file__).with_name("golden")
+CREDENTIAL = ("--from-crd", str(CREDENTIALS))
+CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "foo": (("controller.api.v1alpha1",), ()),
+    "foo_c9g": (("foo_c9g",), ()),
+    "ippool": (("ippool",), ()),
+    "home": (("home",), ()),
+    "shelf": (("shelf_v1", "shelf_v1beta1"), ()),
+    "fleet": (("fleet",), ("--rbac-dir", "rbac", "--webhook-dir", "webhook", "--openapi-dir", "openapi",
+                           "--declarations", "tests.codegen.kinds.harbour_master")),
+    "credentials": ((), CREDENTIAL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.feature("A-51")
+def test_what_is_generated_is_what_is_expected(case: str, tmp_path: Path) -> None:
+    modules, more = CASES[case]
+    generate(tmp_path, *modules, more=more)
+    found, golden = as_text(tmp_path), GOLDEN / f"{case}.txt"
+    if os.environ.get("CLIENTGO_UPDATE_GOLDEN"):
+        golden.write_text(found)
+    assert found == golden.read_text()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_only_binds_names_is_short_and_has_no_branch_and_no_loop(case: str) -> None:
+    files = (GOLDEN / f"{case}.txt").read_text().split("=== ")
+    for name, _, text in (file.partition("\n") for file in files if file):
+        if name.endswith(".py") and not name.startswith(("made/types/", "made/applyconfigurations/")):
+            assert len(text.splitlines()) <= 70, name
+            assert not re.search(r"^\s*(if|for|while|try)\b", text, re.MULTILINE), name
+
+
+SERVED = [
+    pytest.param("foo", "foos", "controller.api.v1alpha1:v1alpha1", (), id="foo"),
+    pytest.param("foo_c9g", "foos", "tests.codegen.kinds.foo_c9g:v1", (), id="foo of another group"),
+    pytest.param("ippool", "ippools", "tests.codegen.kinds.ippool:v1", (), id="of the whole cluster"),
+    pytest.param("home", "homes", "tests.codegen.kinds.home:v1", (), id="home"),
+    pytest.param("shelf", "shelves", "tests.codegen.kinds.shelf_v1:v1", (), id="the stored one of two versions"),
+    pytest.param("shelf", "shelves", "tests.codegen.kinds.shelf_v1beta1:v1beta1", (), id="the other one"),
+    pytest.param("fleet", "ships", "tests.codegen.kinds.fleet:v1", ("sail", "flag"), id="every word a schema has"),
+    pytest.param("fleet", "harbours", "tests.codegen.kinds.fleet:v1", (), id="without status"),
+    pytest.param("fleet", "log-entries", "tests.codegen.kinds.fleet:v1", (), id="with few verbs"),
+    pytest.param(
+        "credentials",
+        "credentials",
+        "made_credentials.types.credentials_v1:v1",
+        ("renewBefore", "password"),
+        id="somebody else's",
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "plural", "place", "without"), SERVED)
+def test_a_definition_is_accepted_and_an_object_with_every_field_keeps_them(
+    case: str, plural: str, place: str, without: tuple[str, ...], tmp_path: Path
+) -> None:
+    modules, more = CASES[case]
+    generate(tmp_path, *modules, more=more, package=f"made_{case}")
+    definition = next(each for each in definitions(tmp_path) if each["spec"]["names"]["plural"] == plural)
+    definition["spec"].pop("conversion", None)  # nobody answers it here
+    module, _, wanted = place.partition(":")
+    version = next(version for version in definition["spec"]["versions"] if version["name"] == wanted)
+    kube = Kube()
+    if case == "foo":  # served from the start, from a schema of its own
+        kube.ok("DELETE", f"{DEFINITIONS}/{definition['metadata']['name']}")
+    kube.ok("POST", DEFINITIONS, definition)
+    with importable(tmp_path, f"made_{case}"):
+        cls = getattr(importlib.import_module(module), definition["spec"]["names"]["kind"])
+        check_round_trip(kube, definition["spec"], version, cls, frozenset(without))
+
+
+def definitions(folder: Path) -> list[Any]:
+    if not (folder / "crd/kustomization.yaml").read_text().count(".yaml"):
+        return [yaml.safe_load(CREDENTIALS.read_text())]
+    return [yaml.safe_load(path.read_text()) for path in (folder / "crd").glob("*_*.yaml")]
+
+
+def check_round_trip(kube: Kube, spec: Any, version: Any, cls: type[Any], without: frozenset[str]) -> None:
+    schema = version["schema"]["openAPIV3Schema"]
+    content = {key: value for key, value in filled(schema, without).items() if key not in ("apiVersion", "kind")}
+    content["metadata"] = {"name": "full"}
+    names = spec["names"]
+    space = "" if spec["scope"] == "Cluster" else "namespaces/default/"
+    path = f"/apis/{spec['group']}/{version['name']}/{space}{names['plural']}"
+    sent = to_dict(from_dict(cls, content))
+    assert {key: sent[key] for key in content} == content, "the class loses nothing"
+    kube.ok("POST", path, sent)
+    if "status" in content and "subresources" in version:
+        kube.ok("PUT", f"{path}/full/status", {**kube.ok("GET", f"{path}/full"), "status": sent["status"]})
+    answer = kube.ok("GET", f"{path}/full")
+    kept = to_dict(from_dict(cls, answer))
+    for key in content.keys() - {"metadata"}:
+        assert answer[key] == content[key], "the server keeps everything"
+        assert kept[key] == content[key], "and the class everything that the server has"

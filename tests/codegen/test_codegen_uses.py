@@ -1,0 +1,182 @@
+"""What is generated, in use: applying, extracting, informers by resource, others' kinds, the reference definition."""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.codegen.__main__ import main
+from clientgo.meta import GroupVersionResource, ObjectMeta, from_dict, to_dict
+from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
+from clientgo.meta.codec import encode_value
+from controller.api.v1alpha1 import Foo, FooSpec
+from generated.applyconfigurations.samplecontroller_v1alpha1 import (
+    FooApplyConfiguration,
+    FooSpecApplyConfiguration,
+    FooStatusApplyConfiguration,
+)
+from generated.clientset.fake import FakeClientset
+from generated.informers import SharedInformerFactory
+from tests.codegen.generating import CREDENTIALS, generate, importable
+from tests.envtest.inprocess import DEFINITIONS, FOOS, Kube
+
+NAME = ObjectMetaApplyConfiguration(name="f", namespace="default")
+
+
+@pytest.mark.feature("A-46")
+def test_an_apply_sends_what_is_set_and_extract_finds_what_one_owns() -> None:
+    foos = FakeClientset().samplecontroller_v1alpha1.foos("default")
+    foos.apply(
+        FooApplyConfiguration(metadata=NAME, spec=FooSpecApplyConfiguration(deployment_name="d")), field_manager="a"
+    )
+    foo = foos.apply(
+        FooApplyConfiguration(metadata=NAME, spec=FooSpecApplyConfiguration(replicas=2)), field_manager="b"
+    )
+    assert foo.spec == FooSpec("d", 2)
+    mine = FooApplyConfiguration.extract(foo, "b")
+    assert mine == FooApplyConfiguration(metadata=NAME, spec=FooSpecApplyConfiguration(replicas=2))
+    assert foos.apply(mine, field_manager="b").spec == foo.spec
+
+
+@pytest.mark.feature("A-46")
+def test_an_apply_of_the_status_is_extracted_from_the_status_alone() -> None:
+    kube = Kube()
+    kube.ok("POST", FOOS, to_dict(Foo(ObjectMeta(name="f"), FooSpec("d"))))
+    status = FooApplyConfiguration(metadata=NAME, status=FooStatusApplyConfiguration(available_replicas=0))
+    body = encode_value({**status, "metadata": {"name": "f"}})
+    kube.ok("PATCH", f"{FOOS}/f/status?fieldManager=a", body, "application/apply-patch+yaml")
+    foo = from_dict(Foo, kube.ok("GET", f"{FOOS}/f"))
+    assert foo.status.available_replicas == 0
+    assert FooApplyConfiguration.extract(foo, "a", subresource="status") == status
+    assert FooApplyConfiguration.extract(foo, "a") == FooApplyConfiguration(metadata=NAME)
+
+
+@pytest.mark.feature("A-46")
+def test_a_server_owns_for_the_manager_what_extract_gives_back() -> None:
+    kube = Kube()
+    config = FooApplyConfiguration(metadata=NAME, spec=FooSpecApplyConfiguration(deployment_name="d"))
+    body = encode_value({**config, "metadata": {"name": "f"}})
+    kube.ok("PATCH", f"{FOOS}/f?fieldManager=me", body, "application/apply-patch+yaml")
+    kube.ok("PATCH", f"{FOOS}/f?fieldManager=kubectl-edit", {"spec": {"replicas": 4}}, "application/merge-patch+json")
+    foo = from_dict(Foo, kube.ok("GET", f"{FOOS}/f"))
+    assert foo.spec.replicas == 4
+    assert FooApplyConfiguration.extract(foo, "me") == config
+
+
+@pytest.mark.feature("A-44")
+def test_an_informer_is_found_by_its_resource_before_anyone_asked_for_it() -> None:
+    factory = SharedInformerFactory(FakeClientset())
+    informer = factory.for_resource(GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos"))
+    assert informer is factory.samplecontroller.v1alpha1.foos.informer
+    with pytest.raises(LookupError, match="no informer found for"):
+        factory.for_resource(GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "bars"))
+
+
+def test_somebody_elses_kind_has_the_same_clients_as_ones_own(tmp_path: Path) -> None:
+    generate(tmp_path, "foo_c9g", more=("--from-crd", str(CREDENTIALS)), package="made_theirs")
+    with importable(tmp_path, "made_theirs"):
+        types = importlib.import_module("made_theirs.types.credentials_v1")
+        fake = importlib.import_module("made_theirs.clientset.fake").FakeClientset()
+        applies = importlib.import_module("made_theirs.applyconfigurations.credentials_v1")
+        spec = types.CredentialSpec(secret_name="s", issuer_ref=types.CredentialSpecIssuerRef(name="ca"), is_ca=True)
+        credentials = fake.credentials_v1.credentials("ns")
+        made = credentials.create(types.Credential(metadata=ObjectMeta(name="c"), spec=spec))
+        assert (made.spec.is_ca, made.spec.private_key, made.spec.dns_names) == (True, None, ())
+        assert to_dict(made)["spec"] == {"issuerRef": {"name": "ca"}, "isCA": True, "secretName": "s"}
+        applied = credentials.apply(
+            applies.CredentialApplyConfiguration(
+                metadata=ObjectMetaApplyConfiguration(name="c"),
+                spec=applies.CredentialSpecApplyConfiguration(dns_names=("a.example.com",)),
+            ),
+            field_manager="me",
+        )
+        assert applied.spec.dns_names == ("a.example.com",)
+        assert applies.CredentialApplyConfiguration.extract(applied, "me").spec.dns_names == ("a.example.com",)
+        informers = importlib.import_module("made_theirs.informers").SharedInformerFactory(fake)
+        assert informers.credentials.v1.credentials.kind is types.Credential
+
+
+def test_a_servers_document_gives_the_same_types_as_the_definition(tmp_path: Path) -> None:
+    kube = Kube()
+    kube.ok("POST", DEFINITIONS, yaml.safe_load(CREDENTIALS.read_text()))
+    document = kube.ok("GET", "/openapi/v3/apis/credentials.example.net/v1")
+    (tmp_path / "document.json").write_text(json.dumps(document))
+    for source, package in (("--from-crd", "by_crd"), ("--from-openapi", "by_api")):
+        path = CREDENTIALS if source == "--from-crd" else tmp_path / "document.json"
+        assert main([source, str(path), "--output-package", package, "--root", str(tmp_path)]) == 0
+    one, other = ((tmp_path / package / "types/credentials_v1.py").read_text() for package in ("by_crd", "by_api"))
+    # Only the definition knows short names and categories.
+    mark = '    plural="credentials",\n    short_names=("cred", "creds"),\n    categories=("credentials",),\n)\n'
+    assert one.partition("class Credential(")[2] == other.partition("class Credential(")[2]
+    assert mark in one
+    assert one.split("@api_type")[0].splitlines()[1:] == other.split("@api_type")[0].splitlines()[1:]
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "told"),
+    [
+        pytest.param("--from-crd", "a: [", "the file is no YAML", id="no YAML"),
+        pytest.param("--from-crd", "kind: Foo", "no CustomResourceDefinition of apiextensions", id="another kind"),
+        pytest.param("--from-openapi", "{", "the file is no JSON", id="no JSON"),
+        pytest.param("--from-openapi", "{}", "no kind is in it: give what `kubectl get --raw", id="empty"),
+    ],
+)
+def test_a_file_without_kinds_is_told(tmp_path: Path, capsys: Any, option: str, text: str, told: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    assert main([option, str(path), "--output-package", "made", "--root", str(tmp_path)]) == 1
+    assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_input_and_the_same_kind_twice_are_told(tmp_path: Path, capsys: Any) -> None:
+    assert main(["--output-package", "made", "--root", str(tmp_path)]) == 1
+    assert "there is no input: give --input-module, --from-crd or --from-openapi" in capsys.readouterr().err
+    twice = ["--from-crd", str(CREDENTIALS), "--from-crd", str(CREDENTIALS)]
+    assert main([*twice, "--output-package", "made", "--root", str(tmp_path)]) == 1
+    assert "Kind=Credential comes from credentials.yaml already" in capsys.readouterr().err
+
+
+REFERENCE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "deploymentName": {"type": "string"},
+                "replicas": {"type": "integer", "minimum": 1, "maximum": 10},
+            },
+        },
+        "status": {"type": "object", "properties": {"availableReplicas": {"type": "integer"}}},
+    },
+}
+
+
+@pytest.mark.parametrize(("module", "subresources"), [("reference_foo", {"status": {}}), ("reference_foo_plain", None)])
+@pytest.mark.feature("A-51")
+def test_the_definition_of_the_reference_foo_says_what_the_reference_says(
+    module: str, subresources: Any, tmp_path: Path
+) -> None:
+    generate(tmp_path, module)
+    made = yaml.safe_load((tmp_path / "crd/samplecontroller.k8s.io_foos.yaml").read_text())
+    assert made["metadata"]["name"] == "foos.samplecontroller.k8s.io"
+    assert made["metadata"]["annotations"]["api-approved.kubernetes.io"].startswith("unapproved, experimental-only")
+    assert (made["spec"]["group"], made["spec"]["scope"]) == ("samplecontroller.k8s.io", "Namespaced")
+    assert {key: made["spec"]["names"][key] for key in ("kind", "plural")} == {"kind": "Foo", "plural": "foos"}
+    (version,) = made["spec"]["versions"]
+    assert (version["name"], version["served"], version["storage"]) == ("v1alpha1", True, True)
+    assert version.get("subresources") == subresources
+    # What every API server adds by itself, and words for people, make no difference.
+    schema = meaning(version["schema"]["openAPIV3Schema"])
+    for name in ("apiVersion", "kind", "metadata"):
+        del schema["properties"][name]
+    assert schema == REFERENCE
+
+
+def meaning(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {k: meaning(v) for k, v in schema.items() if k != "description"}
+    return schema
