@@ -37,7 +37,7 @@ class Embedded:
     def __init__(self, *, port: int = 0) -> None:
         self.kubeconfig = _kubeconfig_path()
         self._environment = Environment(
-            crd_paths=[ROOT / "artifacts" / "crd"], port=port, kubeconfig=self.kubeconfig, bundled=True
+            crd_paths=[ROOT / "artifacts" / "crd"], port=port, kubeconfig=self.kubeconfig, bundled=True, secure=True
         )
 
     def start(self) -> Config:

@@ -1,20 +1,39 @@
-"""An API server to test against: a cluster that is there, or the bundled server.
+"""An API server to test against: a cluster that is there, a real control plane of its own, or the bundled server.
 
-`USE_EXISTING_CLUSTER=true` takes the cluster kubectl would talk to. Otherwise the bundled server is started, which
-needs neither binaries nor a container engine. A test that must not touch a real cluster asks for `bundled=True`.
+`USE_EXISTING_CLUSTER=true` takes the cluster kubectl would talk to. `KUBEBUILDER_ASSETS` names a folder with etcd and
+kube-apiserver, which are started. Otherwise the bundled server is, which needs neither programs nor a container engine.
+A test that must not touch a real cluster asks for `bundled=True`.
 """
 
 import os
+import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.envtest.apiserver.state import Options
+from clientgo.envtest.apiserver.users import ADMIN, authenticated
 from clientgo.envtest.crds import install, read_crds
 from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
+from clientgo.rest.config import Impersonation
+
+
+class _ControlPlane(Protocol):
+    """`controlplane.ControlPlane`, which is loaded only where it is wanted."""
+
+    def start(self) -> Config:
+        """Start it, and say how to connect."""
+
+    def user(self, name: str, *groups: str) -> Config:
+        """How to connect as this user."""
+
+    def stop(self) -> None:
+        """Stop it."""
 
 
 class Environment:
@@ -25,30 +44,49 @@ class Environment:
         *,
         crd_paths: Sequence[Path] = (),
         port: int = 0,
+        host: str = "127.0.0.1",
+        secure: bool = False,
         kubeconfig: Path | None = None,
         bundled: bool = False,
         simulate: bool = True,
         ready_seconds: float = 0.0,
+        replica_sets: bool = False,
+        data_dir: Path | None = None,
+        enable_faults: bool = False,
         environ: Mapping[str, str] = os.environ,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`kubeconfig` is where the bundled server's is written.
+        """`kubeconfig` is where that of a server started here is written. What follows is for the bundled one.
+
+        It keeps its objects in `data_dir`, else in memory.
 
         `simulate` lets its Deployments become available `ready_seconds` after a change; 0 is at once, before the write
-        is answered. A real cluster always takes its time, so a test of that order gives it some.
+        is answered. A real cluster always takes its time, so a test of that order gives it some. With `replica_sets`
+        they have ReplicaSets too, as `kubectl rollout history` wants.
+
+        `secure` is as clusters are: TLS, a token for the administrator, and roles (RBAC) that decide what others may
+        do. Without it everybody may do everything, so that a `host` other than loopback needs it.
+
+        `server.faults` lets things go wrong; with `enable_faults` clients of the server may do so too.
         """
         self._crds = read_crds(crd_paths)
         self._existing = not bundled and environ.get("USE_EXISTING_CLUSTER", "").lower() == "true"
+        self._plane = None if bundled or self._existing else _control_plane(environ, clock)
         self._port = port
+        self._host = host
+        self._secure = secure
+        self._config: Config | None = None
         self._kubeconfig = kubeconfig
         self._simulate = simulate
-        self._options = Options(ready_seconds=ready_seconds)
+        self._data_dir = data_dir
+        self._enable_faults = enable_faults
+        self._options = Options(ready_seconds=ready_seconds, replica_sets=replica_sets)
         self._clock = clock
         self._written: Path | None = None
         self.server: BundledServer | None = None
 
     def __repr__(self) -> str:
-        kind = "existing cluster" if self._existing else "bundled server"
+        kind = "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
         return f"<Environment {kind}{' at ' + self.server.url if self.server else ''}>"
 
     def __enter__(self) -> Config:
@@ -61,18 +99,35 @@ class Environment:
         """Start, install the CRDs, and say how to connect.
 
         Raises:
-            ConfigError: the existing cluster can't be found, a CRD is not served, or the kubeconfig's place is taken by
-                a configuration that was not written here.
+            ConfigError: the existing cluster can't be found, `host` needs protection, a CRD is not served, or the
+                kubeconfig's place is taken by a configuration that was not written here.
             ApiError: the server refuses a CRD.
             OSError: the port is taken, or the kubeconfig can't be written.
+            DataUnusable: the data directory can't be used, or another server has it.
         """
         try:
-            config = load_config() if self._existing else self._start_bundled()
+            config = self._connect()
+            self._config = config
             self._install(config)
         except BaseException:
             self.stop()
             raise
         return config
+
+    def add_user(self, name: str, *groups: str) -> Config:
+        """How to connect as another user, a member of these groups.
+
+        The bundled server knows the user by a token, a control plane by a certificate; a cluster that was there before
+        is asked to let us act as it.
+        """
+        assert self._config is not None, "the environment has been started"
+        if self._plane is not None:
+            return self._plane.user(name, *groups)
+        if self.server is None:
+            return replace(self._config, impersonate=Impersonation(name, groups=groups))
+        token = secrets.token_urlsafe(32)
+        self.server.add_user(token, authenticated(name, *groups))
+        return replace(self._config, token=token)
 
     def stop(self) -> None:
         """Stop the server, unless it was there before, and remove its kubeconfig. May be called again."""
@@ -80,18 +135,44 @@ class Environment:
         written, self._written = self._written, None
         if server is not None:
             server.stop()
+        if self._plane is not None:
+            self._plane.stop()
         if written is not None:
             written.unlink(missing_ok=True)
 
-    def _start_bundled(self) -> Config:
-        self.server = BundledServer(port=self._port, options=self._options, simulate=self._simulate)
-        self.server.start()
+    def _connect(self) -> Config:
+        if self._existing:
+            return load_config()
+        config = self._plane.start() if self._plane is not None else self._start_bundled()
         if self._kubeconfig is not None:
             try:
-                self._written = write_kubeconfig(self._kubeconfig, self.server.url)
+                self._written = write_kubeconfig(
+                    self._kubeconfig,
+                    config.host,
+                    token=config.token,
+                    ca=config.ca_data.encode() or None,
+                    client=(config.client_certificate_data.encode(), config.client_key_data.encode()),
+                )
             except NotOurKubeconfig as error:
                 raise ConfigError(str(error)) from error
-        return Config(host=self.server.url)
+        return config
+
+    def _start_bundled(self) -> Config:
+        token = secrets.token_urlsafe(32) if self._secure else ""
+        if self._secure:
+            self._options = replace(self._options, tokens={token: ADMIN}, authorization="RBAC")
+        server = BundledServer(
+            port=self._port,
+            host=self._host,
+            tls=self._secure,
+            options=self._options,
+            simulate=self._simulate,
+            data_dir=self._data_dir,
+            enable_faults=self._enable_faults,
+        )
+        server.start()
+        self.server = server
+        return Config(host=server.url, token=token, ca_data=server.ca.decode() if server.ca is not None else "")
 
     def _install(self, config: Config) -> None:
         client = RESTClient(config)
@@ -99,3 +180,13 @@ class Environment:
             install(client, self._crds, clock=self._clock)
         finally:
             client.close()
+
+
+def _control_plane(environ: Mapping[str, str], clock: Clock) -> _ControlPlane | None:
+    assets = environ.get("KUBEBUILDER_ASSETS", "")
+    if not assets:
+        return None
+    # Loaded here: its certificates need a library that costs a tenth of a second, and hardly anybody names programs.
+    from clientgo.envtest.controlplane import ControlPlane  # noqa: PLC0415
+
+    return ControlPlane(Path(assets), environ, clock=clock)

@@ -19,6 +19,15 @@ def running() -> Iterator[Running]:
     made.end()
 
 
+def test_a_removed_handler_is_not_kept(running: Running) -> None:
+    registration = running.informer.add_event_handler()
+    running.informer.add_event_handler()
+    assert "2 handlers" in repr(running.informer)
+    registration.remove()
+    registration.remove()
+    assert "1 handlers" in repr(running.informer)
+
+
 @pytest.mark.behaviour("SI-13")
 @pytest.mark.behaviour("SI-17")
 @pytest.mark.behaviour("SI-18")

@@ -9,10 +9,14 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+
+from clientgo.errors import Forbidden
+from clientgo.rest import RESTClient, load_config
 
 pytestmark = pytest.mark.e2e
 
@@ -47,7 +51,7 @@ def server(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
 def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
     path, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
     crd.write_text(CRD)
-    with server("--kubeconfig-out", str(path), "--crd", str(crd)) as (process, line):
+    with server("--anonymous", "--kubeconfig-out", str(path), "--crd", str(crd)) as (process, line):
         said = re.fullmatch(
             r"API server at (http://127\.0\.0\.1:\d+), kubeconfig (\S+); try: kubectl --kubeconfig \2 api-resources\n",
             line,
@@ -63,6 +67,33 @@ def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signa
         assert process.stdout is not None
         assert process.stdout.read() == ""
         assert not path.exists()
+
+
+def test_it_serves_those_alone_who_have_the_token_of_its_kubeconfig(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with server("--kubeconfig-out", str(path)) as (_, line):
+        assert line.startswith("API server at https://127.0.0.1:")
+        config = load_config(kubeconfig=str(path))
+        client, other = RESTClient(config), RESTClient(replace(config, token=""))
+        assert b'"NamespaceList"' in client.raw("GET", "/api/v1/namespaces")
+        with pytest.raises(Forbidden, match="system:anonymous"):
+            other.raw("GET", "/api/v1/namespaces")
+        client.close()
+        other.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--host", "0.0.0.0", "--anonymous"), "listen on 0.0.0.0 only with TLS and authentication"),
+        (("--host", "nowhere"), "argument --host: 'nowhere' is no address"),
+    ],
+)
+def test_an_address_that_cannot_be_served_is_refused_in_one_sentence(arguments: tuple[str, ...], why: str) -> None:
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode in (1, 2)
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_port_that_is_taken_is_said_in_one_sentence() -> None:

@@ -135,7 +135,7 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     environment.start()
     try:
         found = {**os.environ, "HOME": str(home), "KUBECACHEDIR": str(home / "cache")}
-        if environment.server is not None:
+        if (home / "kubeconfig").exists():
             found["KUBECONFIG"] = str(home / "kubeconfig")
         yield found
     finally:

@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 from clientgo.envtest.apiserver.api import Api, result_of
+from clientgo.envtest.apiserver.crds import KEY as DEFINITION_KEY
 from clientgo.envtest.apiserver.messages import Response
 from clientgo.envtest.apiserver.server import build
 from clientgo.envtest.apiserver.state import ManualScheduler, Options
+from clientgo.envtest.apiserver.store import Journal
 from clientgo.envtest.apiserver.watching import WatchStream
 from clientgo.testing.clock import FakeClock
 
@@ -98,11 +100,13 @@ def deployment(name: str = "d", replicas: int = 1) -> Object:
 class Kube:
     """Sends requests; `ok` insists on success and gives the object, `refused` on a failure and gives the Status."""
 
-    def __init__(self, options: Options | None = None) -> None:
+    def __init__(self, options: Options | None = None, *, journal: Journal | None = None) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        self.api: Api = build(self.scheduler, options or Options(), simulate=False, clock=self.clock)
-        self.ok("POST", DEFINITIONS, definition())
+        self.api: Api = build(self.scheduler, options or Options(), simulate=False, clock=self.clock, journal=journal)
+        self.scheduler.run()
+        if self.api.state.store.entry(DEFINITION_KEY, "", f"foos.{GROUP}") is None:
+            self.ok("POST", DEFINITIONS, definition())
 
     def send(self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str) -> Response:
         path, _, query = url.partition("?")

@@ -100,6 +100,7 @@ def test_workloads_get_their_defaults(kube: Kube, plural: str, kind: str, expect
 def test_a_webhook_gets_its_defaults(kube: Kube) -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
     hook = {"name": "a.b.c", "clientConfig": {"service": {"name": "s", "namespace": "n"}}, "rules": [rule]}
+    hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}  # what has no default
     url = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
     made = kube.ok("POST", url, {"metadata": {"name": "w"}, "webhooks": [hook]})["webhooks"][0]
     assert (made["failurePolicy"], made["timeoutSeconds"], made["reinvocationPolicy"]) == ("Fail", 10, "Never")

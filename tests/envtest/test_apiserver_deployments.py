@@ -193,3 +193,51 @@ def test_stopped_simulation_writes_nothing(cluster: Cluster) -> None:
     cluster.simulation.stop()
     cluster.create()
     assert cluster.writes == 0
+
+
+HELD = "simulation.clientgo.dev/available"
+
+
+def annotate(cluster: Cluster, value: str | None) -> None:
+    cluster.internal.patch(DEPLOYMENTS, "default", "d", {"metadata": {"annotations": {HELD: value}}})
+    cluster.scheduler.run()
+
+
+def test_deployment_that_is_asked_to_fail_misses_its_deadline_while_the_old_replicas_serve(cluster: Cluster) -> None:
+    cluster.create(3, progressDeadlineSeconds=20)
+    annotate(cluster, "false")
+    cluster.change(template=image("broken"))
+    assert cluster.condition("Progressing") == ("True", "ReplicaSetUpdated")
+    cluster.step(20)
+    assert cluster.condition("Progressing") == ("False", "ProgressDeadlineExceeded")
+    assert cluster.condition("Available") == ("True", "MinimumReplicasAvailable")
+    assert (cluster.status()["availableReplicas"], cluster.status().get("updatedReplicas", 0)) == (3, 0)
+
+
+def test_deployment_that_fails_from_the_start_is_never_available(cluster: Cluster) -> None:
+    cluster.create(0)
+    annotate(cluster, "false")
+    cluster.change(replicas=2)
+    cluster.step(599)
+    assert cluster.condition("Available") == ("False", "MinimumReplicasUnavailable")
+    cluster.step(1)
+    assert cluster.condition("Progressing") == ("False", "ProgressDeadlineExceeded")
+    assert "availableReplicas" not in cluster.status()
+
+
+def test_deployment_recovers_when_the_annotation_goes(cluster: Cluster) -> None:
+    cluster.create(1)
+    annotate(cluster, "false")
+    cluster.change(template=image("broken"))
+    cluster.step(600)
+    annotate(cluster, None)
+    assert cluster.condition("Progressing") == ("True", "NewReplicaSetAvailable")
+    assert cluster.status()["updatedReplicas"] == 1
+
+
+def test_what_is_annotated_but_complete_stays_available(cluster: Cluster) -> None:
+    cluster.create(2)
+    annotate(cluster, "false")
+    cluster.step(600)
+    assert cluster.condition("Progressing") == ("True", "NewReplicaSetAvailable")
+    assert cluster.status()["availableReplicas"] == 2

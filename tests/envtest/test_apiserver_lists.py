@@ -3,6 +3,7 @@ import pytest
 from clientgo.envtest.apiserver.selection import parse_labels
 from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.apiserver.status import ApiFailure
+from clientgo.envtest.apiserver.users import ADMIN
 from tests.envtest.inprocess import CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo, names
 
 
@@ -100,7 +101,7 @@ def test_what_is_not_served_is_no_page(kube: Kube) -> None:
 
 
 def test_credentials_that_count_for_nothing_are_refused_and_none_are_anonymous() -> None:
-    kube = Kube(Options(tokens={"secret": "admin"}))
+    kube = Kube(Options(tokens={"secret": ADMIN}))
     assert kube.send("GET", FOOS, authorization="Bearer wrong").status == 401
     assert kube.send("GET", FOOS, authorization="Bearer secret").status == 200
     assert kube.send("GET", FOOS).status == 200

@@ -1,6 +1,5 @@
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,8 +146,8 @@ class MemoryJournal:
         self.kept: dict[tuple[Any, Any], bytes] = {}
         self.broken = False
 
-    def load(self) -> tuple[int, list[tuple[Any, dict[str, Any]]]]:
-        return self.revision, [(key, msgspec.json.decode(raw)) for (key, _), raw in self.kept.items()]
+    def load(self) -> tuple[int, list[tuple[Any, bytes]]]:
+        return self.revision, [(key, raw) for (key, _), raw in self.kept.items()]
 
     def record(self, revision: int, key: Any, name: Any, raw: bytes | None) -> None:
         if self.broken:

@@ -65,6 +65,19 @@ def test_a_call_is_given_up(deadline: float, stops: bool, waited: float) -> None
     gate.open()
 
 
+def test_an_answer_ends_the_wait_for_it_with_no_time_passing() -> None:
+    clientset, clock, gate = FakeClientset(), FakeClock(), Gate()
+    lock = bounded(clientset, clock)
+    lock.create(RECORD)
+    Updates(clientset, "get", lambda _: gate.pass_through())
+    with Group() as group:
+        group.start(lock.get, name="calling")
+        gate.wait_until_reached()
+        clock.wait_for_waiters(1)
+        gate.open()
+        group.join(SECONDS)
+
+
 def test_no_call_is_begun_when_there_is_no_time_for_it() -> None:
     clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
     lock = bounded(clientset, clock)

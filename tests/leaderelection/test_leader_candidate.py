@@ -270,6 +270,21 @@ def test_a_lease_that_cannot_be_released_is_logged(caplog: pytest.LogCaptureFixt
     assert [record.getMessage() for record in caplog.records] == ["lease can't be released"]
 
 
+def test_a_lease_counts_as_given_up_once_its_release_was_tried() -> None:
+    clientset = FakeClientset()
+    one = candidate(clientset, FakeClock())
+    assert one.try_acquire_or_renew()
+    assert one.expires == 10.0
+
+    def refuse(_: int) -> None:
+        raise CANCELLED
+
+    Updates(clientset, "update", refuse)
+    assert not one.release()
+    assert one.is_leader
+    assert one.expires < 0
+
+
 def test_a_write_whose_answer_is_lost_is_found_by_reading() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)

@@ -1,11 +1,14 @@
 """`python -m clientgo.envtest.apiserver`: the bundled API server on its own, until SIGINT or SIGTERM.
 
-For trying kubectl or a program in another process against it. Everything stays in memory and on loopback; what is
-printed is one line with the address, the kubeconfig and a command to begin with.
+For trying kubectl or a program in another process against it. It serves over TLS, and to those alone who have the token
+in its kubeconfig, which nobody else can read; with `--anonymous` over plain HTTP, to everybody on this machine.
+Everything stays on loopback unless an address is named, and in memory unless a data directory is; what is printed is
+one line with the address, the kubeconfig and a command to begin with.
 """
 
 import argparse
 import errno
+import ipaddress
 import math
 import shlex
 import signal
@@ -18,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
+from clientgo.envtest.apiserver.journal import DataUnusable
 from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.environment import Environment
@@ -35,8 +39,8 @@ def main(arguments: Sequence[str] | None = None, *, out: TextIO = sys.stdout, er
             out.write(f"API server at {url}, kubeconfig {place}; try: kubectl --kubeconfig {place} api-resources\n")
             out.flush()
             stop.wait()
-    except (ApiError, ConfigError, ConnectionFailed, NotOurKubeconfig, OSError) as error:
-        why = f"port {options.port} of 127.0.0.1 is taken" if _is_taken(error) else str(error)
+    except (ApiError, ConfigError, ConnectionFailed, DataUnusable, NotOurKubeconfig, OSError) as error:
+        why = f"port {options.port} of {options.host} is taken" if _is_taken(error) else str(error)
         err.write(f"the API server can't start: {why}\n")
         return 1
     return 0
@@ -48,16 +52,21 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
     environment = Environment(
         crd_paths=[Path(item) for item in options.crd],
         port=options.port,
+        host=options.host,
+        secure=not options.anonymous,
         bundled=True,
         simulate=not options.no_simulate,
         ready_seconds=options.ready_seconds,
+        replica_sets=options.replica_sets,
+        data_dir=Path(options.data_dir) if options.data_dir else None,
+        enable_faults=options.enable_faults,
     )
     with ExitStack() as stack:
         stack.callback(environment.stop)
         config = environment.start()
         path = Path(options.kubeconfig_out) if options.kubeconfig_out else _own_folder(stack) / "kubeconfig"
         # What is removed in the end is what was written here: another's file is refused before.
-        path = write_kubeconfig(path, config.host)
+        path = write_kubeconfig(path, config.host, token=config.token, ca=config.ca_data.encode() or None)
         stack.callback(path.unlink, missing_ok=True)
         yield config.host, path
 
@@ -66,12 +75,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m clientgo.envtest.apiserver", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1; a free one where none is named")
+    parser.add_argument("--port", type=_port, default=0, help="port to listen on; a free one where none is named")
+    parser.add_argument("--host", type=_host, default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument(
+        "--anonymous",
+        action="store_true",
+        help="plain HTTP without tokens and roles: everybody on this machine may do everything",
+    )
     parser.add_argument("--kubeconfig-out", metavar="PATH", help="where to write the kubeconfig (mode 0600)")
     parser.add_argument(
         "--crd", action="append", default=[], metavar="PATH", help="YAML file or folder of CRDs to install"
     )
+    parser.add_argument(
+        "--data-dir", metavar="DIR", help="keep everything in this folder; in memory where none is named"
+    )
+    parser.add_argument("--enable-faults", action="store_true", help="let clients ask for faults, below /faults")
     parser.add_argument("--no-simulate", action="store_true", help="leave Deployments' status to others")
+    parser.add_argument("--replica-sets", action="store_true", help="let Deployments have ReplicaSets, and a history")
     parser.add_argument(
         "--ready-seconds",
         type=_seconds,
@@ -95,6 +115,13 @@ def _port(text: str) -> int:
     if text.isdecimal() and int(text) < 65536:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 to 65535 is wanted")
+
+
+def _host(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address: an IP address of this machine is wanted") from None
 
 
 def _seconds(text: str) -> float:

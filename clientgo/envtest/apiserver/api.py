@@ -1,15 +1,17 @@
 """The front end without HTTP: one request in, one answer out.
 
 `Api.handle` finds out what a request means, lets the handler of its verb answer, turns every refusal into a Status,
-and counts. It runs on the server's event loop and never waits: only watches (streams) and slow documents (deferred)
-leave something to do for whoever carries the bytes.
+and counts. It runs on the server's event loop and never waits: watches (streams), slow documents (deferred) and
+requests that webhooks have a say in (suspended) leave something to do for whoever carries the bytes.
 """
 
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clientgo.envtest.apiserver import nonresource
+from clientgo.envtest.apiserver import nonresource, serviceaccounts
+from clientgo.envtest.apiserver.authentication import authenticate
+from clientgo.envtest.apiserver.authorization import Attributes, authorize
 from clientgo.envtest.apiserver.messages import (
     Query,
     Request,
@@ -19,6 +21,7 @@ from clientgo.envtest.apiserver.messages import (
     parse_query,
     text_response,
 )
+from clientgo.envtest.apiserver.nesting import check_nesting
 from clientgo.envtest.apiserver.paths import Target, parse_path
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.state import Call, State
@@ -29,15 +32,18 @@ from clientgo.envtest.apiserver.status import (
     method_not_allowed,
     method_not_supported,
     too_large,
-    unauthorized,
 )
+from clientgo.envtest.apiserver.suspension import Paused, Suspended
 from clientgo.envtest.apiserver.verbs import VERBS, Route
 
 log = logging.getLogger(__name__)
 
-Answer = Response | Stream | nonresource.Deferred
+Answer = Response | Stream | nonresource.Deferred | Suspended
 # Runs before every request; an answer of its own takes the place of the server's.
 Hook = Callable[[Request], Answer | None]
+
+# An object that others keep changing is asked about anew each time; at some point its client had better try again.
+_MOST_ROUNDS = 100
 
 _NAMED = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _COLLECTION = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -55,6 +61,7 @@ _SUBRESOURCE_VERBS = {
     "status": ("get", "patch", "update"),
     "scale": ("get", "patch", "update"),
     "finalize": ("update",),
+    "token": ("create",),
 }
 
 
@@ -64,6 +71,8 @@ class Api:
     def __init__(self, state: State) -> None:
         self.state = state
         self.hooks: list[Hook] = []
+        # What else is served, by the path's first part, to those who may ask for it.
+        self.extra: dict[str, Callable[[Request], Response]] = {}
 
     def __repr__(self) -> str:
         return f"<Api {self.state.registry} {self.state.store}>"
@@ -86,13 +95,19 @@ class Api:
             given = hook(request)
             if given is not None:
                 return given
+        return self._answered(request)
+
+    def _answered(self, request: Request, *, resumed: bool = False) -> Answer:
         route: Route | None = None
         try:
-            self._authenticate(request)
-            if len(request.body) > self.state.options.max_body:
-                raise too_large(self.state.options.max_body)
+            if not resumed:
+                self._admit(request)
+            elif request.rounds > _MOST_ROUNDS:
+                raise internal_error("webhooks were asked again and again: what they were asked about never stayed")
             route = self._route(request)
             answer = self._non_resource(request) if route is None else VERBS[route.verb](self.state, route, request)
+        except Paused as paused:
+            return Suspended(paused.questions, lambda: self._resumed(request))
         except ApiFailure as failure:
             answer = json_response(failure.body, failure.code)
             answer.headers.extend(failure.headers)
@@ -108,19 +123,21 @@ class Api:
             self._count(route, request, answer)
         return answer
 
-    def _authenticate(self, request: Request) -> None:
-        if request.internal:
-            return
-        options = self.state.options
-        given = request.headers.get("authorization", "")
-        if given:
-            scheme, _, token = given.partition(" ")
-            user = options.tokens.get(token.strip()) if scheme.lower() == "bearer" else None
-            if user is None:
-                raise unauthorized()
-            request.user = user
-        elif not options.anonymous:
-            raise unauthorized()
+    def _resumed(self, request: Request) -> Answer:
+        request.warnings.clear()
+        request.rounds += 1
+        return self._answered(request, resumed=True)
+
+    def _admit(self, request: Request) -> None:
+        """Find out who asks, and refuse what this user may not do, before anything is told of what there is."""
+        if not request.internal:
+            request.user = authenticate(self.state, request)
+        if len(request.body) > self.state.options.max_body:
+            raise too_large(self.state.options.max_body)
+        if not request.internal:
+            check_nesting(request)
+        if self.state.options.authorization != "AlwaysAllow" and not request.internal:
+            authorize(self.state, _wanted(request))
 
     def _route(self, request: Request) -> Route | None:
         target = parse_path(request.path)
@@ -135,6 +152,9 @@ class Api:
         return route
 
     def _non_resource(self, request: Request) -> Answer:
+        extra = self.extra.get(request.path.partition("/")[2].partition("/")[0])
+        if extra is not None:
+            return extra(request)
         if request.method not in ("GET", "HEAD"):
             if parse_path(request.path) is None and not request.path.startswith(("/api", "/version", "/openapi")):
                 raise PageNotFound
@@ -147,9 +167,23 @@ class Api:
         verb = _COUNTED[route.verb]
         if verb == "PATCH" and request.headers.get("content-type", "").startswith("application/apply-patch"):
             verb = "APPLY"
-        code = 200 if callable(answer) else answer.status
+        code = 200 if callable(answer) or isinstance(answer, Suspended) else answer.status
         call = Call(verb, resource.group, resource.version, resource.plural, route.subresource, scope, code)
         self.state.calls[call] += 1
+
+
+def _wanted(request: Request) -> Attributes:
+    """What a request wants to do, as authorization sees it: by its path alone, whether or not that is served."""
+    target = parse_path(request.path)
+    if target is None:
+        return Attributes(request.user, request.method.lower(), path=request.path)
+    verb = (_NAMED if target.name else _COLLECTION).get(request.method, request.method.lower())
+    if request.method == "GET" and (target.watch or request.query.flag("watch")):
+        verb = "watch"
+    namespace = target.name if (target.group, target.plural) == ("", "namespaces") else target.namespace
+    return Attributes(
+        request.user, verb, target.group, target.version, target.plural, target.subresource, namespace, target.name
+    )
 
 
 def _verb(request: Request, target: Target) -> str:
@@ -188,6 +222,8 @@ def has_subresource(resource: Resource, subresource: str) -> bool:
     """Whether the resource has this subresource."""
     if subresource == "finalize":
         return resource.storage == ("", "namespaces")
+    if subresource == "token":
+        return resource.storage == serviceaccounts.KEY
     return resource.status if subresource == "status" else subresource == "scale" and resource.scale is not None
 
 
@@ -198,6 +234,8 @@ def _warning(text: str) -> str:
 
 def result_of(answer: Answer) -> Response:
     """The whole answer of a request that is no watch, computed now if it was deferred."""
+    while isinstance(answer, Suspended):
+        answer = answer.wait()
     found: Any = answer() if callable(answer) else answer
     assert isinstance(found, Response), "a watch has no whole answer"
     return found

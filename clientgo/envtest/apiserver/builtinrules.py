@@ -15,6 +15,7 @@ from clientgo.envtest.apiserver.names import data_key_faults, label_faults
 from clientgo.envtest.apiserver.openapi_builtin import schema_for
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.status import Cause, bad_request
+from clientgo.envtest.apiserver.webhookrules import webhook_faults
 
 Object = dict[str, Any]
 Schema = dict[str, Any]
@@ -242,4 +243,6 @@ _CHECKS: dict[tuple[str, str], Check] = {
     ("apps", "daemonsets"): _workload,
     ("batch", "jobs"): _job,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): webhook_faults,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): webhook_faults,
 }

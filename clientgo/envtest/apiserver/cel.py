@@ -47,13 +47,35 @@ def cel_faults(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] |
 
 def compile_fault(rule: str) -> str:
     """Why a rule cannot be compiled, or ""."""
+    return _compilation_fault(_compiled, rule)
+
+
+def condition_fault(expression: str) -> str:
+    """Why a webhook's matchCondition cannot be compiled, or ""."""
+    return _compilation_fault(_condition, expression)
+
+
+def _compilation_fault(compiler: Callable[[str], Any], text: str) -> str:
     try:
-        _compiled(rule)
+        compiler(text)
     except RuntimeError as error:
-        return (
-            f"compilation failed: {str(error).removeprefix('INVALID_ARGUMENT: ').removesuffix(' [INVALID_ARGUMENT]')}"
-        )
+        why = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+        return f"compilation failed: {why}"
     return ""
+
+
+def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
+    """Whether a webhook's matchCondition holds for these values, or why that can't be told.
+
+    The values are `object`, `oldObject` and `request`; `authorizer` is not known here.
+    """
+    try:
+        result = _condition(expression).eval(data=values)
+    except RuntimeError as error:
+        return False, f"compilation failed: {error}"
+    if result.type() == cel.Type.ERROR:
+        return False, _reworded(str(result.value()))
+    return bool(result.plain_value()), ""
 
 
 def _walk(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
@@ -165,8 +187,13 @@ def _compiled(rule: str) -> Any:
     return _environment().compile(rule)
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Any:
+@lru_cache(maxsize=256)
+def _condition(expression: str) -> Any:
+    return _environment(("object", "oldObject", "request")).compile(expression)
+
+
+@lru_cache(maxsize=2)
+def _environment(names: tuple[str, ...] = ("self", "oldSelf")) -> Any:
     anything = cel.Type.DYN
     extensions = [
         ext_strings.ExtStrings(),
@@ -175,7 +202,7 @@ def _environment() -> Any:
         ext_math.ExtMath(),
         cel.CelExtension("kubernetes", [_declared(*row) for row in _FUNCTIONS]),
     ]
-    return cel.NewEnv(variables={"self": anything, "oldSelf": anything}, extensions=extensions)
+    return cel.NewEnv(variables=dict.fromkeys(names, anything), extensions=extensions)
 
 
 def _declared(name: str, result: str, parameters: str, implementation: Callable[..., Any], member: bool) -> Any:

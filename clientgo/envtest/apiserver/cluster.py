@@ -42,6 +42,9 @@ class Cluster(Protocol):
     def list(self, key: Key, namespace: str = "") -> list[Object]:
         """Give the objects of a namespace, or of all."""
 
+    def create(self, key: Key, namespace: str, obj: Object) -> Object:
+        """Store a new object and give it as stored."""
+
     def patch(
         self, key: Key, namespace: str, name: str, patch: Object, *, subresource: str = "", kind: str = "merge"
     ) -> Object:

@@ -6,6 +6,7 @@ answered, so a client that waits for the condition, as it must on a real cluster
 
 from typing import Any
 
+from clientgo.envtest.apiserver.conversion import converter_of
 from clientgo.envtest.apiserver.crdschema import served_resources
 from clientgo.envtest.apiserver.metadata import timestamp
 from clientgo.envtest.apiserver.registry import Resource
@@ -62,7 +63,8 @@ class DefinitionController:
     def _accept(self, definition: Object) -> None:
         taken = self._taken_name(definition)
         names = definition["spec"]["names"]
-        self._serve(definition["metadata"]["name"], [] if taken else served_resources(definition))
+        converter = converter_of(definition, self._state.options.webhook_services)
+        self._serve(definition["metadata"]["name"], [] if taken else served_resources(definition, converter))
         now = timestamp(self._state.clock)
         if taken:
             conditions = [

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from clientgo.envtest.apiserver.causes import invalid_value, not_supported, required
+from clientgo.envtest.apiserver.causes import forbidden_field, invalid_value, not_supported, required
 from clientgo.envtest.apiserver.cel import RULES, compile_fault
 from clientgo.envtest.apiserver.names import label_1035_faults, subdomain_faults
-from clientgo.envtest.apiserver.registry import Resource
+from clientgo.envtest.apiserver.registry import Converter, Resource
 from clientgo.envtest.apiserver.status import Cause
 from clientgo.meta.scheme import Column, Scale
 
@@ -61,6 +61,8 @@ def faults(definition: Object) -> list[Cause]:
     for field in ("plural", "singular", "kind", "listKind"):
         found += _name_faults(f"spec.names.{field}", names.get(field) or "")
     found += _version_faults(spec.get("versions") or [])
+    found += _conversion_faults(spec.get("conversion") or {})
+    found += _stored_faults(definition)
     if (group.endswith((".k8s.io", ".kubernetes.io")) or group in ("k8s.io", "kubernetes.io")) and (
         _APPROVAL not in definition["metadata"].get("annotations", {})
     ):
@@ -72,14 +74,50 @@ def faults(definition: Object) -> list[Cause]:
     return found
 
 
-def served_resources(definition: Object) -> list[Resource]:
-    """One resource for each served version."""
+def _conversion_faults(conversion: Object) -> list[Cause]:
+    strategy, webhook = conversion.get("strategy"), conversion.get("webhook")
+    if strategy not in ("None", "Webhook"):
+        return [not_supported("spec.conversion.strategy", strategy or "", ("None", "Webhook"))]
+    if strategy == "None":
+        why = "should not be set when strategy is not set to Webhook"
+        return [forbidden_field("spec.conversion.webhook", why)] if webhook else []
+    if not webhook:
+        return [required("spec.conversion.webhook.clientConfig", "required when strategy is set to Webhook")]
+    found: list[Cause] = []
+    client = webhook.get("clientConfig") or {}
+    if bool(client.get("url")) == bool(client.get("service")):
+        why = "exactly one of url or service is required"
+        found.append(required("spec.conversion.webhook.clientConfig", why))
+    if "v1" not in (webhook.get("conversionReviewVersions") or ()):
+        versions = webhook.get("conversionReviewVersions") or []
+        why = "must include at least one of v1"
+        found.append(invalid_value("spec.conversion.webhook.conversionReviewVersions", versions, why))
+    return found
+
+
+def _stored_faults(definition: Object) -> list[Cause]:
+    names = [version.get("name") for version in definition["spec"].get("versions") or ()]
+    return [
+        invalid_value(
+            f"status.storedVersions[{index}]",
+            stored,
+            f"missing from spec.versions; {stored} was previously a storage version, and must remain in spec.versions"
+            f" until a storage migration ensures no data remains persisted in {stored} and removes {stored} from"
+            " status.storedVersions",
+        )
+        for index, stored in enumerate((definition.get("status") or {}).get("storedVersions") or ())
+        if stored not in names
+    ]
+
+
+def served_resources(definition: Object, converter: Converter | None = None) -> list[Resource]:
+    """One resource for each served version; `converter` turns objects of one into another."""
     spec = definition["spec"]
     storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
-    return [_resource(definition, version, storage) for version in spec["versions"] if version.get("served")]
+    return [_resource(definition, version, storage, converter) for version in spec["versions"] if version.get("served")]
 
 
-def _resource(definition: Object, version: Object, storage: str) -> Resource:
+def _resource(definition: Object, version: Object, storage: str, converter: Converter | None) -> Resource:
     spec = definition["spec"]
     names = spec["names"]
     subresources = version.get("subresources") or {}
@@ -102,6 +140,7 @@ def _resource(definition: Object, version: Object, storage: str) -> Resource:
         columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()) or (_AGE,),
         schema=schema,
         storage_version=storage,
+        converter=converter,
         custom=True,
         selectable_fields=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
         definition=definition["metadata"]["name"],

@@ -1,14 +1,15 @@
 """POST: an object becomes stored, or every rule it breaks is named."""
 
+from dataclasses import replace
 from typing import Any
 
-from clientgo.envtest.apiserver import metadata
+from clientgo.envtest.apiserver import admission, metadata
 from clientgo.envtest.apiserver.names import generate
 from clientgo.envtest.apiserver.namespaces import require_namespace
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, already_exists, bad_request, invalid
 from clientgo.envtest.apiserver.strategy import drop_status, identify, refine, validate
-from clientgo.envtest.apiserver.views import from_storage, to_storage
+from clientgo.envtest.apiserver.views import from_storage, shown_once_stored, to_storage
 from clientgo.envtest.apiserver.writes import Write, track
 
 Object = dict[str, Any]
@@ -30,12 +31,49 @@ def create(state: State, write: Write, obj: Object) -> Object:
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
     require_namespace(state, resource, write.namespace, meta.get("name", ""))
     new = refine(state, write, {**obj, "metadata": meta}, None)
-    new = drop_status(resource, new)
-    new = {**new, "metadata": metadata.fill_in(resource, new["metadata"], state.clock)}
+    new = drop_status(resource, mutated(state, write, "CREATE", new, None))
+    new["metadata"].pop("managedFields", None)
+    # A name that was generated is not the client's: messages leave it out.
+    new = {**new, "metadata": filled_in(state, write, new["metadata"])}
+    return store_checked(state, write, new, name=meta.get("name", ""))
+
+
+def mutated(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
+    """What admission makes of a refined object: refined again where it was changed.
+
+    Raises:
+        Paused: webhooks have to be asked first.
+        ApiFailure: admission refuses.
+    """
+    changed = admission.mutate(state, write, operation, new, old)
+    if changed is None or changed == new:
+        return new
+    # What a webhook adds beyond the schema is dropped without a word: it is not the client's fault.
+    silent = replace(write, validation="Ignore", unknown=[])
+    meta = read_metadata(silent, changed)
+    return refine(state, silent, {**changed, "metadata": meta}, old)
+
+
+def filled_in(state: State, write: Write, meta: Object) -> Object:
+    """The metadata of a new object; a request that was suspended finds the uid again that webhooks were shown."""
+    filled = metadata.fill_in(write.resource, meta, state.clock)
+    own = {field: filled[field] for field in ("uid", "creationTimestamp", "name") if field in filled}
+    return {**filled, **write.kept.setdefault("identity", own)}
+
+
+def store_checked(state: State, write: Write, new: Object, *, name: str) -> Object:
+    """Store a new object that breaks no rule and that admission lets pass; `name` is for messages. Return it as shown.
+
+    Raises:
+        Paused: webhooks have to be asked first.
+        ApiFailure: a rule is broken, admission refuses, or the name is taken.
+    """
+    resource = write.resource
     new = identify(resource, new)
     causes = [*metadata.faults(resource, new["metadata"]), *validate(resource, new, None)]
     if causes:
-        raise invalid(resource.kind, resource.group, meta.get("name", ""), causes)
+        raise invalid(resource.kind, resource.group, name, causes)
+    admission.check(state, write, "CREATE", new, None)
     return store_new(state, write, new)
 
 
@@ -71,6 +109,6 @@ def store_new(state: State, write: Write, new: Object) -> Object:
     if "managedFields" not in meta:
         new = track(state, write, {}, new)
     stored = to_storage(resource, new)
-    if not write.dry_run:
-        stored = state.store.put(resource.storage, stored).object
-    return from_storage(resource, stored)
+    if write.dry_run:
+        return from_storage(resource, stored)
+    return shown_once_stored(resource, stored, lambda: state.store.put(resource.storage, stored).object)

@@ -1,8 +1,9 @@
 """DELETE: at once, or marked and held by finalizers; one object or a collection."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from clientgo.envtest.apiserver import admission
 from clientgo.envtest.apiserver.decode import read_body
 from clientgo.envtest.apiserver.messages import Request
 from clientgo.envtest.apiserver.metadata import timestamp
@@ -13,7 +14,7 @@ from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import bad_request, not_found, success
 from clientgo.envtest.apiserver.store import Entry
 from clientgo.envtest.apiserver.updating import precondition_failed
-from clientgo.envtest.apiserver.views import from_storage, stored_api_version
+from clientgo.envtest.apiserver.views import current, from_storage, prepare
 from clientgo.envtest.apiserver.writes import Write
 
 Object = dict[str, Any]
@@ -70,6 +71,7 @@ def delete(state: State, write: Write, options: DeleteOptions) -> tuple[Object, 
     if entry is None:
         raise not_found(resource, write.name)
     _check_preconditions(write, entry, options)
+    _admit(state, write, options, entry)
     held = _mark(state, resource, entry.object, options)
     if held is not None:
         if held is not entry.object and not options.dry_run:
@@ -89,6 +91,13 @@ def delete_collection(state: State, write: Write, selection: Selection, options:
     meant = [
         entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
     ]
+    prepare(resource, (entry.object for entry in meant))
+    for entry in meant:
+        # All are asked about before the first is touched: a request that is suspended has done nothing yet.
+        meta = entry.object["metadata"]
+        current(resource, entry.object)
+        one = replace(write, name=meta["name"], namespace=meta.get("namespace", ""))
+        _admit(state, one, options, entry)
     for entry in meant:
         meta = entry.object["metadata"]
         held = _mark(state, resource, entry.object, options)
@@ -99,6 +108,13 @@ def delete_collection(state: State, write: Write, selection: Selection, options:
         else:
             state.store.remove(resource.storage, meta.get("namespace", ""), meta["name"])
     return [from_storage(resource, entry.object) for entry in meant]
+
+
+def _admit(state: State, write: Write, options: DeleteOptions, entry: Entry) -> None:
+    write = replace(write, dry_run=options.dry_run)
+    old = from_storage(write.resource, entry.object)
+    admission.mutate(state, write, "DELETE", None, old)
+    admission.check(state, write, "DELETE", None, old)
 
 
 def _check_preconditions(write: Write, entry: Entry, options: DeleteOptions) -> None:
@@ -125,7 +141,7 @@ def _mark(state: State, resource: Resource, obj: Object, options: DeleteOptions)
         marked |= {"deletionTimestamp": now, "deletionGracePeriodSeconds": 0}
         if "generation" in meta:
             marked["generation"] = meta["generation"] + 1
-    return {**obj, "apiVersion": stored_api_version(resource), "metadata": marked}
+    return {**current(resource, obj), "metadata": marked}
 
 
 def _finalizers(present: list[str], propagation: str) -> list[str]:

@@ -19,6 +19,7 @@ from clientgo.envtest.apiserver.registry import Registry, Resource
 from clientgo.envtest.apiserver.state import Handle
 from clientgo.envtest.apiserver.status import ApiFailure
 from clientgo.envtest.apiserver.store import Key, Listener, Object, Store
+from clientgo.envtest.apiserver.users import MASTERS, authenticated
 
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "strategic": STRATEGIC_PATCH}
 
@@ -132,7 +133,7 @@ class Internal:
             Query(fieldManager=self._manager, fieldValidation="Ignore"),
             {"content-type": content_type},
             body,
-            user=f"system:{self._manager}",
+            user=authenticated(f"system:{self._manager}", MASTERS),
             internal=True,
         )
         if method == "DELETE":

@@ -20,8 +20,19 @@ class NotOurKubeconfig(Exception):
     """The path holds a configuration that was not written here; the message says so in one sentence."""
 
 
-def kubeconfig(server: str, *, token: str = "", ca: bytes | None = None, namespace: str = "default") -> dict[str, Any]:
-    """Give the kubeconfig of a server by its URL, with a bearer token and a CA certificate (PEM) where it has them."""
+def kubeconfig(
+    server: str,
+    *,
+    token: str = "",
+    ca: bytes | None = None,
+    client: tuple[bytes, bytes] = (b"", b""),
+    namespace: str = "default",
+) -> dict[str, Any]:
+    """Give the kubeconfig of a server by its URL; token, CA and the client's certificate and key (PEM) may be empty."""
+    user: dict[str, str] = {"token": token} if token else {}
+    if client[0]:
+        user["client-certificate-data"] = base64.b64encode(client[0]).decode()
+        user["client-key-data"] = base64.b64encode(client[1]).decode()
     cluster: dict[str, Any] = {"server": server}
     if ca is not None:
         cluster["certificate-authority-data"] = base64.b64encode(ca).decode()
@@ -29,14 +40,14 @@ def kubeconfig(server: str, *, token: str = "", ca: bytes | None = None, namespa
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": NAME, "cluster": cluster}],
-        "users": [{"name": NAME, "user": {"token": token} if token else {}}],
+        "users": [{"name": NAME, "user": user}],
         "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME, "namespace": namespace}}],
         "current-context": NAME,
     }
 
 
 def write_kubeconfig(
-    path: Path, server: str, *, token: str = "", ca: bytes | None = None, namespace: str = "default"
+    path: Path, server: str, *, token: str = "", ca: bytes | None = None, client: tuple[bytes, bytes] = (b"", b"")
 ) -> Path:
     """Write the kubeconfig with mode 0600, atomically, making its folder if need be, and give the absolute path.
 
@@ -45,7 +56,7 @@ def write_kubeconfig(
     path = path.expanduser().absolute()
     _refuse_foreign(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = yaml.safe_dump(kubeconfig(server, token=token, ca=ca, namespace=namespace), sort_keys=False)
+    text = yaml.safe_dump(kubeconfig(server, token=token, ca=ca, client=client), sort_keys=False)
     # mkstemp makes the file with mode 0600; the same folder, because a rename is atomic only within a file system.
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from clientgo.envtest.apiserver.users import ANONYMOUS, User
+
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
 _TRUE = ("true", "1", "True", "TRUE", "t", "T")
@@ -31,16 +33,21 @@ def parse_query(text: str) -> Query:
 
 @dataclass(slots=True)
 class Request:
-    """One request; header names are in lower case. `internal` marks the server's own controllers."""
+    """One request; header names are in lower case. `internal` marks the server's own controllers.
+
+    `user` is known beforehand where a client certificate told it, and in full once the request is authenticated.
+    """
 
     method: str
     path: str
     query: Query = field(default_factory=Query)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
-    user: str = "system:anonymous"
+    user: User = ANONYMOUS
     internal: bool = False
     warnings: list[str] = field(default_factory=list)
+    kept: dict[Any, Any] = field(default_factory=dict)  # what was found out before it was last suspended
+    rounds: int = 0  # how often it was suspended
 
 
 @dataclass(slots=True)

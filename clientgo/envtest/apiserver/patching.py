@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.envtest.apiserver import metadata
+from clientgo.envtest.apiserver import admission, metadata
 from clientgo.envtest.apiserver.causes import required
-from clientgo.envtest.apiserver.creation import read_metadata, store_new
+from clientgo.envtest.apiserver.creation import filled_in, mutated, read_metadata, store_checked
 from clientgo.envtest.apiserver.decode import media_type, read_json, read_yaml
 from clientgo.envtest.apiserver.fieldvalidation import report_duplicates
 from clientgo.envtest.apiserver.gojson import go_map, json_text
@@ -18,7 +18,7 @@ from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.rules import rules_of
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import bad_request, invalid, not_found, unsupported_media_type
-from clientgo.envtest.apiserver.strategy import drop_status, identify, refine, validate
+from clientgo.envtest.apiserver.strategy import drop_status, refine
 from clientgo.envtest.apiserver.updating import check_name, replace
 from clientgo.envtest.apiserver.views import from_storage
 from clientgo.envtest.apiserver.writes import Write, with_entries
@@ -97,6 +97,7 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
     if entry is None:
         if write.subresource:
             raise not_found(resource, write.name)
+        admission.require_create(state, write)
         return _create_applied(state, write, config), True
     shown = from_storage(resource, entry.object)
     applied = _merged(state, write, shown, config)
@@ -137,7 +138,7 @@ def _merged(state: State, write: Write, live: Object, config: Object) -> Applied
     if "fieldManager" in write.missing:
         cause = required("fieldManager", "is required for apply patch")
         raise invalid("PatchOptions", "meta.k8s.io", "", [cause])
-    time = metadata.timestamp(state.clock)
+    time = write.now(state)
     return apply(live, config, write.who("Apply"), rules_of(write.resource), force=write.force, time=time)
 
 
@@ -145,13 +146,10 @@ def _create_applied(state: State, write: Write, config: Object) -> Object:
     resource = write.resource
     require_namespace(state, resource, write.namespace, write.name)
     applied = _merged(state, write, {}, config)
-    new = drop_status(resource, refine(state, write, applied.obj, None))
-    meta = metadata.fill_in(resource, new["metadata"], state.clock)
-    new = identify(resource, {**new, "metadata": with_entries(meta, applied.entries)})
-    causes = [*metadata.faults(resource, meta), *validate(resource, new, None)]
-    if causes:
-        raise invalid(resource.kind, resource.group, write.name, causes)
-    return store_new(state, write, new)
+    new = mutated(state, write, "CREATE", refine(state, write, applied.obj, None), None)
+    new = drop_status(resource, new)
+    meta = filled_in(state, write, new["metadata"])
+    return store_checked(state, write, {**new, "metadata": with_entries(meta, applied.entries)}, name=write.name)
 
 
 def _keep(applied: Applied) -> Callable[[State, Write, Object, Object], Object]:

@@ -11,6 +11,7 @@ MESSAGES = """
 Affinity 1:nodeAffinity:NodeAffinity! 2:podAffinity:PodAffinity! 3:podAntiAffinity:PodAntiAffinity!
 AggregationRule 1:clusterRoleSelectors:*LabelSelector
 AppArmorProfile 1:type:s 2:localhostProfile:s!
+BoundObjectReference 1:kind:s 2:apiVersion:s 3:name:s 4:uid:s
 CSIVolumeSource 1:driver:s 2:readOnly:b! 3:fsType:s! 4:volumeAttributes:%s
     5:nodePublishSecretRef:LocalObjectReference!
 Capabilities 1:add:*s 2:drop:*s
@@ -218,6 +219,9 @@ ServiceStatus 1:loadBalancer:LoadBalancerStatus 2:conditions:*Condition
 SessionAffinityConfig 1:clientIP:ClientIPConfig!
 SleepAction 1:seconds:i
 Subject 1:kind:s 2:apiGroup:s 3:name:s 4:namespace:s
+SubjectAccessReview 1:metadata:ObjectMeta 2:spec:SubjectAccessReviewSpec 3:status:SubjectAccessReviewStatus
+SubjectAccessReviewSpec 1:resourceAttributes:ResourceAttributes! 2:nonResourceAttributes:NonResourceAttributes! 3:user:s
+    4:groups:*s 6:uid:s
 SubjectAccessReviewStatus 1:allowed:b 2:reason:s 3:evaluationError:s 4:denied:b
 SubjectRulesReviewStatus 1:resourceRules:*ResourceRule 2:nonResourceRules:*NonResourceRule 3:incomplete:b
     4:evaluationError:s
@@ -225,6 +229,12 @@ SuccessPolicy 1:rules:*SuccessPolicyRule
 SuccessPolicyRule 1:succeededIndexes:s! 2:succeededCount:i!
 Sysctl 1:name:s 2:value:s
 TCPSocketAction 1:port:I 2:host:s
+TokenRequest 1:metadata:ObjectMeta 2:spec:TokenRequestSpec 3:status:TokenRequestStatus
+TokenRequestSpec 1:audiences:*s 3:boundObjectRef:BoundObjectReference! 4:expirationSeconds:i!
+TokenRequestStatus 1:token:s 2:expirationTimestamp:t
+TokenReview 1:metadata:ObjectMeta 2:spec:TokenReviewSpec 3:status:TokenReviewStatus
+TokenReviewSpec 1:token:s 2:audiences:*s
+TokenReviewStatus 1:authenticated:b 2:user:UserInfo 3:error:s 4:audiences:*s
 Toleration 1:key:s 2:operator:s 3:value:s 4:effect:s 5:tolerationSeconds:i!
 TopologySpreadConstraint 1:maxSkew:i 2:topologyKey:s 3:whenUnsatisfiable:s 4:labelSelector:LabelSelector!
     5:minDomains:i! 6:nodeAffinityPolicy:s! 7:nodeTaintsPolicy:s! 8:matchLabelKeys:*s
@@ -250,8 +260,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         "DeleteOptions",
     ),
     "apps/v1": ("Deployment",),
-    "authentication.k8s.io/v1": ("SelfSubjectReview",),
-    "authorization.k8s.io/v1": ("SelfSubjectAccessReview", "SelfSubjectRulesReview"),
+    "authentication.k8s.io/v1": ("SelfSubjectReview", "TokenRequest", "TokenReview"),
+    "authorization.k8s.io/v1": ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"),
     "autoscaling/v1": ("HorizontalPodAutoscaler",),
     "batch/v1": ("CronJob", "Job"),
     "coordination.k8s.io/v1": ("Lease",),

@@ -16,7 +16,7 @@ from clientgo.envtest.apiserver.selection import Selection
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, bad_request, expired, invalid, not_found
 from clientgo.envtest.apiserver.store import Entry, Expired, FutureRevision, Name
-from clientgo.envtest.apiserver.views import as_stored, from_storage
+from clientgo.envtest.apiserver.views import as_stored, from_storage, prepare
 
 Object = dict[str, Any]
 
@@ -81,6 +81,7 @@ def list_objects(state: State, place: tuple[Resource, str], query: Query, select
     if not selection.everything:
         entries = [entry for entry in entries if selection.matches(entry.object)]
     shown = entries[: page.limit] if page.limit else entries
+    prepare(resource, (entry.object for entry in shown))
     revision = page.at or state.store.revision
     meta: Object = {"continue": ""} if resource.custom else {}
     meta["resourceVersion"] = str(revision)

@@ -5,13 +5,20 @@ CustomResourceDefinition changes all of them by one `add`. `Registry.version` ri
 caches a document made from the registry compares that number and nothing else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from clientgo.meta.scheme import Column, Scale
 
 ALL_VERBS: tuple[str, ...] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+class Converter(Protocol):
+    """Turns objects of one version of a kind into another."""
+
+    def convert(self, objects: Sequence[dict[str, Any]], api_version: str, /) -> list[dict[str, Any]]:
+        """The objects in this version, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,7 @@ class Resource:
     custom: bool = False
     storage_group: str | None = None
     selectable_fields: tuple[str, ...] = ()
+    converter: Converter | None = None  # of custom kinds whose versions differ in more than apiVersion
     definition: str = ""  # name of the CustomResourceDefinition it comes from
     generation: bool = True  # metadata.generation counts changes of what is desired
     unconditional_update: bool = True  # an update without resourceVersion is taken

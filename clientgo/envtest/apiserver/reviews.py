@@ -1,40 +1,106 @@
-"""Reviews: questions about who one is and what one may do. Nothing is stored.
+"""Reviews: questions about who one is and what one may do, answered by what judges requests. Nothing is stored."""
 
-As long as the server asks nobody for rights, everything is allowed, and the answers say so.
-"""
-
+from collections.abc import Callable
 from typing import Any
 
+from clientgo.envtest.apiserver.authentication import user_of_token
+from clientgo.envtest.apiserver.authorization import Attributes, decide
+from clientgo.envtest.apiserver.causes import invalid_value
+from clientgo.envtest.apiserver.rbac import Rules
 from clientgo.envtest.apiserver.state import State
+from clientgo.envtest.apiserver.status import Cause, bad_request, invalid
+from clientgo.envtest.apiserver.users import MASTERS, User
 
 Object = dict[str, Any]
 
-_ALL_RULES = {
+_EVERYTHING = {
     "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
     "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
     "incomplete": False,
 }
 
 
-def review(state: State, kind: str, obj: Object, user: str) -> Object:
-    """The review with its status filled in."""
-    meta = obj.get("metadata") or {}
-    return {**obj, "metadata": meta, "status": _status(state, kind, obj.get("spec") or {}, user)}
+def review(state: State, kind: str, obj: Object, user: User, namespace: str = "") -> Object:
+    """The review with its status filled in.
+
+    Raises:
+        ApiFailure: 400 or 422, the question is none.
+    """
+    meta = {**(obj.get("metadata") or {}), "creationTimestamp": None}
+    spec = obj.get("spec") or {}
+    if not isinstance(spec, dict):
+        raise bad_request(f"{kind} cannot be handled as a {kind}: spec must be an object")
+    asked = spec.get("resourceAttributes")
+    if namespace and (not isinstance(asked, dict) or asked.get("namespace") != namespace):
+        raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
+    return {**obj, "metadata": meta, "status": _ANSWERS[kind](state, spec, user)}
 
 
-def _status(state: State, kind: str, spec: Object, user: str) -> Object:
-    if kind == "TokenReview":
-        known = state.options.tokens.get(spec.get("token") or "")
-        if known is None:
-            return {"user": {}, "error": "invalid bearer token"}
-        return {"authenticated": True, "user": _user(known)}
-    if kind == "SelfSubjectReview":
-        return {"userInfo": _user(user)}
-    if kind == "SelfSubjectRulesReview":
-        return _ALL_RULES
-    return {"allowed": True}
+def _token(state: State, spec: Object, _: User) -> Object:
+    token = spec.get("token")
+    if not token:
+        raise bad_request("token is required for TokenReview in authentication")
+    known = user_of_token(state, token)
+    if known is None:
+        return {"user": {}, "error": "invalid bearer token"}
+    return {"authenticated": True, "user": known.info}
 
 
-def _user(name: str) -> Object:
-    group = "system:unauthenticated" if name == "system:anonymous" else "system:authenticated"
-    return {"username": name, "groups": [group]}
+def _who(_: State, __: Object, user: User) -> Object:
+    return {"userInfo": user.info}
+
+
+def _own_access(state: State, spec: Object, user: User) -> Object:
+    return _access(state, spec, user, "SelfSubjectAccessReview")
+
+
+def _others_access(state: State, spec: Object, _: User) -> Object:
+    name, groups = spec.get("user") or "", tuple(spec.get("groups") or ())
+    if not name and not groups:
+        why = 'Invalid value: "": at least one of user or group must be specified'
+        raise invalid("SubjectAccessReview", "authorization.k8s.io", "", [Cause("FieldValueInvalid", "spec.user", why)])
+    return _access(state, spec, User(name, groups, spec.get("uid") or ""), "SubjectAccessReview")
+
+
+def _access(state: State, spec: Object, user: User, kind: str) -> Object:
+    asked, path = spec.get("resourceAttributes") or {}, spec.get("nonResourceAttributes") or {}
+    if not isinstance(asked, dict) or not isinstance(path, dict) or bool(asked) == bool(path):
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = invalid_value("spec.resourceAttributes", asked, why)
+        raise invalid(kind, "authorization.k8s.io", "", [cause])
+    if path:
+        attributes = Attributes(user, path.get("verb") or "", path=path.get("path") or "")
+    else:
+        members = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
+        attributes = Attributes(user, **{member: asked.get(member) or "" for member in members})
+    decision = decide(state, attributes)
+    return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
+
+
+def _rules(state: State, spec: Object, user: User) -> Object:
+    namespace = spec.get("namespace")
+    if not namespace:
+        raise bad_request("no namespace on request")
+    if state.options.authorization == "AlwaysAllow" or MASTERS in user.groups:
+        return _EVERYTHING
+    resources: list[Object] = []
+    paths: list[Object] = []
+    found = Rules(state.store)
+    for grant in found.grants(user, namespace):
+        rule = grant.rule
+        if rule.get("resources"):
+            members = ("verbs", "apiGroups", "resources", "resourceNames")
+            resources.append({member: rule[member] for member in members if rule.get(member)})
+        if rule.get("nonResourceURLs"):
+            paths.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
+    return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": bool(found.missing)}
+
+
+_ANSWERS: dict[str, Callable[[State, Object, User], Object]] = {
+    "TokenReview": _token,
+    "SelfSubjectReview": _who,
+    "SelfSubjectAccessReview": _own_access,
+    "SubjectAccessReview": _others_access,
+    "LocalSubjectAccessReview": _others_access,
+    "SelfSubjectRulesReview": _rules,
+}

@@ -6,9 +6,13 @@ taken is an error of the caller's. Watches are ended before the server is asked 
 
 import asyncio
 import contextlib
+import ipaddress
 import socket
+import ssl
 import threading
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -16,14 +20,23 @@ import uvicorn
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.apiserver.api import Api
 from clientgo.envtest.apiserver.app import App
+from clientgo.envtest.apiserver.connection import TlsConnection
 from clientgo.envtest.apiserver.crds import DefinitionController
+from clientgo.envtest.apiserver.faults import Faults
+from clientgo.envtest.apiserver.faultsapi import NAME, FaultsApi
 from clientgo.envtest.apiserver.gc import GarbageCollector
 from clientgo.envtest.apiserver.internal import Internal
+from clientgo.envtest.apiserver.journal import DataUnusable, SqliteJournal
 from clientgo.envtest.apiserver.namespacecontroller import NamespaceController
 from clientgo.envtest.apiserver.namespaces import create_initial
+from clientgo.envtest.apiserver.rbacbootstrap import AggregationController, create_initial_roles
 from clientgo.envtest.apiserver.simulation.deployments import DeploymentSimulation
+from clientgo.envtest.apiserver.simulation.replicasets import ReplicaSetSimulation
 from clientgo.envtest.apiserver.state import Options, Scheduler, State
-from clientgo.envtest.apiserver.store import Store
+from clientgo.envtest.apiserver.store import Journal, Store
+from clientgo.envtest.apiserver.users import User
+from clientgo.envtest.apiserver.wire import Connection
+from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 
 _BACKLOG = 2048
@@ -34,17 +47,44 @@ class BundledServer:
     """Serves Kubernetes' API on 127.0.0.1 between `start` and `stop`; port 0 takes any free one.
 
     Raises:
+        ConfigError: another `host` is named, where others could reach a server that lets everybody in.
         OSError: the port is taken (from `start`).
+        DataUnusable: the data directory is not usable (from `start`).
     """
 
     def __init__(
-        self, *, port: int = 0, options: Options | None = None, simulate: bool = True, clock: Clock = SYSTEM_CLOCK
+        self,
+        *,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        tls: bool = False,
+        options: Options | None = None,
+        simulate: bool = True,
+        data_dir: Path | None = None,
+        enable_faults: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`simulate` lets the Deployments of the cluster become available, as its controllers would."""
+        """`simulate` lets the Deployments of the cluster become available, as its controllers would.
+
+        Everything is kept in `data_dir`, where one is named, and is there when a server is started on it again;
+        otherwise it is kept in memory, and gone with the server. With `tls` it makes an authority of its own, whose
+        certificate is `ca` once the server runs, and takes client certificates that `client_certificate` gives.
+
+        `faults` takes what shall go wrong; with `enable_faults` clients may ask for it too, below `/faults`.
+        """
+        self._options = options if options is not None else Options()
+        self._host = host
+        self._tls = tls
+        self._require_protection()
+        self._context: ssl.SSLContext | None = None
+        self._issue: Callable[[str, tuple[str, ...]], tuple[bytes, bytes]] | None = None
+        self.ca: bytes | None = None
         self._port = port
         self._simulate = simulate
-        self._options = options if options is not None else Options()
-        self._clock = clock
+        self._data_dir = data_dir
+        self._journal: SqliteJournal | None = None
+        self.faults = Faults(clock)
+        self._enable_faults = enable_faults
         self._group = Group(clock=clock)
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -64,7 +104,7 @@ class BundledServer:
 
     @property
     def url(self) -> str:
-        """Where it is reached: `http://127.0.0.1:port`; empty before `start`."""
+        """Where it is reached: `http://127.0.0.1:port`, or https; empty before `start`."""
         return self._address
 
     @property
@@ -78,16 +118,20 @@ class BundledServer:
 
         Raises:
             OSError: the port is taken.
+            DataUnusable: the data directory can't be read or written, or another server has it.
         """
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if self._tls:
+            self._make_authority()
+        listener = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", self._port))
-        except OSError:
+            listener.bind((self._host, self._port))
+            self._journal = SqliteJournal(self._data_dir) if self._data_dir is not None else None
+        except (OSError, DataUnusable):
             listener.close()
             raise
         listener.listen(_BACKLOG)
-        self._address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        self._address = f"{'https' if self._tls else 'http'}://{_reached(self._host)}:{listener.getsockname()[1]}"
         self._group.start(self._run, listener, name="apiserver")
         self._ready.wait()
         if self._app is None:
@@ -101,6 +145,15 @@ class BundledServer:
                 self._loop.call_soon_threadsafe(self._shut_down)
         self._group.stop()
         self._group.join(timeout=2 * _STOP_SECONDS)
+
+    def client_certificate(self, name: str, *groups: str) -> tuple[bytes, bytes]:
+        """A certificate and its key (PEM) by which a client is the user `name`, a member of these groups."""
+        assert self._issue is not None, "the server has been started with TLS"
+        return self._issue(name, groups)
+
+    def add_user(self, token: str, user: User) -> None:
+        """Take this bearer token for that user from now on."""
+        self._options.tokens[token] = user
 
     def run(self, call: Callable[[Api], Any]) -> Any:
         """Run `call(api)` on the server's loop and return what it returns; for tests that look inside."""
@@ -125,12 +178,29 @@ class BundledServer:
 
         return int(self.run(count))
 
+    def _require_protection(self) -> None:
+        if ipaddress.ip_address(self._host).is_loopback:
+            return
+        if not self._tls or (self._options.anonymous and self._options.authorization == "AlwaysAllow"):
+            raise ConfigError(f"the API server can listen on {self._host} only with TLS and authentication")
+
+    def _make_authority(self) -> None:
+        # Loaded here: it costs a tenth of a second that a server without TLS does not wait for.
+        from clientgo.envtest.apiserver.tls import Authority, server_context  # noqa: PLC0415
+
+        authority = Authority()
+        names = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), self._host))
+        self._context = server_context(authority.server(names), clients=authority.certificate)
+        self.ca = authority.certificate
+        self._issue = authority.client
+
     def _run(self, listener: socket.socket) -> None:
+        connection = TlsConnection if self._tls else Connection
         config = uvicorn.Config(
             self._serve,
             interface="asgi3",
             proxy_headers=False,
-            http="httptools",
+            http=partial(connection, patience=self._options.stall_seconds),  # type: ignore[arg-type]
             loop="auto",
             lifespan="off",
             log_config=None,
@@ -141,18 +211,28 @@ class BundledServer:
             timeout_keep_alive=300,
             ws="none",
         )
+        config.load()
+        config.ssl = self._context
         self._server = uvicorn.Server(config)
         try:
             with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
                 runner.run(self._main(listener))
         finally:
             listener.close()
+            if self._journal is not None:
+                self._journal.close()
             self._ready.set()
 
     async def _main(self, listener: socket.socket) -> None:
         assert self._server is not None, "made before the loop"
         self._loop = asyncio.get_running_loop()
-        self._app = App(build(self._loop, self._options, simulate=self._simulate, clock=self._clock))
+        clock = self.faults.clock
+        api = build(self._loop, self._options, simulate=self._simulate, clock=clock, journal=self._journal)
+        self.faults.bind(lambda: self.run(lambda api: api.state.store.compact()))
+        if self._enable_faults:
+            # Those who ask over HTTP are on the loop already.
+            api.extra[NAME] = FaultsApi(self.faults, api.state.store.compact).answer
+        self._app = App(api, self.faults)
         self._loop.call_soon(self._ready.set)
         await self._server.serve(sockets=[listener])
 
@@ -164,19 +244,40 @@ class BundledServer:
         if self._app is not None:
             self._app.api.state.ready = False
             self._app.close_streams()
+            self._app.api.state.carrier.close()
         if self._server is not None:
             self._server.should_exit = True
 
 
-def build(scheduler: Scheduler, options: Options, *, simulate: bool = True, clock: Clock = SYSTEM_CLOCK) -> Api:
+def _reached(host: str) -> str:
+    """The address by which this machine reaches what listens there."""
+    address = ipaddress.ip_address(host)
+    if address.is_unspecified:
+        return "127.0.0.1" if address.version == 4 else "[::1]"
+    return host if address.version == 4 else f"[{host}]"
+
+
+def build(
+    scheduler: Scheduler,
+    options: Options,
+    *,
+    simulate: bool = True,
+    clock: Clock = SYSTEM_CLOCK,
+    journal: Journal | None = None,
+) -> Api:
     """A server's inside, controllers and all, on this scheduler (an asyncio loop, or a `ManualScheduler`)."""
-    state = State(scheduler, clock, options, store=Store(history=options.history))
+    state = State(scheduler, clock, options, store=Store(history=options.history, journal=journal))
     create_initial(state)
+    if options.authorization == "RBAC":
+        create_initial_roles(state)
     api = Api(state)
     DefinitionController(state).start()
     NamespaceController(state).start()
+    AggregationController(state).start()
     internal = Internal(api)
     GarbageCollector(internal).start()
     if simulate:
         DeploymentSimulation(internal, ready_seconds=options.ready_seconds).start()
+        if options.replica_sets:
+            ReplicaSetSimulation(internal).start()
     return api

@@ -1,17 +1,20 @@
 """What all handlers share: the store, the registry, the clock, and a way to do something later on the same loop."""
 
 import heapq
+import secrets
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol
+from typing import Literal, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.apiserver.builtin import builtin_registry
 from clientgo.envtest.apiserver.registry import Registry
 from clientgo.envtest.apiserver.store import Store
+from clientgo.envtest.apiserver.suspension import Carrier
+from clientgo.envtest.apiserver.users import User
 
 
 class Handle(Protocol):
@@ -80,20 +83,28 @@ class ManualScheduler:
 class Options:
     """How the server behaves where a real one has flags.
 
-    `tokens` maps bearer tokens to users; `anonymous` lets requests without one in. `bookmark_interval` and
+    `tokens` maps bearer tokens to users; `anonymous` lets requests without credentials in, as system:anonymous;
+    `authorization` says whether roles decide what users may do, or nothing does. `bookmark_interval` and
     `max_watch` are seconds. `history` is how many events are kept, `max_body` and `watch_buffer`
-    are bytes. `ready_seconds` is how long simulated replicas take to become available; with 0 they are
+    are bytes. A client that takes nothing of its answer, or sends nothing of its request, for `stall_seconds` is cut
+    off. `ready_seconds` is how long simulated replicas take to become available; with 0 they are
     before the write that asks for them is answered, and the answer shows it, as no real cluster's does.
+    `replica_sets` lets Deployments have ReplicaSets, and with them a history.
+    `webhook_services` gives services (`namespace/name`) that webhooks are configured by the URL they are reached at.
     """
 
-    tokens: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, User] = field(default_factory=dict, repr=False)
     anonymous: bool = True
+    authorization: Literal["AlwaysAllow", "RBAC"] = "AlwaysAllow"
+    webhook_services: dict[str, str] = field(default_factory=dict)
     history: int = 10_000
     max_body: int = 3 * 1024 * 1024  # kube-apiserver's limit for request bodies
     bookmark_interval: float = 60.0
     max_watch: float = 1800.0
     watch_buffer: int = 16 * 1024 * 1024
+    stall_seconds: float = 60.0
     ready_seconds: float = 0.1
+    replica_sets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +131,9 @@ class State:
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)
     ready: bool = True
+    carrier: Carrier = field(default_factory=Carrier)
+    # Signs service accounts' tokens; they end with the server.
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     # What reacts to the write under way before it is answered, in order.
     prompt: deque[Callable[[], object]] = field(default_factory=deque)
 

@@ -23,6 +23,7 @@ Listener = Callable[[str, Key, Object | None, Object | None], None]
 
 DEFAULT_HISTORY = 10_000
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 
 class Expired(Exception):
@@ -79,8 +80,8 @@ class Watcher(Protocol):
 class Journal(Protocol):
     """Keeps writes beyond the process. The store calls it before a write is acknowledged."""
 
-    def load(self) -> tuple[int, Iterable[tuple[Key, Object]]]:
-        """The last revision and every object, as recorded."""
+    def load(self) -> tuple[int, Iterable[tuple[Key, bytes]]]:
+        """The last revision and every object's JSON, as recorded."""
 
     def record(self, revision: int, key: Key, name: Name, raw: bytes | None) -> None:
         """Keep one write; `raw` is None for a deletion."""
@@ -296,7 +297,8 @@ class Store:
 
     def _load(self, journal: Journal) -> None:
         self.revision, objects = journal.load()
-        for key, obj in objects:
+        for key, raw in objects:
+            obj: Object = _decode(raw)
             meta = obj["metadata"]
             name = (meta.get("namespace", ""), meta["name"])
-            self._bucket(key).put(name, Entry(obj, int(meta["resourceVersion"])))
+            self._bucket(key).put(name, Entry(obj, int(meta["resourceVersion"]), raw))

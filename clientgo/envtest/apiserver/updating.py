@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.envtest.apiserver import metadata
-from clientgo.envtest.apiserver.creation import create, read_metadata
+from clientgo.envtest.apiserver import admission, metadata
+from clientgo.envtest.apiserver.creation import create, mutated, read_metadata
 from clientgo.envtest.apiserver.fieldsets import is_tree
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, Cause, bad_request, conflict, invalid, modified, not_found
 from clientgo.envtest.apiserver.store import Entry
 from clientgo.envtest.apiserver.strategy import desired, keep_spec, keep_status, refine, validate
-from clientgo.envtest.apiserver.views import from_storage, to_storage
+from clientgo.envtest.apiserver.views import from_storage, shown_once_stored, to_storage
 from clientgo.envtest.apiserver.writes import Write, commit, storage_name, track
 
 Object = dict[str, Any]
@@ -30,6 +30,7 @@ def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     if entry is None:
         if not resource.create_on_update or write.subresource:
             raise not_found(resource, write.name)
+        admission.require_create(state, write)
         meta = {field: value for field, value in meta.items() if field not in ("resourceVersion", "uid")}
         return create(state, write, {**obj, "metadata": meta}), True
     return replace(state, write, entry, {**obj, "metadata": meta}), False
@@ -47,11 +48,8 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Trac
     _check_preconditions(write, meta, old["metadata"])
     _check_managers(meta, old["metadata"])
     shown_old = from_storage(resource, old)
-    if write.subresource == "status":
-        new = keep_spec(resource, obj, shown_old)
-    else:
-        new = keep_status(resource, obj, shown_old)
-    new = refine(state, write, new, shown_old)
+    new = refine(state, write, _kept(write, obj, shown_old), shown_old)
+    new = _kept(write, mutated(state, write, "UPDATE", new, shown_old), shown_old)
     carried = metadata.carry_over(new["metadata"], old["metadata"])
     if resource.generation and write.subresource != "status" and desired(resource, new) != desired(resource, shown_old):
         carried = {**carried, "generation": old["metadata"].get("generation", 0) + 1}
@@ -60,8 +58,16 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Trac
     causes += validate(resource, new, shown_old)
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)
+    admission.check(state, write, "UPDATE", new, shown_old)
     new = tracker(state, write, shown_old, new)
-    return from_storage(resource, commit(state, write, entry, to_storage(resource, new)))
+    stored = to_storage(resource, new)
+    return shown_once_stored(resource, stored, lambda: commit(state, write, entry, stored))
+
+
+def _kept(write: Write, new: Object, old: Object) -> Object:
+    """The new object with what this kind of update leaves as it was: the status, or everything but it."""
+    keep = keep_spec if write.subresource == "status" else keep_status
+    return keep(write.resource, new, old)
 
 
 def check_name(write: Write, meta: Object) -> None:

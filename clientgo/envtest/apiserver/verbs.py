@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from clientgo.envtest.apiserver import reviews
+from clientgo.envtest.apiserver import reviews, serviceaccounts
+from clientgo.envtest.apiserver.convertingwatch import ConvertingWatch
 from clientgo.envtest.apiserver.creation import create
-from clientgo.envtest.apiserver.decode import read_object
+from clientgo.envtest.apiserver.decode import read_body, read_object
 from clientgo.envtest.apiserver.deletion import delete, delete_collection, read_delete_options
 from clientgo.envtest.apiserver.fieldvalidation import report_duplicates
 from clientgo.envtest.apiserver.messages import Request, Response, Stream, json_response
@@ -56,6 +57,9 @@ def _write(request: Request, route: Route, options: str) -> Write:
         validation=validation,
         force=request.query.flag("force"),
         warnings=request.warnings,
+        user=request.user,
+        internal=request.internal,
+        kept=request.kept,
         missing=() if request.query.get("fieldManager") else ("fieldManager",),
     )
 
@@ -82,7 +86,8 @@ def _list(state: State, route: Route, request: Request) -> Response:
 
 def _watch(state: State, route: Route, request: Request) -> Stream:
     selection = _selection(route, request)
-    return WatchStream(
+    kind = WatchStream if route.resource.converter is None else ConvertingWatch
+    return kind(
         state,
         route.resource,
         namespace=route.namespace,
@@ -103,9 +108,14 @@ def _selection(route: Route, request: Request) -> Selection:
 def _create(state: State, route: Route, request: Request) -> Response:
     write = _write(request, route, "CreateOptions")
     content_type = request.headers.get("content-type", "")
+    if route.subresource == "token":
+        account = get(state, route.resource, route.namespace, route.name).object
+        asked = read_body(request.body, content_type, "TokenRequest") if request.body.strip() else {}
+        return json_response(serviceaccounts.request_token(state, route.namespace, account, asked), 201)
     obj = read_object(request.body, content_type, route.resource)
     if route.resource.group in _REVIEW_GROUPS:
-        return json_response(reviews.review(state, route.resource.kind, obj, request.user), 201)
+        answer = reviews.review(state, route.resource.kind, obj, request.user, route.namespace)
+        return json_response(answer, 201)
     _check_duplicates(write, request)
     return _one(route, request, _settled(state, route, create(state, write, obj)), 201)
 

@@ -1,10 +1,10 @@
 """One stored object, several versions: how it looks through each resource that serves it.
 
-Custom kinds differ in `apiVersion` alone (conversion strategy None). Built-in kinds that have two shapes, events and
-horizontal pod autoscalers, are converted by a pair of functions each.
+Custom kinds differ in `apiVersion` alone, unless their definition names a converter. Built-in kinds that have two
+shapes, events and horizontal pod autoscalers, are converted by a pair of functions each.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from clientgo.envtest.apiserver.registry import Resource
@@ -35,16 +35,70 @@ def as_stored(resource: Resource) -> bool:
 
 
 def to_storage(resource: Resource, obj: Object) -> Object:
-    """The object, given as the resource shows it, as it is stored."""
+    """The object, given as the resource shows it, as it is stored.
+
+    Raises:
+        Paused: a webhook has to convert it first.
+        ApiFailure: 500, it cannot be converted.
+    """
     if as_stored(resource):
         return obj
+    if resource.converter is not None:
+        return resource.converter.convert([obj], stored_api_version(resource))[0]
     convert = _TO_STORAGE.get((resource.group, resource.version, resource.plural))
     return {**(convert(obj) if convert else obj), "apiVersion": stored_api_version(resource)}
 
 
 def from_storage(resource: Resource, obj: Object) -> Object:
-    """The stored object as the resource shows it; an object stored in an older version is shown in this one too."""
+    """The stored object as the resource shows it; an object stored in an older version is shown in this one too.
+
+    Raises:
+        Paused: a webhook has to convert it first.
+        ApiFailure: 500, it cannot be converted.
+    """
     if obj["apiVersion"] == resource.api_version:
         return obj
+    if resource.converter is not None:
+        return resource.converter.convert([obj], resource.api_version)[0]
     convert = _FROM_STORAGE.get((resource.group, resource.version, resource.plural))
     return {**(convert(obj) if convert else obj), "apiVersion": resource.api_version}
+
+
+def shown_once_stored(resource: Resource, stored: Object, store: Callable[[], Object]) -> Object:
+    """Store an object and show it. What has to be converted is converted before it is stored: a request that is
+    suspended has done nothing yet.
+
+    Raises:
+        Paused: a webhook has to convert it first.
+        ApiFailure: 500, it cannot be converted.
+    """
+    if resource.converter is None or as_stored(resource):
+        return from_storage(resource, store())
+    shown = from_storage(resource, stored)
+    given = {field: value for field, value in store()["metadata"].items() if field == "resourceVersion"}
+    return {**shown, "metadata": {**shown["metadata"], **given}}
+
+
+def current(resource: Resource, obj: Object) -> Object:
+    """A stored object, maybe of an older version, in the version that is stored now.
+
+    Raises:
+        Paused: a webhook has to convert it first.
+        ApiFailure: 500, it cannot be converted.
+    """
+    wanted = stored_api_version(resource)
+    if resource.converter is None or obj["apiVersion"] == wanted:
+        return {**obj, "apiVersion": wanted}
+    return resource.converter.convert([obj], wanted)[0]
+
+
+def prepare(resource: Resource, objects: Iterable[Object]) -> None:
+    """Have many stored objects converted at once, before each is shown.
+
+    Raises:
+        Paused: a webhook has to convert some of them first.
+        ApiFailure: 500, some cannot be converted.
+    """
+    if resource.converter is not None:
+        others = [obj for obj in objects if obj["apiVersion"] != resource.api_version]
+        resource.converter.convert(others, resource.api_version)

@@ -6,7 +6,7 @@ streams. A client that does not read is cut off when its buffer is full: nobody 
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
@@ -29,7 +29,11 @@ _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 class WatchStream:
-    """One watch. `chunks` serves it over a connection; `take` hands out what is pending, for use in process."""
+    """One watch. `chunks` serves it over a connection; `take` hands out what is pending, for use in process.
+
+    `direct` may be given a shorter way to the client: once what was there at the beginning has been taken by `chunks`,
+    each frame goes that way as soon as it is made. `overflowed` says that the client did not read, and was given up.
+    """
 
     status = 200
 
@@ -49,6 +53,9 @@ class WatchStream:
         self._size = 0
         self._wake = asyncio.Event()
         self._closed = False
+        self._direct = False
+        self.direct: Callable[[bytes], None] | None = None
+        self.overflowed = False
         self._headers_sent = False
         self._sent = 0  # the newest revision this stream knows of
         self._begin(query)
@@ -86,13 +93,14 @@ class WatchStream:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._seconds
         try:
-            while True:
+            while not self.overflowed:
                 if self._pending:
                     chunk, self._pending, self._size = b"".join(self._pending), [], 0
                     yield chunk
                     continue
                 if self._closed:
                     return
+                self._direct = self.direct is not None
                 left = deadline - loop.time()
                 if left <= 0:
                     if self._bookmarks:
@@ -132,7 +140,8 @@ class WatchStream:
     def _present(self, *, marked: bool) -> None:
         for entry in self._state.store.entries(self._resource.storage, self._namespace):
             if self._meant(entry):
-                self._push(self._encoded("ADDED", entry))
+                # Not counted: it is as large as the list that it stands for, and goes before anything else does.
+                self._pending.append(self._encoded("ADDED", entry))
         self._sent = self._state.store.revision
         if marked and self._bookmarks:
             self._push(self._bookmark({_INITIAL_EVENTS_END: "true"}))
@@ -202,10 +211,14 @@ class WatchStream:
         return _frame("BOOKMARK", _encode(obj))
 
     def _push(self, frame: bytes) -> None:
+        if self._direct and self.direct is not None:
+            self.direct(frame)
+            return
         self._pending.append(frame)
         self._size += len(frame)
         if self._size > self._state.options.watch_buffer:
             self._pending, self._size = [], 0
+            self.overflowed = True
             self.close()
         self._wake.set()
 

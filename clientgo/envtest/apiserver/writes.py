@@ -13,6 +13,7 @@ from clientgo.envtest.apiserver.rules import rules_of
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import invalid
 from clientgo.envtest.apiserver.store import Entry
+from clientgo.envtest.apiserver.users import ANONYMOUS, User
 from clientgo.envtest.apiserver.views import stored_api_version
 
 Object = dict[str, Any]
@@ -36,6 +37,14 @@ class Write:
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     missing: tuple[str, ...] = ()  # options the request left out that some writes insist on
+    user: User = ANONYMOUS
+    internal: bool = False  # by one of the server's own controllers
+    kept: dict[Any, Any] = field(default_factory=dict)  # what was found out before the request was last suspended
+
+    def now(self, state: State) -> str:
+        """The time of this write: the same however often it is suspended, or webhooks would be asked for ever."""
+        time: str = self.kept.setdefault("now", timestamp(state.clock))
+        return time
 
     def who(self, operation: str = "Update") -> Manager:
         """The manager whose fields this write sets."""
@@ -79,7 +88,7 @@ def track(state: State, write: Write, old: Object, new: Object) -> Object:
         new,
         write.who(),
         rules=rules_of(write.resource),
-        time=timestamp(state.clock),
+        time=write.now(state),
     )
     return {**new, "metadata": with_entries(meta, entries)}
 

@@ -4,6 +4,9 @@ Nothing is created for them: no ReplicaSets, no Pods, so that counting a namespa
 of a spec is answered by one write of the status (two where a delay or `minReadySeconds` keeps replicas from being
 available at once), made inside the server: it is no client's write and counts as none.
 
+An object annotated `simulation.clientgo.dev/available: "false"` gets no further replicas, as if its image could not be
+pulled: a Deployment misses its progress deadline, until the annotation goes.
+
 Without a delay the status is written before the client's own write is answered, so the answer shows it, as a real
 cluster's never would. A delay, however short, plays the real order: answered first, available later.
 """
@@ -17,6 +20,7 @@ from clientgo.envtest.apiserver.cluster import Cluster, Key, Object, Timer
 from clientgo.envtest.apiserver.simulation.rollout import (
     Stage,
     deployment_status,
+    progress_deadline,
     replica_set_status,
     template_hash,
     wanted_replicas,
@@ -25,17 +29,19 @@ from clientgo.envtest.apiserver.status import ApiFailure
 
 DEPLOYMENTS: Key = ("apps", "deployments")
 REPLICA_SETS: Key = ("apps", "replicasets")
+AVAILABLE = "simulation.clientgo.dev/available"
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Rollout:
-    """What is known of one object: the template that runs, how many are ready, the step that is due."""
+    """What is known of one object: the template that runs, how many are ready, if it is held up, what is due."""
 
     template: str = ""
     ready: int = 0
     observed: int = 0
+    held: bool = False
     timer: Timer | None = None
 
 
@@ -85,8 +91,8 @@ class DeploymentSimulation:
     def _follow(self, key: Key, obj: Object, react: Callable[..., object]) -> None:
         uid, generation = obj["metadata"]["uid"], obj["metadata"].get("generation", 1)
         rollout = self._rollouts.setdefault(uid, _known(obj))
-        if generation != rollout.observed:
-            rollout.observed = generation
+        if (generation, _held(obj)) != (rollout.observed, rollout.held):
+            rollout.observed, rollout.held = generation, _held(obj)
             react(self._begin, key, _place(obj), uid)
 
     def _begin(self, key: Key, place: tuple[str, str], uid: str) -> None:
@@ -102,8 +108,12 @@ class DeploymentSimulation:
         changed = template != rollout.template
         wait = self._ready_seconds + float(obj.get("spec", {}).get("minReadySeconds") or 0)
         paused = bool(obj.get("spec", {}).get("paused"))
+        stuck = rollout.held and (changed or wanted > rollout.ready)
         if paused and changed:
             self._write(key, obj, Stage(min(rollout.ready, wanted), 0, template_changed=False))
+        elif stuck:
+            self._write(key, obj, Stage(min(rollout.ready, wanted), 0 if changed else wanted, template_changed=changed))
+            rollout.timer = self._cluster.call_later(progress_deadline(obj), self._give_up, key, place, uid)
         elif wait and (changed or wanted > rollout.ready):
             ready = min(rollout.ready, wanted)
             self._write(key, obj, Stage(ready, 0 if changed else wanted, template_changed=changed))
@@ -121,6 +131,15 @@ class DeploymentSimulation:
         rollout.ready = wanted_replicas(obj)
         self._write(key, obj, Stage(rollout.ready, rollout.ready, template_changed=False))
 
+    def _give_up(self, key: Key, place: tuple[str, str], uid: str) -> None:
+        found = self._current(key, place, uid)
+        if found is None:
+            return
+        obj, rollout = found
+        rollout.timer = None
+        updated = wanted_replicas(obj) if template_hash(obj) == rollout.template else 0
+        self._write(key, obj, Stage(rollout.ready, updated, template_changed=True, late=True))
+
     def _current(self, key: Key, place: tuple[str, str], uid: str) -> tuple[Object, _Rollout] | None:
         """Give the object and what is known of it, unless it is gone or was made again meanwhile."""
         rollout = self._rollouts.get(uid)
@@ -137,6 +156,11 @@ class DeploymentSimulation:
         except ApiFailure as failure:
             # Only a client's broken object can be refused; it stays as it is until its spec changes again.
             _log.warning("status not written", extra={"object": _place(obj), "reason": failure.message})
+
+
+def _held(obj: Object) -> bool:
+    """Whether the object asks for replicas that never become available."""
+    return (obj["metadata"].get("annotations") or {}).get(AVAILABLE) == "false"
 
 
 def _place(obj: Object) -> tuple[str, str]:

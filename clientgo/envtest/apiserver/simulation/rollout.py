@@ -21,11 +21,12 @@ _HASH_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' names avoid vowels,
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How far a rollout is: `ready` replicas serve, `updated` ones run the present template."""
+    """How far a rollout is: `ready` replicas serve, `updated` ones run the present template; `late` is given up."""
 
     ready: int
     updated: int
     template_changed: bool
+    late: bool = False
 
 
 def wanted_replicas(obj: Object) -> int:
@@ -75,6 +76,12 @@ def replica_set_status(obj: Object, ready: int) -> Object:
     }
 
 
+def progress_deadline(obj: Object) -> float:
+    """Give `spec.progressDeadlineSeconds`, 600 where it is absent."""
+    seconds = obj.get("spec", {}).get("progressDeadlineSeconds")
+    return 600.0 if seconds is None else float(seconds)
+
+
 def max_unavailable(obj: Object) -> int:
     """Resolve `maxUnavailable` of a rolling update to a count, percentages rounded down; 0 for other strategies."""
     strategy = obj.get("spec", {}).get("strategy") or {}
@@ -108,6 +115,10 @@ def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
     replica_set = f'ReplicaSet "{name}-{template_hash(obj)}"'
     if spec.get("paused"):
         return _condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
+    if stage.late:
+        return _condition(
+            "Progressing", "False", "ProgressDeadlineExceeded", f"{replica_set} has timed out progressing."
+        )
     if stage.ready == stage.updated == wanted_replicas(obj):
         text = f"{replica_set} has successfully progressed."
         return _condition("Progressing", "True", "NewReplicaSetAvailable", text)

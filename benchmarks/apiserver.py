@@ -1,0 +1,275 @@
+"""How fast the bundled API server is: one server process, one load process, loopback only, two cores.
+
+`python benchmarks/apiserver.py [gets writes watch list memory start] [--data-dir DIR]` prints one line a figure. The
+load comes from one thread that keeps many keep-alive connections busy and reads no more of an answer than it must, so
+that the server is what is measured. Every part ends by itself within some twenty seconds.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/foos"
+CONNECTIONS = 16
+_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+
+
+@contextlib.contextmanager
+def server(*arguments: str) -> Iterator[tuple[int, int, float]]:
+    """A server process with the Foo definition: its pid, its port, and the seconds it took to be ready."""
+    command = [
+        sys.executable,
+        "-m",
+        "clientgo.envtest.apiserver",
+        "--anonymous",
+        "--crd",
+        str(ROOT / "artifacts" / "crd"),
+        *arguments,
+    ]
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        command += ["--kubeconfig-out", str(Path(folder) / "kubeconfig")]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            found = re.search(r"127\.0\.0\.1:(\d+)", line)
+            assert found is not None, f"the server did not start: {line!r}"
+            yield process.pid, int(found[1]), time.perf_counter() - began
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=20)
+            process.stdout.close()
+
+
+def foo(name: str) -> bytes:
+    """A Foo as a user would write it."""
+    spec = {"deploymentName": name, "replicas": 1}
+    head = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo", "metadata": {"name": name}}
+    return json.dumps({**head, "spec": spec}).encode()
+
+
+def request(method: str, path: str, body: bytes = b"", kind: str = "application/json") -> bytes:
+    """The bytes of one HTTP/1.1 request."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: load\r\n"
+    if body:
+        head += f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + b"\r\n" + body
+
+
+def connect(port: int) -> socket.socket:
+    """A connection to the server that sends at once."""
+    made = socket.create_connection(("127.0.0.1", port))
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
+def answer(connection: socket.socket, sent: bytes) -> tuple[int, bytes]:
+    """Send one request and wait for its whole answer: status and body."""
+    connection.sendall(sent)
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(1 << 20)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    assert length is not None, head
+    parts, missing = [body], int(length[1]) - len(body)
+    while missing > 0:
+        parts.append(connection.recv(1 << 20))
+        missing -= len(parts[-1])
+    return int(head[9:12]), b"".join(parts)
+
+
+def whole(data: bytes) -> bool:
+    """Whether these bytes are one answer, head and body."""
+    end = data.find(b"\r\n\r\n")
+    length = _LENGTH.search(data) if end >= 0 else None
+    return length is not None and len(data) >= end + 4 + int(length[1])
+
+
+def load(port: int, make: Callable[[int], bytes], *, seconds: float = 0.0, count: int = 0) -> tuple[int, float]:
+    """Keep all connections busy with `make(n)` for so long, or for so many: how many were answered, and the seconds."""
+    poll = selectors.DefaultSelector()
+    sent = 0
+    began = time.perf_counter()
+    for _ in range(CONNECTIONS):
+        connection = connect(port)
+        connection.sendall(make(sent))
+        poll.register(connection, selectors.EVENT_READ, [connection, b""])
+        sent += 1
+    busy = CONNECTIONS
+    while busy:
+        for key, _ in poll.select():
+            connection, data = key.data
+            key.data[1] = data = data + connection.recv(65536)
+            if not whole(data):
+                continue
+            assert data[9:10] == b"2", data
+            if sent < count if count else time.perf_counter() - began < seconds:
+                key.data[1] = b""
+                connection.sendall(make(sent))
+                sent += 1
+            else:
+                poll.unregister(connection)
+                connection.close()
+                busy -= 1
+    return sent, time.perf_counter() - began
+
+
+def gets(arguments: list[str]) -> str:
+    """GETs of one Foo."""
+    with server(*arguments) as (pid, port, _):
+        answer(connect(port), request("POST", FOOS, foo("a")))
+        wanted = request("GET", f"{FOOS}/a")
+        load(port, lambda _: wanted, seconds=0.5)
+        busy = -cpu(pid)
+        done, taken = load(port, lambda _: wanted, seconds=4)
+        busy += cpu(pid)
+    return f"GETs of a Foo: {rate(done, taken, busy)} over {CONNECTIONS} connections"
+
+
+def writes(arguments: list[str]) -> str:
+    """Creations, then updates of the spec by merge patch."""
+    with server(*arguments) as (pid, port, _):
+        load(port, lambda n: request("POST", FOOS, foo(f"warm-{n}")), count=500)
+        start = cpu(pid)
+        made, making = load(port, lambda n: request("POST", FOOS, foo(f"f-{n}")), count=8000)
+        middle = cpu(pid)
+
+        def put(n: int) -> bytes:
+            body = foo(f"f-{n}").replace(b'"replicas": 1', b'"replicas": 2')
+            return request("PATCH", f"{FOOS}/f-{n}", body, "application/merge-patch+json")
+
+        patched, patching = load(port, put, count=8000)
+        end = cpu(pid)
+    creations, patches = rate(made, making, middle - start), rate(patched, patching, end - middle)
+    return f"creations of a Foo: {creations}; patches: {patches}; over {CONNECTIONS} connections"
+
+
+def watch(arguments: list[str], watchers: int = 200, events: int = 1000) -> str:
+    """How long an event takes from before its write is sent until each watcher has it, at 100 writes a second."""
+    with server(*arguments) as (pid, port, _):
+        busy = -cpu(pid)
+        sink = connect(port)
+        poll = selectors.DefaultSelector()
+        for number in range(watchers):
+            stream = connect(port)
+            stream.sendall(request("GET", f"{FOOS}?watch=1&timeoutSeconds=120"))
+            poll.register(stream, selectors.EVENT_READ, [b"", number])
+        head = 0
+        while head < watchers:
+            for key, _ in poll.select():
+                head += key.fileobj.recv(65536).count(b"HTTP/1.1 200")  # type: ignore[union-attr]
+        sent: dict[int, float] = {}
+        late: list[float] = []
+        began = time.perf_counter()
+        poll.register(sink, selectors.EVENT_READ)
+        posted = 0
+        while len(late) < watchers * events:
+            now = time.perf_counter()
+            if posted < events and now >= began + posted * 0.01:
+                sent[posted] = now
+                sink.sendall(request("POST", FOOS, foo(f"e-{posted}")))
+                posted += 1
+            for key, _ in poll.select(0.001):
+                data = key.fileobj.recv(1 << 20)  # type: ignore[union-attr]
+                arrived = time.perf_counter()
+                if key.data is not None:
+                    data = key.data[0] + data
+                    names = re.findall(rb'"name":"e-(\d+)"', data[: data.rfind(b"\n") + 1])
+                    key.data[0] = data[data.rfind(b"\n") + 1 :]
+                    late.extend(arrived - sent[int(name)] for name in names)
+        taken = time.perf_counter() - began
+        busy += cpu(pid)
+    late.sort()
+    p50, p99 = (1000 * late[int(len(late) * share)] for share in (0.5, 0.99))
+    return (
+        f"{watchers} watchers x {events} events: all {len(late):,} arrived in {taken:.1f} s"
+        f" ({1e6 * busy / len(late):.1f} us of the server's CPU each);"
+        f" latency p50 {p50:.0f} ms, p99 {p99:.0f} ms, max {1000 * late[-1]:.0f} ms"
+    )
+
+
+def listing(arguments: list[str], total: int = 20_000) -> str:
+    """A list in pages of 500, and memory for each stored Foo."""
+    with server(*arguments) as (pid, port, _):
+        load(port, lambda n: request("POST", FOOS, foo(f"warm-{n}")), count=1000)
+        before = resident(pid)
+        load(port, lambda n: request("POST", FOOS, foo(f"f-{n:05}")), count=total)
+        each = (resident(pid) - before) / total
+        connection = connect(port)
+        began = time.perf_counter()
+        found, token, pages = 0, "", 0
+        while True:
+            status, body = answer(connection, request("GET", f"{FOOS}?limit=500&continue={token}"))
+            assert status == 200, body
+            page: Any = json.loads(body)
+            found, pages, token = found + len(page["items"]), pages + 1, page["metadata"]["continue"]
+            if not token:
+                break
+        taken = time.perf_counter() - began
+    assert found == total + 1000, found
+    return f"{found:,} Foos listed in {pages} pages of 500: {taken:.2f} s; memory: {each:,.0f} bytes a stored Foo"
+
+
+def start(arguments: list[str]) -> str:
+    """From the start of the process to the line that says where it serves."""
+    taken = []
+    for _ in range(5):
+        with server(*arguments) as (_, _, seconds):
+            taken.append(seconds)
+    return f"start to ready, interpreter and definition included: {min(taken):.2f} s (worst of 5: {max(taken):.2f} s)"
+
+
+def rate(count: int, seconds: float, busy: float) -> str:
+    """So many a second, and what each took of the server's processor: the figure that a busy machine does not spoil."""
+    return f"{count / seconds:,.0f}/s ({1e6 * busy / count:.0f} us of the server's CPU each)"
+
+
+def cpu(pid: int) -> float:
+    """Seconds of processor time the process has had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory the process holds."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+PARTS: dict[str, Callable[[list[str]], str]] = {
+    "start": start,
+    "gets": gets,
+    "writes": writes,
+    "watch": watch,
+    "list": listing,
+}
+
+
+def main() -> None:
+    """Measure the parts that are named, all by default; what follows `--` goes to the server."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--on-disk", action="store_true", help="run the server with --data-dir, on a new folder")
+    options = parser.parse_args()
+    for part in options.parts or PARTS:
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ["--data-dir", str(Path(folder) / "data")] if options.on_disk else []
+            print(PARTS[part](arguments), flush=True)
+
+
+if __name__ == "__main__":
+    main()

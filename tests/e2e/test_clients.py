@@ -1,0 +1,198 @@
+"""Other people's clients against whatever server the Environment gives: the official Python client, kopf, kubectl."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import kubernetes
+import pytest
+import yaml
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.rest import RESTClient
+
+pytestmark = pytest.mark.e2e
+
+GROUP = "clients.example.com"
+CRD: dict[str, Any] = yaml.safe_load(f"""
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: things.{GROUP}}}
+spec:
+  group: {GROUP}
+  scope: Namespaced
+  names: {{plural: things, singular: thing, kind: Thing, listKind: ThingList}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {{type: object, properties: {{size: {{type: integer}}}}}}
+          status: {{type: object, x-kubernetes-preserve-unknown-fields: true}}
+""")
+OPERATOR = f"""
+import kopf
+
+@kopf.on.create("{GROUP}", "v1", "things")
+@kopf.on.update("{GROUP}", "v1", "things")
+def sized(spec, body, **_):
+    kopf.info(body, reason="Sized", message=f"size is {{spec['size']}}")
+    return spec["size"]
+
+@kopf.on.delete("{GROUP}", "v1", "things")
+def gone(**_):
+    pass
+"""
+
+
+class Place:
+    """A namespace of its own on the environment's server, and how clients find it."""
+
+    def __init__(self, environment: Environment, kubeconfig: Path, namespace: str) -> None:
+        self.environment = environment
+        self.kubeconfig = kubeconfig
+        self.namespace = namespace
+
+    def kubectl(self, *arguments: str, stdin: Any = None, code: int = 0) -> str:
+        """What one kubectl command prints; its exit status must be `code`."""
+        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--namespace", self.namespace, *arguments]
+        body = json.dumps(stdin) if stdin is not None else None
+        done = subprocess.run(command, input=body, capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    kubeconfig, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
+    crd.write_text(yaml.safe_dump(CRD), encoding="utf-8")
+    environment = Environment(crd_paths=[crd], kubeconfig=kubeconfig, secure=True)
+    namespace = f"clients-{os.getpid()}-{tmp_path.name[-8:].strip('-_').lower().replace('_', '-')}"
+    with environment as config:
+        client = RESTClient(config)
+        body = json.dumps({"metadata": {"name": namespace}}).encode()
+        client.raw("POST", "/api/v1/namespaces", body=body)
+        yield Place(environment, kubeconfig if kubeconfig.exists() else _usual_kubeconfig(), namespace)
+        client.raw("DELETE", f"/api/v1/namespaces/{namespace}")
+        client.close()
+
+
+def _usual_kubeconfig() -> Path:
+    return Path(os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
+
+
+@contextmanager
+def official(place: Place) -> Iterator[kubernetes.client.ApiClient]:
+    loader: Any = kubernetes.config  # it has no types
+    with loader.new_client_from_config(str(place.kubeconfig)) as client:
+        yield client
+
+
+def test_the_official_client_creates_lists_watches_and_deletes(place: Place) -> None:
+    with official(place) as client:
+        core: Any = kubernetes.client.CoreV1Api(client)
+        for name in ("one", "two"):
+            meta = kubernetes.client.V1ObjectMeta(name=name, labels={"app": "x"})
+            core.create_namespaced_config_map(
+                place.namespace, kubernetes.client.V1ConfigMap(metadata=meta, data={"a": "b"})
+            )
+        listed = core.list_namespaced_config_map(place.namespace, label_selector="app=x")
+        assert [item.metadata.name for item in listed.items] == ["one", "two"]
+        core.patch_namespaced_config_map("two", place.namespace, {"data": {"a": "c"}})
+        core.delete_namespaced_config_map("one", place.namespace)
+        untyped: Any = kubernetes.watch
+        watch = untyped.Watch()
+        version = listed.metadata.resource_version
+        seen = []
+        stream = watch.stream(
+            core.list_namespaced_config_map,
+            place.namespace,
+            label_selector="app=x",
+            resource_version=version,
+            timeout_seconds=10,
+        )
+        for event in stream:
+            seen.append((event["type"], event["object"].metadata.name))
+            if len(seen) == 2:
+                watch.stop()
+        assert seen == [("MODIFIED", "two"), ("DELETED", "one")]
+
+
+def test_the_official_client_is_told_conflicts_and_faults_as_by_a_real_server(place: Place) -> None:
+    with official(place) as client:
+        custom: Any = kubernetes.client.CustomObjectsApi(client)
+        body = {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"size": 1}}
+        where = (GROUP, "v1", place.namespace, "things")
+        made = custom.create_namespaced_custom_object(*where, body)
+        custom.patch_namespaced_custom_object(*where, "a", {"spec": {"size": 2}})
+        with pytest.raises(kubernetes.client.ApiException) as caught:
+            custom.replace_namespaced_custom_object(*where, "a", made)
+        assert (caught.value.status, json.loads(str(caught.value.body))["reason"]) == (409, "Conflict")
+        with pytest.raises(kubernetes.client.ApiException) as caught:
+            custom.create_namespaced_custom_object(*where, {**body, "metadata": {"name": "b"}, "spec": {"size": "x"}})
+        assert caught.value.status == 422
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_tells_who_one_is_and_what_one_may_do(place: Place) -> None:
+    assert place.kubectl("auth", "can-i", "create", "deployments") == "yes\n"
+    robot = f"system:serviceaccount:{place.namespace}:robot"
+    place.kubectl("create", "serviceaccount", "robot")
+    assert place.kubectl("auth", "can-i", "list", "pods", "--as", robot, code=1) == "no\n"
+    place.kubectl("create", "rolebinding", "r", "--clusterrole=view", f"--serviceaccount={place.namespace}:robot")
+    assert place.kubectl("auth", "can-i", "list", "pods", "--as", robot) == "yes\n"
+    assert place.kubectl("auth", "can-i", "delete", "pods", "--as", robot, code=1) == "no\n"
+    assert "pods" in place.kubectl("auth", "can-i", "--list", "--as", robot)
+    assert "No resources found" in place.kubectl("get", "pods", "--as", robot)
+    refused = place.kubectl("get", "secrets", "--as", robot, code=1)
+    assert f'secrets is forbidden: User "{robot}" cannot list resource "secrets" in API group ""' in refused
+    token = place.kubectl("create", "token", "robot").strip()
+    # A user's own credentials would be sent along: the kubeconfig keeps its cluster alone.
+    config = yaml.safe_load(place.kubeconfig.read_text(encoding="utf-8"))
+    for user in config["users"]:
+        user["user"] = {"token": token}
+    place.kubeconfig.with_name("robot").write_text(yaml.safe_dump(config), encoding="utf-8")
+    as_robot = Place(place.environment, place.kubeconfig.with_name("robot"), place.namespace)
+    assert robot in as_robot.kubectl("auth", "whoami")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("kopf") is None, reason="kopf is not installed: pip install kopf")
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_a_kopf_operator_handles_creation_update_and_deletion(place: Place, tmp_path: Path) -> None:
+    program, log = tmp_path / "operator.py", tmp_path / "operator.log"
+    program.write_text(OPERATOR, encoding="utf-8")
+    command = [sys.executable, "-m", "kopf", "run", "--standalone", "-n", place.namespace, str(program)]
+    with log.open("w", encoding="utf-8") as out:
+        operator = subprocess.Popen(
+            command, stdout=out, stderr=out, env={**os.environ, "KUBECONFIG": str(place.kubeconfig)}
+        )
+        try:
+            thing = {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"size": 3}}
+            place.kubectl("apply", "-f", "-", stdin=thing)
+            place.kubectl("wait", "thing/a", "--for=jsonpath={.status.sized}=3", "--timeout=20s")
+            place.kubectl("patch", "thing", "a", "--type=merge", "-p", '{"spec":{"size":5}}')
+            place.kubectl("wait", "thing/a", "--for=jsonpath={.status.sized}=5", "--timeout=20s")
+            assert "KopfFinalizerMarker" in place.kubectl("get", "thing", "a", "-o", "jsonpath={.metadata.finalizers}")
+            _until_told(place, "size is 5")
+            place.kubectl("delete", "thing", "a", "--timeout=20s")
+        finally:
+            operator.terminate()
+            operator.wait(10)
+    assert "Deletion is processed: 1 succeeded; 0 failed" in log.read_text(encoding="utf-8")
+
+
+def _until_told(place: Place, words: str) -> None:
+    deadline = SYSTEM_CLOCK.now() + 10
+    while words not in place.kubectl("get", "events"):
+        assert SYSTEM_CLOCK.now() < deadline, words

@@ -1,0 +1,93 @@
+"""Environment as clusters are: TLS, a token for its administrator, and roles for everybody else."""
+
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from clientgo.envtest import Environment
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.apiserver.state import Options
+from clientgo.errors import ConfigError, Forbidden
+from clientgo.rest import Config, RESTClient, load_config
+
+
+def ask(config: Config, path: str) -> bytes:
+    client = RESTClient(config, max_retries=0)
+    try:
+        return client.raw("GET", path)
+    finally:
+        client.close()
+
+
+def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> None:
+    with Environment(secure=True, bundled=True, kubeconfig=tmp_path / "kubeconfig") as config:
+        assert config.host.startswith("https://127.0.0.1:")
+        found = load_config(kubeconfig=str(tmp_path / "kubeconfig"))
+        assert (found.host, found.token, found.ca_data) == (config.host, config.token, config.ca_data)
+        assert b'"NamespaceList"' in ask(found, "/api/v1/namespaces")
+
+
+def test_another_user_is_held_to_roles() -> None:
+    environment = Environment(secure=True, bundled=True)
+    with environment:
+        with pytest.raises(Forbidden, match='User "bob" cannot list resource "namespaces"'):
+            ask(environment.add_user("bob"), "/api/v1/namespaces")
+        ask(environment.add_user("root", "system:masters"), "/api/v1/namespaces")
+
+
+def test_a_client_certificate_tells_name_and_groups() -> None:
+    with BundledServer(tls=True, options=Options(anonymous=False, authorization="RBAC")) as server:
+        assert server.ca is not None
+        certificate, key = server.client_certificate("carol", "system:masters")
+        config = Config(
+            server.url,
+            ca_data=server.ca.decode(),
+            client_certificate_data=certificate.decode(),
+            client_key_data=key.decode(),
+        )
+        assert b'"NamespaceList"' in ask(config, "/api/v1/namespaces")
+        context = ssl.create_default_context(cadata=server.ca.decode())
+        with urllib3.PoolManager(ssl_context=context) as http:
+            assert http.request("GET", f"{server.url}/api/v1/namespaces").status == 401
+
+
+@pytest.mark.timeout(4)  # uvicorn itself would wait for five seconds
+def test_an_idle_tls_connection_does_not_hold_up_the_end() -> None:
+    with BundledServer(tls=True) as server:
+        assert server.ca is not None
+        http = urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=server.ca.decode()))
+        assert http.request("GET", f"{server.url}/readyz").data == b"ok"
+    http.clear()
+
+
+@pytest.mark.parametrize(
+    ("tls", "options"),
+    [(False, Options(anonymous=False)), (True, Options()), (False, Options(authorization="RBAC"))],
+    ids=["no TLS", "everybody may", "roles without TLS"],
+)
+def test_it_listens_where_others_reach_it_only_with_tls_and_authentication(tls: bool, options: Options) -> None:
+    with pytest.raises(ConfigError, match=r"listen on 0\.0\.0\.0 only with TLS and authentication"):
+        BundledServer(host="0.0.0.0", tls=tls, options=options)
+
+
+def test_protected_it_listens_anywhere() -> None:
+    with Environment(secure=True, bundled=True, host="0.0.0.0") as config:
+        assert b'"NamespaceList"' in ask(config, "/api/v1/namespaces")
+
+
+CONFORMANCE = Path(__file__).parents[3] / "shared" / "conformance"
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="the recorded conversations lie beside the repository, not in it")
+def test_recorded_conversations_are_answered_to_a_token_over_tls_as_well() -> None:
+    with Environment(secure=True, bundled=True, ready_seconds=0.1) as config:
+        command = [sys.executable, str(CONFORMANCE / "play.py"), "check", str(CONFORMANCE / "recorded.json")]
+        command += ["--server", config.host, "--token", config.token]
+        played = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert played.returncode == 0, played.stdout
