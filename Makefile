@@ -46,6 +46,10 @@ check: $(STAMP) ## Everything continuous integration runs
 test: $(STAMP) ## Run the tests; ARGS="tests/cache -k resync" narrows them
 	@$(IN_VENV) python -m pytest $(ARGS)
 
+.PHONY: unit
+unit: $(STAMP) ## Run the tests that need no process or server of their own, on two cores; ARGS narrows them
+	@$(IN_VENV) python -m pytest -m "not e2e" -n 2 --dist loadfile $(ARGS)
+
 .PHONY: lint
 lint: $(STAMP) ## Look for mistakes and bad style
 	@$(IN_VENV) ruff check
