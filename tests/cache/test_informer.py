@@ -284,3 +284,23 @@ def test_objects_of_several_namespaces_come_from_a_watch_each() -> None:
     assert handler.wait_for(3)[-1] == ("delete", "two/x")
     stop.set()
     group.join(10)
+
+
+def test_an_informer_of_two_namespaces_has_synced_when_both_were_listed() -> None:
+    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    two.fail_next_lists(Forbidden("not yet"))
+    clock = FakeClock()
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two}, clock=clock)
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    registration = informer.add_event_handler(on_add=handler.on_add)
+    stop, group = threading.Event(), Group()
+    group.start(informer.run, stop, name="informer")
+    one.wait_for_watch()
+    clock.wait_for_sleeps(1)
+    before = (informer.has_synced, registration.has_synced)
+    clock.step(2.0)
+    two.wait_for_watch()
+    assert before == (False, False)
+    assert informer.has_synced
+    stop.set()
+    group.join(10)
