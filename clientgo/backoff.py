@@ -7,8 +7,9 @@ util/flowcontrol.Backoff, where a key that nothing was heard of for long begins 
 import random
 import threading
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 
@@ -18,8 +19,7 @@ Random = Callable[[], float]
 """Gives a float in [0, 1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     """How delays grow: `duration`, then times `factor`, never above `cap`, each stretched by up to `jitter` of itself.
 
     Seconds throughout. `steps` is the number of attempts of a bounded retry (no delay follows the last one).
@@ -87,8 +87,7 @@ HasExpired = Callable[[float, float, float], bool]
 """Whether an entry is forgotten, from now, the time of its last failure and the longest delay."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     delay: float
     updated: float
 

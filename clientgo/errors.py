@@ -19,6 +19,7 @@ The tree is ours and not the HTTP library's, so that callers do not change when 
 the Status' `reason`, then by its code: an unknown reason with a known code is still caught by the code's class.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -31,6 +32,10 @@ class ClientGoError(Exception):
 
 class ConfigError(ClientGoError):
     """The configuration is missing or unusable; the message is one sentence for the user."""
+
+
+class LeaseNotHeld(ClientGoError):
+    """Nothing was sent: this process does not hold, or holds no more, the lease under which it may write."""
 
 
 class ConnectionFailed(ClientGoError):
@@ -227,17 +232,14 @@ def api_error(status: Status, *, retry_after: float | None = None) -> ApiError:
     """The error a Status stands for."""
     cls = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code) or ApiError
     if retry_after is None and status.details is not None and status.details.retry_after_seconds:
-        retry_after = float(status.details.retry_after_seconds)
+        retry_after = _seconds(str(status.details.retry_after_seconds))
     return cls(status.message, code=status.code, reason=status.reason, details=status.details, retry_after=retry_after)
 
 
 def error_from_response(code: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
     """The error an HTTP answer of `code` stands for, whether its body is a Status or not."""
     retry_after = _seconds(headers.get("Retry-After") or headers.get("retry-after"))
-    try:
-        status = _STATUS.decode(body)
-    except (msgspec.DecodeError, ValueError):
-        status = Status()
+    status = decode_status(body)
     if status.reason or status.message:
         return api_error(msgspec.structs.replace(status, code=status.code or code), retry_after=retry_after)
     text = body[:200].decode("utf-8", "replace").strip()
@@ -249,12 +251,10 @@ def decode_status(data: bytes | Any) -> Status:
     """The Status in `data`; an empty one if it holds none."""
     try:
         return _STATUS.decode(data)
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):  # the last for nesting deeper than Python's stack
         return Status()
 
 
 def _seconds(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(int(text))
-    except ValueError:
-        return None
+    # Up to nine digits, as no server means more: longer numbers are no times, and too long ones no float.
+    return float(text) if text is not None and re.fullmatch("[0-9]{1,9}", text.strip(" ")) else None

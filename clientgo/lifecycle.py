@@ -7,7 +7,8 @@ silently, and none outlives its owner unnoticed.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -71,6 +72,15 @@ class Group:
             if late := [thread.name for thread in others if thread.is_alive()]:
                 raise StillRunning(f"still running after {timeout} s: {', '.join(late)}") from self._crash
         self.raise_crash()
+
+    @contextmanager
+    def ending_within(self, seconds: float) -> Iterator["Group"]:
+        """Stop every thread when the block ends, and wait for them as `join(seconds)` does, raising what it raises."""
+        try:
+            yield self
+        finally:
+            self.stop()
+            self.join(seconds)
 
     def raise_crash(self) -> None:
         """Raise what the first crashed thread died of, if one did."""

@@ -159,3 +159,14 @@ def test_a_long_lived_group_forgets_threads_that_ended() -> None:
         group.start(lambda: None, name="short")
         group.join(10)
     assert len(group._threads) <= 2
+
+
+def test_a_group_ends_with_its_block_and_is_given_some_time() -> None:
+    with Group().ending_within(10.0) as group:
+        group.start(group.stop_event.wait, name="obedient")
+    assert group.alive() == []
+    release = threading.Event()
+    with pytest.raises(StillRunning, match="stubborn"), Group().ending_within(0.01) as group:
+        group.start(release.wait, name="stubborn")
+    release.set()
+    group.join(10)

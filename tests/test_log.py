@@ -4,12 +4,24 @@ import ast
 import io
 import json
 import logging
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clientgo import log
+from clientgo.log.failures import MOST
+from clientgo.log.values import LONGEST
+
+KLOG = re.compile(
+    r"(?P<letter>[IWEF])\d{4} \d{2}:\d{2}:\d{2}\.\d{6} (?P<pid>[ \d]{7,}) (?P<place>\S+:\d+)\] (?P<rest>.*)"
+)
+"""What parsers of Kubernetes' logs look for at the beginning of a line."""
 
 
 @pytest.fixture(autouse=True)
@@ -22,45 +34,89 @@ def restored() -> Iterator[None]:
     urllib3.setLevel(urllib3_level)
 
 
-def logger(**options: str) -> tuple[logging.Logger, io.StringIO]:
+def logger(**options: Any) -> tuple[logging.Logger, io.StringIO]:
     stream = io.StringIO()
     log.setup(stream=stream, **options)
     return logging.getLogger("clientgo.test"), stream
 
 
-def test_a_line_of_text_has_klogs_shape() -> None:
+def pairs(stream: io.StringIO) -> str:
+    """What stands behind the header, without the thread."""
+    [line] = stream.getvalue().splitlines()
+    found = KLOG.fullmatch(line)
+    assert found is not None
+    return found["rest"].removesuffix(' thread="MainThread"')
+
+
+def test_a_line_of_text_has_klogs_header() -> None:
     to, stream = logger()
-    to.info("synced", extra={"foo": "default/x", "count": 3, "ratio": 0.5, "quiet": True})
-    head, _, rest = stream.getvalue().partition("] ")
-    assert head.startswith("I")
-    assert head.endswith(f"MainThread {Path(__file__).name}:{head.rpartition(':')[2]}")
-    assert rest == '"synced" foo="default/x" count=3 ratio=0.5 quiet=True\n'
+    to.info("synced")
+    found = KLOG.fullmatch(stream.getvalue().rstrip("\n"))
+    assert found is not None
+    assert (found["letter"], found["rest"]) == ("I", '"synced" thread="MainThread"')
+    assert found["pid"] == f"{os.getpid():7d}"
+    assert found["place"].startswith(f"{Path(__file__).name}:")
+
+
+def test_values_are_written_as_json_has_them() -> None:
+    to, stream = logger()
+    to.info("synced", extra={"foo": "default/x", "count": 3, "ratio": 0.5, "quiet": True, "of": None, "in": ["a", 1]})
+    assert pairs(stream) == '"synced" foo="default/x" count=3 ratio=0.5 quiet=true of=null in=["a", 1]'
 
 
 def test_quotes_and_line_breaks_stay_in_one_line() -> None:
     to, stream = logger()
     to.warning('say "hi"\nthere: %s', "ß", extra={"text": 'a "b"\nc'})
-    line = stream.getvalue()
-    assert line.startswith("W")
-    assert line.endswith('] "say \\"hi\\"\\nthere: ß" text="a \\"b\\"\\nc"\n')
+    assert pairs(stream) == '"say \\"hi\\"\\nthere: ß" text="a \\"b\\"\\nc"'
 
 
-@pytest.mark.parametrize(("level", "letter"), [("debug", "D"), ("info", "I"), ("warning", "W"), ("error", "E")])
-def test_the_level_is_the_first_letter(level: str, letter: str) -> None:
+@pytest.mark.parametrize(
+    ("level", "letter"), [("debug", "I"), ("info", "I"), ("warning", "W"), ("error", "E"), ("critical", "F")]
+)
+def test_the_severity_is_the_first_letter(level: str, letter: str) -> None:
     to, stream = logger(level="debug")
     to.log(getattr(logging, level.upper()), "x")
     assert stream.getvalue()[0] == letter
 
 
-def test_a_traceback_follows_a_line_of_text() -> None:
+def fail() -> None:
+    try:
+        raise KeyError('first\nI1121 10:34:22.000000    4711 file.py:1] "forged"')
+    except KeyError as error:
+        raise ValueError("boom") from error
+
+
+def test_a_traceback_follows_a_line_of_text_and_its_messages_stay_in_their_lines() -> None:
     to, stream = logger()
     try:
-        raise ValueError("boom")
+        fail()
     except ValueError:
         to.exception("failed")
-    first, second, *_, last = stream.getvalue().splitlines()
-    assert first.endswith('"failed"')
+    first, second, *lines, last = stream.getvalue().splitlines()
+    assert KLOG.match(first)
     assert (second, last) == ("Traceback (most recent call last):", "ValueError: boom")
+    assert not any(KLOG.match(line) for line in lines)
+    [cause] = [line for line in lines if line.startswith("KeyError: ")]
+    assert "forged" in cause
+    assert "which was the cause of:" in lines
+
+
+def test_groups_and_notes_are_shown_and_a_long_chain_ends() -> None:
+    to, stream = logger()
+    noted = ValueError("inner")
+    noted.add_note("a note")
+    to.error("failed", exc_info=ExceptionGroup("several", [noted, OSError("other")]))
+    text = stream.getvalue()
+    assert (
+        "ExceptionGroup: several (2 sub-exceptions)\n  1 of 2:\n    ValueError: inner\n      a note\n  2 of 2:" in text
+    )
+    chain = ValueError("0")
+    for number in range(1, 2000):
+        error = ValueError(str(number))
+        error.__cause__ = chain
+        chain = error
+    to.error("failed", exc_info=chain)
+    assert stream.getvalue().removeprefix(text).count("ValueError: ") == MOST
 
 
 def test_json_is_one_object_a_line() -> None:
@@ -69,15 +125,17 @@ def test_json_is_one_object_a_line() -> None:
     to.warning("again")
     first, second = (json.loads(line) for line in stream.getvalue().splitlines())
     assert first.pop("ts").endswith("Z")
+    assert first.pop("caller").startswith(f"{Path(__file__).name}:")
     assert first == {
         "level": "info",
+        "v": 0,
         "logger": "clientgo.test",
         "thread": "MainThread",
         "msg": "synced x",
         "foo": "default/x",
         "cause": "odd",
     }
-    assert (second["level"], second["msg"]) == ("warning", "again")
+    assert (second["level"], second["msg"], "v" in second) == ("warning", "again", False)
 
 
 def test_json_carries_the_traceback() -> None:
@@ -89,6 +147,98 @@ def test_json_carries_the_traceback() -> None:
     assert json.loads(stream.getvalue())["stacktrace"].endswith("ValueError: boom")
 
 
+@pytest.mark.parametrize("style", log.FORMATS)
+def test_a_value_never_takes_the_place_of_the_header(style: str) -> None:
+    to, stream = logger(style=style)
+    to.info("true", extra={"level": "error", "ts": "never", "name_": "example", "v": 9})
+    if style == "json":
+        entry = json.loads(stream.getvalue())
+        assert (entry["level"], entry["v"], entry["name"]) == ("info", 0, "example")
+        assert (entry["level_"], entry["ts_"], entry["v_"]) == ("error", "never", 9)
+    else:
+        assert pairs(stream) == '"true" level_="error" ts_="never" name="example" v_=9'
+
+
+class Unshowable:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Changing(Mapping[str, str]):
+    def __getitem__(self, key: str) -> str:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("style", log.FORMATS)
+@pytest.mark.parametrize(
+    "value",
+    [Unshowable(), Changing(), 10**5000, float("nan"), {("a", 1): {2}}, [[[[[["deep"]]]]]]],
+    ids=["no text", "changing", "huge", "nan", "keys", "deep"],
+)
+def test_no_value_keeps_a_line_from_being_written(style: str, value: object) -> None:
+    to, stream = logger(style=style)
+    to.info("written", extra={"value": value})
+    to.info("%d", value if isinstance(value, Unshowable) else "no number")
+    first, second = stream.getvalue().splitlines()
+    assert "written" in first
+    assert "its arguments don't fit: " in second
+    if style == "json":
+        assert "value" in json.loads(first)
+
+
+def test_a_long_value_is_cut_and_says_so() -> None:
+    to, stream = logger(style="json")
+    to.info("x" * (LONGEST + 5), extra={"body": "y" * 10_000_000})
+    entry = json.loads(stream.getvalue())
+    assert entry["msg"] == "x" * LONGEST + "… (5 more)"
+    assert entry["body"].endswith(f"y… ({10_000_000 - LONGEST} more)")
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.binary()
+    | st.text(st.characters(codec=None, categories=("Cc", "Cf", "Cs", "Zl", "Zp", "L", "Po", "Co"))),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+RESERVED = set(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+KEYS = st.text(min_size=1, max_size=8).filter(lambda key: key not in RESERVED)
+
+
+@pytest.mark.parametrize("style", log.FORMATS)
+@given(message=st.text(), extra=st.dictionaries(KEYS, ANYTHING, max_size=3))
+def test_whatever_is_logged_is_one_printable_line(style: str, message: str, extra: dict[str, Any]) -> None:
+    to, stream = logger(style=style)
+    to.info("%s", message, extra=extra)
+    text = stream.getvalue()
+    assert text.endswith("\n")
+    assert text[:-1].isprintable()
+    if style == "json":
+        assert len(json.loads(text)) >= 6
+    else:
+        assert KLOG.fullmatch(text[:-1])
+
+
+@pytest.mark.parametrize("char", ["\n", "\r", "\x1b", "\x7f", "\x9b", "\u2028", "\u202e", "\x00", "\ud800"])
+@pytest.mark.parametrize("style", log.FORMATS)
+def test_no_control_character_reaches_the_stream(style: str, char: str) -> None:
+    to, stream = logger(style=style)
+    with log.context(**{f"key{char}": f"a{char}b"}):
+        to.info("a%sb", char, extra={f"other{char}": {char: [char]}, "err": ValueError(char)})
+        try:
+            raise RuntimeError(f"a{char}[31mb")
+        except RuntimeError:
+            to.exception("failed")
+    text = stream.getvalue()
+    assert char == "\n" or char not in text
+    assert text.count("\n") == len([line for line in text.splitlines() if line]) == (2 if style == "json" else 6)
+
+
 def test_lines_below_the_level_are_left_out() -> None:
     to, stream = logger(level="warning")
     to.info("unheard")
@@ -96,18 +246,34 @@ def test_lines_below_the_level_are_left_out() -> None:
     assert stream.getvalue() == ""
 
 
+class Broken(io.StringIO):
+    def write(self, _: str) -> int:
+        raise OSError("no space left on device")
+
+
+def test_a_line_that_can_not_be_written_is_counted_and_shown_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+    log.setup(stream=Broken())
+    logging.getLogger("clientgo.test").warning("token %s", "s3cret-value")
+    [handler] = logging.getLogger().handlers
+    assert getattr(handler, "lost", None) == 1
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"level": "loud"}, "unknown log level 'loud'"), ({"style": "xml"}, "unknown log format 'xml'")],
+    [
+        ({"level": "loud"}, "unknown log level 'loud'"),
+        ({"level": -1}, "unknown log verbosity -1: use 0 or more"),
+        ({"style": "xml"}, "unknown log format 'xml'"),
+    ],
 )
-def test_an_unknown_level_or_format_is_said_in_one_sentence(options: dict[str, str], message: str) -> None:
+def test_an_unknown_level_or_format_is_said_in_one_sentence(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         logger(**options)
 
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [ROOT / "main.py", *sorted((ROOT / "clientgo").rglob("*.py")), *sorted((ROOT / "controller").rglob("*.py"))]
-RESERVED = set(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
 def extras(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -5,6 +5,7 @@ class can't say, because there an absent field has a value. A configuration of a
 names, so `TypedClient.apply` takes it as it is.
 """
 
+import importlib
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -17,6 +18,7 @@ from clientgo.meta.codec import to_dict
 from clientgo.meta.fieldset import owned
 from clientgo.meta.objects import OwnerReference
 from clientgo.meta.scheme import api_of
+from clientgo.meta.wire import MAKING
 
 T = TypeVar("T")
 
@@ -93,4 +95,14 @@ class ObjectApplyConfiguration(
                 found = owned(content, entry.get("fieldsV1", {}))
         own = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
         found["metadata"] = {**found.get("metadata", {}), **own}
-        return msgspec.convert(found, cls)
+        with MAKING:
+            return msgspec.convert(found, cls)
+
+
+def configuration_at(place: str) -> type[ObjectApplyConfiguration[Any]] | None:
+    """The class at `module:class`, loaded now; None for no place at all."""
+    if not place:
+        return None
+    module, _, name = place.partition(":")
+    found: type[ObjectApplyConfiguration[Any]] = getattr(importlib.import_module(module), name)
+    return found

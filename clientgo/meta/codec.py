@@ -13,7 +13,7 @@ import msgspec
 
 from clientgo.meta.objects import ListMeta, MicroTime, ObjectMeta
 from clientgo.meta.scheme import api_of
-from clientgo.meta.wire import to_wire, wire_type
+from clientgo.meta.wire import MAKING, to_wire, wire_type
 
 T = TypeVar("T")
 
@@ -23,7 +23,8 @@ class Undecodable(ValueError):
 
     def __init__(self, kind: str, metadata: ObjectMeta, cause: str) -> None:
         where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-        super().__init__(f"{kind} {where or 'without a name'} can't be decoded: {cause}")
+        shown = where if where.isprintable() else repr(where)  # no server lets a name be such, but anybody can send one
+        super().__init__(f"{kind} {shown or 'without a name'} can't be decoded: {cause}")
         self.kind = kind
         self.metadata = metadata
         self.cause = cause
@@ -53,6 +54,7 @@ class _NameOnlyObject(msgspec.Struct, frozen=True):
 
 
 class _RawList(msgspec.Struct, frozen=True):
+    kind: Any = ""
     metadata: ListMeta | None = None
     items: tuple[msgspec.Raw, ...] | None = ()
 
@@ -92,6 +94,8 @@ class Codec(Generic[T]):
         page = _page_of(self.api.kind, self._wire)
         self._one: Any = msgspec.json.Decoder(self._wire, dec_hook=_decode_hook)
         self._page: Any = msgspec.json.Decoder(page, dec_hook=_decode_hook)
+        # For its effect: from here on msgspec knows the class itself too, and `_own` may be called by any thread.
+        msgspec.json.Decoder(cls, dec_hook=_decode_hook)
 
     def decode(self, data: bytes | msgspec.Raw) -> T:
         """The object in `data`.
@@ -108,14 +112,16 @@ class Codec(Generic[T]):
         """The page of a list in `data`; items that can't be decoded are set aside.
 
         Raises:
-            Undecodable: `data` is no list at all.
+            Undecodable: `data` is no list at all, or a table made for people to read.
         """
         try:
             page = self._page.decode(data)
-            items = page.items if self._same else [self._own(item) for item in page.items]
-            return ObjectList(page.metadata, items)
+            if page.kind != "Table":
+                items = page.items if self._same else [self._own(item) for item in page.items]
+                return ObjectList(page.metadata, items)
         except _UNREADABLE:
             return self._one_by_one(data)
+        raise self._no_list("the server sent a Table")
 
     def encode(self, obj: T) -> bytes:
         """`obj` as JSON, with its apiVersion and kind; an object of the official client's models is taken too."""
@@ -141,7 +147,9 @@ class Codec(Generic[T]):
         try:
             page = _RAW_LIST.decode(data)
         except _UNREADABLE as error:
-            raise Undecodable(f"{self.api.kind}List", ObjectMeta(), str(error)) from error
+            raise self._no_list(str(error)) from error
+        if page.kind == "Table":
+            raise self._no_list("the server sent a Table")
         items: list[T] = []
         bad: list[Undecodable] = []
         for raw in page.items or ():
@@ -151,9 +159,14 @@ class Codec(Generic[T]):
                 bad.append(error)
         return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
 
+    def _no_list(self, cause: str) -> Undecodable:
+        return Undecodable(f"{self.api.kind}List", ObjectMeta(), cause)
+
 
 def _page_of(kind: str, item: Any) -> type[msgspec.Struct]:
+    # The kind, because a Table has no items and would pass for an empty list: a cache would lose all it has.
     fields: list[tuple[str, Any, Any]] = [
+        ("kind", Any, ""),
         ("metadata", ListMeta, ListMeta()),
         ("items", list[item], msgspec.field(default_factory=list)),
     ]
@@ -171,8 +184,12 @@ def codec_for(cls: type[T]) -> Codec[T]:
     """
     codec = _CODECS.get(cls)
     if codec is None:
-        # Two threads may both make one; either serves, and the last stays.
-        codec = _CODECS[cls] = Codec(cls)
+        # One at a time, of whatever class: msgspec ends the process (a segmentation fault, at least up to 0.22) if two
+        # threads have it look into the same type for the first time, and kinds share types.
+        with MAKING:
+            codec = _CODECS.get(cls)
+            if codec is None:
+                codec = _CODECS[cls] = Codec(cls)
     return codec
 
 

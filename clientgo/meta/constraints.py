@@ -6,10 +6,9 @@ msgspec would enforce those when decoding too, and what a server sends must be r
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import UNSET
+import msgspec
 
 C = TypeVar("C", bound=type)
 
@@ -17,8 +16,7 @@ ListType = Literal["atomic", "set", "map"]
 MapType = Literal["granular", "atomic"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule in CEL that the API server evaluates (x-kubernetes-validations); `self` is the value it stands at."""
 
     rule: str
@@ -29,16 +27,14 @@ class Rule:
     optional_old_self: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalDocs:
+class ExternalDocs(msgspec.Struct, frozen=True):
     """Where more is told."""
 
     url: str
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meta:
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
     """Constraints and notes on one field, in JSON Schema's sense; what is not given is unconstrained.
 
     `at_most_one_of`, `exactly_one_of` and `at_least_one_of` name fields of the class, as Python calls them; they are
@@ -65,7 +61,7 @@ class Meta:
     map_type: MapType | None = None
     nullable: bool | None = None
     required: bool | None = None
-    default: Any = UNSET
+    default: Any = msgspec.UNSET
     immutable: bool = False
     rules: tuple[Rule, ...] = ()
     at_most_one_of: tuple[str, ...] = ()

@@ -1,12 +1,14 @@
 """What a controller needs of a cluster, said where it needs it: permissions and admission webhooks.
 
 The generator makes ClusterRoles and webhook configurations of these; at run time they do nothing. They are marks for a
-class or function (`@rbac(...)`), and values that may stand in a module by themselves.
+class or function (`@rbac(...)`), and values that may stand in a module by themselves. The generator reads the source
+and runs nothing, so what they are given are strings, or constants of the same module.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
+
+import msgspec
 
 D = TypeVar("D", bound=Callable[..., Any])
 
@@ -14,8 +16,7 @@ Names = str | tuple[str, ...]
 """One name, or several."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RbacRule:
+class RbacRule(msgspec.Struct, frozen=True, kw_only=True):
     """One permission; in `namespace` alone, or in all when it is empty."""
 
     groups: tuple[str, ...] = ()
@@ -27,12 +28,11 @@ class RbacRule:
     role_name: str = ""
 
     def __call__(self, where: D) -> D:
-        """Note the permission on a class or function."""
-        return _note(where, self)
+        """Mark a class or function, which stays as it is: the generator finds the mark in the source."""
+        return where
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookDeclaration:
+class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     """One admission webhook: what it is asked about, and where."""
 
     path: str
@@ -54,8 +54,8 @@ class WebhookDeclaration:
     url: str = ""
 
     def __call__(self, where: D) -> D:
-        """Note the webhook on a class or function."""
-        return _note(where, self)
+        """Mark a class or function, which stays as it is: the generator finds the mark in the source."""
+        return where
 
 
 Declaration = RbacRule | WebhookDeclaration
@@ -110,18 +110,6 @@ def admission_webhook(
         name=name,
         **more,
     )
-
-
-def declared_on(where: object) -> tuple[Declaration, ...]:
-    """What was noted on a class or function itself, the first one first."""
-    found: tuple[Declaration, ...] = vars(where).get("__declarations__", ()) if hasattr(where, "__dict__") else ()
-    return found
-
-
-def _note(where: D, declaration: Declaration) -> D:
-    # Decorators run from the last to the first; the first one written is told first.
-    where.__declarations__ = (declaration, *declared_on(where))  # type: ignore[attr-defined]  # a note
-    return where
 
 
 def _several(names: Names) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What one object is called: the key of caches and queues."""
 
+import json
 from typing import NamedTuple, Protocol
 
 from clientgo.meta.objects import ApiObject
@@ -23,7 +24,7 @@ class ObjectName(NamedTuple):
         """
         parts = text.split("/")
         if len(parts) > 2:
-            raise ValueError(f'unexpected key format: "{text}"')
+            raise ValueError(f"unexpected key format: {json.dumps(text)}")
         return cls("", parts[0]) if len(parts) == 1 else cls(parts[0], parts[1])
 
 

@@ -4,7 +4,11 @@ import msgspec
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The query of a list or watch (metav1.ListOptions); an empty value is not sent."""
+    """The query of a list or watch (metav1.ListOptions); an empty value is not sent.
+
+    `retry_lagging` is for the client alone: whether it asks again while the server says that it has not reached
+    `resource_version` yet, or raises that at once.
+    """
 
     label_selector: str = ""
     field_selector: str = ""
@@ -16,10 +20,11 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     watch: bool = False
     allow_watch_bookmarks: bool = False
     send_initial_events: bool = False
+    retry_lagging: bool = True
 
     def query(self) -> dict[str, str]:
         """The query parameters, in the API's names."""
-        return {name: _text(value) for name, value in msgspec.to_builtins(self).items()}
+        return {name: _text(value) for name, value in msgspec.to_builtins(self).items() if name != "retryLagging"}
 
 
 def _text(value: object) -> str:

@@ -5,17 +5,17 @@ app=nginx, tier!=cache, env in (prod,test), zone notin (a), gpu, !spot, replicas
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 _TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
-_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 _OPERATORS = {"=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """One condition on one label; `operator` is one of = != in notin exists ! > <."""
 
     key: str
@@ -55,8 +55,7 @@ class Requirement:
                 return f"{self.key}{self.operator}{self.values[0]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(msgspec.Struct, frozen=True):
     """All of its requirements must hold; none at all matches everything. Prints as what `parse_selector` reads."""
 
     requirements: tuple[Requirement, ...] = ()
@@ -105,9 +104,10 @@ def parse_selector(text: str) -> Selector:
 
 def _int64(text: str) -> int | None:
     # What Go's ParseInt reads. int() alone would also read "1_000", which may well be a label's value.
-    if not _INTEGER.match(text):
+    found = _INTEGER.fullmatch(text)
+    if found is None:
         return None
-    number = int(text)
+    number = int(found[1] + found[2])
     return number if -(2**63) <= number < 2**63 else None
 
 

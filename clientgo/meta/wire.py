@@ -5,6 +5,7 @@ by attribute, in C; nested dataclasses get Structs of their own.
 """
 
 import dataclasses
+import threading
 import types
 from collections.abc import Mapping
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -12,6 +13,9 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 _CACHE: dict[type, type[msgspec.Struct]] = {}
+
+MAKING = threading.RLock()
+"""Held while msgspec looks into types for the first time, which two threads must not have it do at once."""
 
 
 def wire_type(cls: type) -> type[msgspec.Struct]:
@@ -22,9 +26,13 @@ def wire_type(cls: type) -> type[msgspec.Struct]:
     """
     if issubclass(cls, msgspec.Struct):
         return cls
-    if cls not in _CACHE:
-        _CACHE[cls] = _derive(cls, ())
-    return _CACHE[cls]
+    made = _CACHE.get(cls)
+    if made is None:
+        with MAKING:
+            made = _CACHE.get(cls) or _derive(cls, ())
+            msgspec.json.Decoder(made)  # for its effect
+            _CACHE[cls] = made
+    return made
 
 
 def _derive(cls: type, inside: tuple[type, ...]) -> type[msgspec.Struct]:

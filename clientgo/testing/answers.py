@@ -10,13 +10,15 @@ from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, Uns
 from clientgo.meta.codec import to_dict
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
-from clientgo.testing.apply import applied, updated
+from clientgo.testing.apply import Writer, applied, updated
+from clientgo.testing.mergerules import rules_of
 from clientgo.testing.patches import BadPatch, json_patch, merge_patch, strategic_merge_patch
 from clientgo.testing.selection import select
 from clientgo.testing.tracker import Object, Tracker
 
 _UNKEPT = frozenset(("binding", "eviction", "exec", "log", "attach", "portforward", "proxy", "token"))
-"""Subresources that are no view of their object, so that a tracker has nothing to answer with."""
+"""Subresources that are no view of their object, so that a tracker has nothing to answer with; nor has it where one is
+created or deleted."""
 
 
 def answer(tracker: Tracker, action: Action) -> Object:
@@ -26,7 +28,7 @@ def answer(tracker: Tracker, action: Action) -> Object:
         ApiError: as a server would refuse.
         MethodNotAllowed: a subresource the tracker knows nothing about; give the fake a reactor for it.
     """
-    if action.subresource in _UNKEPT:
+    if action.subresource in _UNKEPT or (action.subresource and action.verb in ("create", "delete")):
         raise MethodNotAllowed(
             f"a fake keeps no {action.resource.resource}/{action.subresource}: prepend a reactor that answers"
         )
@@ -65,25 +67,26 @@ def _patch(tracker: Tracker, action: Action) -> Object:
 
 
 def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object]) -> Object:
-    at = tracker.clock.time()
-
     def owned(old: Object) -> Object:
-        return updated(old, change(old), manager=action.field_manager, at=at)
+        return updated(old, change(old), _writer(tracker, action, old))
 
     return tracker.change(action.resource, action.namespace, action.name, owned, dry_run=action.dry_run)
 
 
 def _apply(tracker: Tracker, action: Action) -> Object:
-    at = tracker.clock.time()
-
     def merged(live: Object) -> Object:
-        force = "force" in action.options
-        return applied(live, _read(action), manager=action.field_manager, force=force, at=at)
+        config = _read(action)
+        return applied(live, config, _writer(tracker, action, config), force="force" in action.options)
 
     try:
         return tracker.change(action.resource, action.namespace, action.name, merged, dry_run=action.dry_run)
     except NotFound:
         return tracker.create(action.resource, merged({}), action.namespace, dry_run=action.dry_run)
+
+
+def _writer(tracker: Tracker, action: Action, obj: Object) -> Writer:
+    rules = rules_of(tracker.class_of(obj), str(obj.get("kind", "")))
+    return Writer(manager=action.field_manager, at=tracker.clock.time(), rules=rules, subresource=action.subresource)
 
 
 def _delete(tracker: Tracker, action: Action) -> Object:

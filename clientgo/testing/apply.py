@@ -1,8 +1,7 @@
-"""Server-side apply: who owns which field, what conflicts, what goes when its last owner lets go of it.
+"""Server-side apply on objects in memory, by the rules of the bundled API server (`clientgo.meta.apply`).
 
-As in the API server, ownership begins with the first apply: until then objects carry no managedFields, and what they
-hold at that moment belongs to `before-first-apply`. Lists with a merge key known to `patches` merge by it, all others
-are one field; the bundled API server goes by the kinds' real schemas.
+As in client-go's fake, ownership begins with the first apply: until then objects carry no managedFields, so that a test
+that applies nothing sees none, and what they hold at that moment belongs to `before-first-apply`.
 """
 
 from dataclasses import dataclass
@@ -10,8 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clientgo.errors import Conflict, Invalid, StatusCause, StatusDetails
-from clientgo.testing.fields import Path, fields_of, from_tree, path_text, to_tree, without
-from clientgo.testing.patches import strategic_merge_patch
+from clientgo.meta.apply.fieldsets import Rules, fields_of, managed, tree_of
+from clientgo.meta.apply.managedfields import Manager, after_update
+from clientgo.meta.apply.serverside import ApplyConflict, apply
 
 Object = dict[str, Any]
 
@@ -20,130 +20,78 @@ UNKNOWN = "unknown"
 """Who an update is by when it names no field manager."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """A manager under one operation; the same manager's updates and applies are two owners."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who writes, to which subresource, when (seconds since the epoch), and how the kind's lists merge."""
 
     manager: str
-    operation: str
-    api_version: str
-    time: str = ""
+    at: float
+    rules: Rules
+    subresource: str = ""
 
-    def __str__(self) -> str:
-        if self.operation == "Apply":
-            return f'"{self.manager}"'
-        return f'"{self.manager}" using {self.api_version}' + (f" at {self.time}" if self.time else "")
+    def entry(self, operation: str, obj: Object, name: str = "") -> Manager:
+        """The writer as managedFields names it."""
+        return Manager(name or self.manager, operation, str(obj.get("apiVersion", "")), self.subresource)
+
+    @property
+    def time(self) -> str:
+        """When, as managedFields says it."""
+        return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-Owners = dict[tuple[str, str], tuple[Owner, frozenset[Path]]]
-
-
-def applied(live: Object, config: Object, *, manager: str, force: bool, at: float) -> Object:
-    """`live` (empty if there is none) after `manager` applied `config`; `at` is seconds since the epoch.
+def applied(live: Object, config: Object, writer: Writer, *, force: bool) -> Object:
+    """`live` (empty if there is none) after `config` was applied.
 
     Raises:
         Conflict: another manager owns a field that would change, and `force` is not set.
         Invalid: no manager is named.
     """
-    if not manager:
+    if not writer.manager:
         rule = "fieldManager: Required value: is required for apply patch"
         raise Invalid(f'PatchOptions.meta.k8s.io "" is invalid: {rule}')
-    owners, have, want = _owners_at_first_apply(live), fields_of(live), fields_of(config)
-    me = Owner(manager, "Apply", str(config.get("apiVersion") or live.get("apiVersion", "")), _time(at))
-    _, mine = owners.pop((manager, "Apply"), (me, frozenset[Path]()))
-    changed = frozenset(path for path, value in want.items() if have.get(path, _ABSENT) != value)
-    if not force:
-        _refuse_conflicts(live, owners, changed)
-    others = _release(owners, changed)
-    kept_by_others = frozenset[Path]().union(*(paths for _, paths in others.values()))
-    let_go = {path for path in mine - want.keys() if not _is_held(path, kept_by_others)}
-    # Taken out before the merge and not after it: what was a value may have become a container, or the reverse.
-    merged = strategic_merge_patch(without(live, let_go), config)
-    others[manager, "Apply"] = (me, frozenset(want))
-    return _with_owners(merged, others)
-
-
-def updated(live: Object, new: Object, *, manager: str, at: float) -> Object:
-    """`new` with the ownership it has after an update of `live` by `manager`: what it changed is its own."""
-    if not live["metadata"].get("managedFields"):
-        return new
-    have, want = fields_of(live), fields_of(new)
-    changed = frozenset(path for path, value in want.items() if have.get(path, _ABSENT) != value)
-    owners = _release(_owners(live), changed | (have.keys() - want.keys()))
-    me = Owner(manager or UNKNOWN, "Update", str(new.get("apiVersion", "")), _time(at))
-    if changed:
-        _, before = owners.get((me.manager, "Update"), (me, frozenset[Path]()))
-        owners[me.manager, "Update"] = (me, before | changed)
-    return _with_owners(new, owners)
-
-
-_ABSENT = object()
-
-
-def _is_held(path: Path, others: frozenset[Path]) -> bool:
-    # By itself, or by something that lies below it.
-    return any(other[: len(path)] == path for other in others)
-
-
-def _owners_at_first_apply(live: Object) -> Owners:
-    if not live or live["metadata"].get("managedFields"):
-        return _owners(live)
-    first = Owner(BEFORE_FIRST_APPLY, "Update", str(live.get("apiVersion", "")))
-    return {(first.manager, "Update"): (first, frozenset(fields_of(live)))}
-
-
-def _owners(obj: Object) -> Owners:
-    owners: Owners = {}
-    for entry in (obj.get("metadata") or {}).get("managedFields") or ():
-        owner = Owner(
-            entry.get("manager", ""), entry.get("operation", ""), entry.get("apiVersion", ""), entry.get("time", "")
+    named = config if config.get("apiVersion") else {**config, "apiVersion": live.get("apiVersion", "")}
+    if writer.subresource == "status":
+        config = _of_status(config)
+    try:
+        made = apply(
+            _owned_at_first(live, writer),
+            config,
+            writer.entry("Apply", named),
+            writer.rules,
+            force=force,
+            time=writer.time,
         )
-        owners[owner.manager, owner.operation] = (owner, frozenset(from_tree(entry.get("fieldsV1") or {})))
-    return owners
+    except ApplyConflict as conflict:
+        causes = tuple(StatusCause(**cause) for cause in conflict.causes)
+        details = StatusDetails(name=str(live["metadata"].get("name", "")), causes=causes)
+        raise Conflict(str(conflict), details=details) from conflict
+    return _with_entries(made.obj, made.entries)
 
 
-def _with_owners(obj: Object, owners: Owners) -> Object:
-    entries = [
-        {
-            "manager": owner.manager,
-            "operation": owner.operation,
-            "apiVersion": owner.api_version,
-            **({"time": owner.time} if owner.time else {}),
-            "fieldsType": "FieldsV1",
-            "fieldsV1": to_tree(paths),
-        }
-        for owner, paths in owners.values()
-    ]
+def updated(live: Object, new: Object, writer: Writer) -> Object:
+    """`new` with the ownership it has after an update of `live`: what changed is the writer's own."""
+    entries = live["metadata"].get("managedFields")
+    if not entries:
+        return new
+    who = writer.entry("Update", new, writer.manager or UNKNOWN)
+    return _with_entries(new, after_update(entries, live, new, who, rules=writer.rules, time=writer.time))
+
+
+def _of_status(config: Object) -> Object:
+    # As a server does: an apply of the status sets, and owns, nothing else.
+    kept: Object = {key: config[key] for key in ("apiVersion", "kind", "status") if key in config}
+    meta = config.get("metadata") or {}
+    return {**kept, "metadata": {key: meta[key] for key in ("name", "namespace") if key in meta}}
+
+
+def _owned_at_first(live: Object, writer: Writer) -> Object:
+    if not live or live["metadata"].get("managedFields"):
+        return live
+    fields = tree_of(fields_of(managed(live), writer.rules))
+    first = Manager(BEFORE_FIRST_APPLY, "Update", str(live.get("apiVersion", "")))
+    entry = {key: value for key, value in first.entry(fields, "").items() if value != ""}
+    return _with_entries(live, [entry] if fields else [])
+
+
+def _with_entries(obj: Object, entries: list[Object]) -> Object:
     return {**obj, "metadata": {**obj["metadata"], "managedFields": entries}}
-
-
-def _release(owners: Owners, paths: frozenset[Path]) -> Owners:
-    return {key: (owner, left) for key, (owner, held) in owners.items() if (left := held - paths)}
-
-
-def _refuse_conflicts(live: Object, owners: Owners, changed: frozenset[Path]) -> None:
-    found = [(owner, path) for owner, held in owners.values() for path in sorted(held & changed)]
-    if not found:
-        return
-    by_owner: dict[Owner, list[str]] = {}
-    for owner, path in found:
-        by_owner.setdefault(owner, []).append(path_text(path))
-    told = "\n".join(_told(owner, texts) for owner, texts in by_owner.items())
-    causes = tuple(
-        StatusCause(reason="FieldManagerConflict", message=f"conflict with {owner}", field=path_text(path))
-        for owner, path in found
-    )
-    raise Conflict(
-        f"Apply failed with {len(found)} {'conflict' if len(found) == 1 else 'conflicts'}: {told}",
-        details=StatusDetails(name=str(live["metadata"].get("name", "")), causes=causes),
-    )
-
-
-def _told(owner: Owner, texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"conflict with {owner}: {texts[0]}"
-    return "\n".join([f"conflicts with {owner}:", *(f"- {text}" for text in texts)])
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -199,6 +199,11 @@ class Tracker:
                 bookmarks=bookmarks,
             )
 
+    def class_of(self, obj: Object) -> type | None:
+        """The class that the scheme has for an object's kind, or None."""
+        group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
+        return self._scheme.class_of(GroupVersionKind(group, version, str(obj.get("kind", ""))))
+
     def _resource_of(self, obj: object, plain: Object) -> GroupVersionResource:
         if not isinstance(obj, Mapping):
             return api_of(type(obj)).gvr
@@ -206,7 +211,7 @@ class Tracker:
         if not kind or not api_version:
             raise ValueError("an object given as a dict must have apiVersion and kind")
         group, _, version = api_version.rpartition("/")
-        cls = self._scheme.class_of(GroupVersionKind(group, version, kind))
+        cls = self.class_of(plain)
         return api_of(cls).gvr if cls is not None else GroupVersionResource(group, version, plural_of(kind.lower()))
 
     def _present(self, gvr: GroupVersionResource, name: Name) -> Object:

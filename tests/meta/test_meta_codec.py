@@ -229,6 +229,14 @@ def test_what_is_no_list_is_undecodable(data: bytes) -> None:
         codec_for(Foo).decode_list(data)
 
 
+@pytest.mark.feature("B-REF-14")
+@pytest.mark.parametrize("rest", [b'"rows":[]', b'"items":[{"metadata":5}]'])
+def test_a_table_is_refused_and_never_taken_for_an_empty_list(rest: bytes) -> None:
+    table = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},' + rest + b"}"
+    with pytest.raises(Undecodable, match=r"^FooList .* can't be decoded: the server sent a Table$"):
+        codec_for(Foo).decode_list(table)
+
+
 def test_the_official_clients_models_are_accepted() -> None:
     client = pytest.importorskip("kubernetes.client")
     theirs = client.V1Deployment(

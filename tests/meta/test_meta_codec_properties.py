@@ -82,13 +82,13 @@ def foo_like(fields: list[tuple[Any, Any, st.SearchStrategy[Any]]]) -> st.Search
     return st.builds(marked, metas, specs)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(FIELDS), max_size=8).flatmap(foo_like))
 def test_any_object_of_any_class_is_read_as_it_was_written(obj: Any) -> None:
     assert decode(type(obj), encode(obj)) == obj
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(FIELDS), max_size=8).flatmap(foo_like))
 def test_writing_what_was_read_changes_no_byte(obj: Any) -> None:
     data = encode(obj)

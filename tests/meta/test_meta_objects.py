@@ -77,6 +77,7 @@ def test_groups_versions_kinds_and_resources_print_as_kubernetes_prints_them() -
 
 def test_list_options_become_a_query_without_what_is_empty() -> None:
     assert ListOptions().query() == {}
+    assert ListOptions(retry_lagging=False).query() == {}  # for the client alone
     options = ListOptions(
         label_selector="a=b", limit=500, continue_="t", watch=True, allow_watch_bookmarks=True, timeout_seconds=300
     )

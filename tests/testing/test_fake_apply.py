@@ -10,12 +10,22 @@ from hypothesis import strategies as st
 from clientgo.errors import Conflict, Invalid
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme
+from clientgo.meta.apply.fieldsets import Difference, fields_of, managed, paths, tree_of
+from clientgo.meta.apply.serverside import merge
 from clientgo.rest.request import APPLY_PATCH, Request
-from clientgo.testing.apply import applied, updated
+from clientgo.testing.apply import Writer, applied, updated
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.fields import fields_of, from_tree, to_tree, without
+from clientgo.testing.mergerules import rules_of
 from clientgo.testing.requester import FakeRequester
 from clientgo.typed.client import TypedClient
+from generated.applyconfigurations.samplecontroller_v1alpha1 import (
+    FooApplyConfiguration,
+    FooSpecApplyConfiguration,
+    FooStatusApplyConfiguration,
+)
+from generated.clientset.fake import FakeClientset
+from tests.codegen.kinds.bakery import Oven
+from tests.codegen.kinds.fleet import Ship
 
 
 class ConfigMaps(TypedClient[ConfigMap]):
@@ -59,13 +69,13 @@ def test_managed_fields_name_the_owner_of_each_field(client: ConfigMaps) -> None
     }
 
 
-def test_a_conflict_with_an_update_says_since_when(client: ConfigMaps) -> None:
+def test_a_conflict_with_an_update_says_of_which_version(client: ConfigMaps) -> None:
     client.apply(config(a="1", b="1"), field_manager="m")
     client.patch("cm-1", {"data": {"a": "2", "b": "2"}}, field_manager="editor")
     with pytest.raises(Conflict) as caught:
         apply(client, "m", a="3", b="3")
     assert str(caught.value) == (
-        'Apply failed with 2 conflicts: conflicts with "editor" using v1 at 2023-11-14T22:13:20Z:\n- .data.a\n- .data.b'
+        'Apply failed with 2 conflicts: conflicts with "editor" using v1:\n- .data.a\n- .data.b'
     )
     assert [cause.field for cause in caught.value.details.causes] == [".data.a", ".data.b"]
 
@@ -85,12 +95,16 @@ def test_an_update_takes_what_it_changes_and_frees_what_it_drops(client: ConfigM
     assert owned == {"editor": {"f:data": {"f:a": {}, "f:b": {}}}}
 
 
+def by(manager: str, kind: str = "Pod", subresource: str = "") -> Writer:
+    return Writer(manager=manager, at=0, rules=rules_of(None, kind), subresource=subresource)
+
+
 def test_what_others_keep_below_a_field_outlives_it() -> None:
     empty = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}
-    live = applied({}, empty, manager="one", force=False, at=0)
-    live = applied(live, {**empty, "spec": {"x": 1}}, manager="two", force=False, at=0)
+    live = applied({}, empty, by("one"), force=False)
+    live = applied(live, {**empty, "spec": {"x": 1}}, by("two"), force=False)
     without_spec = {key: value for key, value in empty.items() if key != "spec"}
-    assert applied(live, without_spec, manager="one", force=False, at=0)["spec"] == {"x": 1}
+    assert applied(live, without_spec, by("one"), force=False)["spec"] == {"x": 1}
 
 
 def test_an_apply_without_a_manager_is_invalid(client: ConfigMaps) -> None:
@@ -122,25 +136,25 @@ def images(pod: Mapping[str, Any]) -> dict[str, str]:
 
 
 def test_items_of_a_list_are_owned_one_by_one() -> None:
-    one = applied({}, containers(web="1"), manager="one", force=False, at=0)
-    both = applied(one, containers(log="1"), manager="two", force=False, at=0)
+    one = applied({}, containers(web="1"), by("one"), force=False)
+    both = applied(one, containers(log="1"), by("two"), force=False)
     assert images(both) == {"web": "1", "log": "1"}
     with pytest.raises(Conflict, match=r'conflict with "one": .spec.containers\[name="web"\].image'):
-        applied(both, containers(web="2"), manager="two", force=False, at=0)
-    assert images(applied(both, containers(), manager="one", force=False, at=0)) == {"log": "1"}
+        applied(both, containers(web="2"), by("two"), force=False)
+    assert images(applied(both, containers(), by("one"), force=False)) == {"log": "1"}
 
 
 def test_finalizers_are_owned_one_by_one() -> None:
     def named(*finalizers: str) -> dict[str, Any]:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": list(finalizers)}}
 
-    live = applied({}, named("a", "b"), manager="one", force=False, at=0)
-    live = applied(live, named("c"), manager="two", force=False, at=0)
-    assert applied(live, named("b"), manager="one", force=False, at=0)["metadata"]["finalizers"] == ["b", "c"]
+    live = applied({}, named("a", "b"), by("one"), force=False)
+    live = applied(live, named("c"), by("two"), force=False)
+    assert applied(live, named("b"), by("one"), force=False)["metadata"]["finalizers"] == ["b", "c"]
 
 
 def test_an_update_of_what_was_never_applied_leaves_no_trace() -> None:
-    assert updated(containers(web="1"), containers(web="2"), manager="m", at=0) == containers(web="2")
+    assert updated(containers(web="1"), containers(web="2"), by("m")) == containers(web="2")
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -155,18 +169,75 @@ TREES: st.SearchStrategy[Any] = st.recursive(
 OBJECTS = st.dictionaries(NAMES, TREES, max_size=3).map(lambda spec: {"metadata": {"name": "x"}, "spec": spec})
 
 
-@given(st.sets(st.lists(st.sampled_from(["f:a", "f:b", 'k:{"name":"a"}']), min_size=1, max_size=3).map(tuple)))
-def test_field_sets_survive_the_wire(paths: set[tuple[str, ...]]) -> None:
-    assert set(from_tree(to_tree(paths))) == paths
+def owned(obj: dict[str, Any]) -> set[tuple[str, ...]]:
+    return set(fields_of(managed(obj), rules_of(None, "Pod")))
 
 
 @given(OBJECTS)
-def test_an_object_without_all_its_fields_has_none(obj: dict[str, Any]) -> None:
-    assert fields_of(without(obj, fields_of(obj))) == {}
+def test_an_apply_owns_what_it_sets_and_nothing_else(obj: dict[str, Any]) -> None:
+    (*rest, entry) = applied({}, obj, by("m"), force=False)["metadata"]["managedFields"] or [{"fieldsV1": {}}]
+    assert (rest, set(paths(entry["fieldsV1"]))) == ([], set(paths(tree_of(owned(obj)))))
 
 
 @given(OBJECTS, OBJECTS)
 def test_an_apply_over_one_s_own_leads_to_what_was_applied(first: dict[str, Any], second: dict[str, Any]) -> None:
-    live = applied({}, first, manager="m", force=False, at=0)
-    after = applied(live, second, manager="m", force=False, at=0)
-    assert fields_of(after) == fields_of(second)
+    live = applied({}, first, by("m"), force=False)
+    after = applied(live, second, by("m"), force=False)
+    assert applied(after, second, by("m"), force=False) == after
+    assert not set(Difference(managed(merge(after, second, by("m").rules, ())), managed(after), by("m").rules).changed)
+
+
+NAME = {"name": "f", "namespace": "ns"}
+
+
+@pytest.mark.feature("A-46")
+def test_an_apply_of_the_status_is_an_entry_of_its_own_and_sets_nothing_else() -> None:
+    foos = FakeClientset().samplecontroller_v1alpha1.foos("ns")
+    foos.apply({"metadata": NAME, "spec": {"deploymentName": "d"}}, field_manager="m")
+    spec, status = FooSpecApplyConfiguration(replicas=9), FooStatusApplyConfiguration(available_replicas=2)
+    foo = foos.apply_status({"metadata": NAME, **FooApplyConfiguration(spec=spec, status=status)}, field_manager="m")
+    assert (foo.spec.replicas, foo.status.available_replicas) == (None, 2)
+    entries = {entry.subresource or "": dict(entry.fields_v1 or {}) for entry in foo.metadata.managed_fields}
+    assert entries == {"": {"f:spec": {"f:deploymentName": {}}}, "status": {"f:status": {"f:availableReplicas": {}}}}
+    assert FooApplyConfiguration.extract(foo, "m", subresource="status").status == status
+    assert "status" not in FooApplyConfiguration.extract(foo, "m")
+    updated_foo = foos.update_status(foo, field_manager="other")
+    assert updated_foo.metadata.managed_fields == foo.metadata.managed_fields, "an update that changes nothing"
+
+
+def merged(cls: type, *path: str) -> tuple[str, tuple[str, ...]]:
+    rule = rules_of(cls, "")(path)
+    return (rule.list_type, rule.map_keys) if rule is not None else ("", ())
+
+
+@pytest.mark.feature("D-85")
+def test_lists_of_one_s_own_kinds_merge_as_their_class_says() -> None:
+    assert merged(Ship, "spec", "engines") == ("map", ("name",))
+    assert merged(Ship, "spec", "ports") == ("set", ())
+    assert merged(Ship, "spec", "route") == ("atomic", ())
+    assert merged(Ship, "spec", "home") == ("atomic", ())
+    assert merged(Ship, "spec", "engines", "options") == ("", ())
+    assert merged(Ship, "metadata", "finalizers") == ("set", ())
+    assert merged(Ship, "spec", "cargo", "coal") == merged(Ship, "spec", "absent") == ("", ())
+
+
+@pytest.mark.feature("D-85")
+def test_lists_of_built_in_types_inside_of_one_s_own_merge_as_in_a_pod() -> None:
+    containers = ("spec", "template", "spec", "containers")
+    assert merged(Oven, *containers) == ("map", ("name",))
+    assert merged(Oven, *containers, "ports") == ("map", ("containerPort", "protocol"))
+    assert merged(Oven, "spec", "ports") == ("", ()), "its class does not say so"
+
+
+def test_two_managers_apply_an_engine_each() -> None:
+    def ship(engine: str) -> dict[str, Any]:
+        body = {"apiVersion": "fleet.example.com/v1", "kind": "Ship", "metadata": {"name": "s"}}
+        return {**body, "spec": {"engines": [{"name": engine, "power": 1}]}}
+
+    def of(manager: str) -> Writer:
+        return Writer(manager=manager, at=0, rules=rules_of(Ship, "Ship"))
+
+    both = applied(applied({}, ship("a"), of("one"), force=False), ship("b"), of("two"), force=False)
+    assert [engine["name"] for engine in both["spec"]["engines"]] == ["a", "b"]
+    alone = applied(both, {**ship("b"), "spec": {}}, of("one"), force=False)
+    assert [engine["name"] for engine in alone["spec"]["engines"]] == ["b"]

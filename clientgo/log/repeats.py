@@ -1,0 +1,45 @@
+"""Which of many like lines to log: the first, then one in a while that says how many were left out."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+
+
+class Repeats:
+    """Keeps lines about one matter apart by at least `period` seconds; safe for any number of threads.
+
+        if (left_out := repeats.due(key, str(error))) is not None:
+            log.warning("can't be synced", extra={"err": error, "left_out": left_out})
+
+    At most `size` matters are remembered; the one asked about longest ago is forgotten first, and then logged again.
+    """
+
+    def __init__(self, period: float, *, size: int = 1024, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._period = period
+        self._size = size
+        self._clock = clock
+        self._lock = threading.Lock()
+        # For each matter: when it was logged, and how many times it was not since then.
+        self._logged: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"<Repeats every {self._period} s, {len(self._logged)} remembered>"
+
+    def due(self, *matter: Hashable) -> int | None:
+        """How many lines about that matter were left out since the last one; None if this one is to be left out too."""
+        now = self._clock.now()
+        with self._lock:
+            at, left_out = self._logged.get(matter, (None, 0))
+            due = at is None or now - at >= self._period
+            self._logged[matter] = (now, 0) if at is None or due else (at, left_out + 1)
+            self._logged.move_to_end(matter)
+            if len(self._logged) > self._size:
+                self._logged.popitem(last=False)
+        return left_out if due else None
+
+    def forget(self, *matter: Hashable) -> None:
+        """That matter is settled: should it come again, it is logged at once."""
+        with self._lock:
+            self._logged.pop(matter, None)

@@ -1,0 +1,219 @@
+"""Sets of fields, in the form managedFields keeps them (FieldsV1), and how two objects differ as such a set.
+
+A set is a tree: `{"f:spec": {"f:replicas": {}}}` holds the path `spec.replicas`; a node holds its own path when it is
+empty or has a "." member. Items of lists that merge by key are `k:{...}`, members of sets are `v:...`; other lists are
+one field. Trees are never changed in place: `add` and `remove` build what differs and share the rest.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from clientgo.meta.mergerules import MergeRule
+
+Tree = dict[str, Any]
+Path = tuple[str, ...]
+Rules = Callable[[Path], MergeRule | None]
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder().decode
+# Key members that Kubernetes' schemas give a default, so that items may leave them out.
+_KEY_DEFAULTS = {"protocol": "TCP"}
+# What no manager owns: the server's own fields, and what names the object.
+_UNMANAGED_META = frozenset(
+    ("name", "namespace", "creationTimestamp", "selfLink", "uid", "resourceVersion", "generation", "managedFields")
+)
+
+
+def contains(tree: Tree, path: Path) -> bool:
+    """Whether the set holds this very path."""
+    for element in path:
+        if element not in tree:
+            return False
+        tree = tree[element]
+    return not tree or "." in tree
+
+
+def add(tree: Tree, path: Path) -> Tree:
+    """The set with this path in it."""
+    if not path:
+        return {**tree, ".": {}} if tree and "." not in tree else tree
+    child = tree.get(path[0])
+    if child is None:
+        return {**tree, path[0]: _chain(path[1:])}
+    if not child and len(path) > 1:
+        child = {".": {}}
+    return {**tree, path[0]: add(child, path[1:])}
+
+
+def remove(tree: Tree, path: Path) -> Tree:
+    """The set without this path; branches that hold nothing any more go with it."""
+    child = tree.get(path[0])
+    if child is None:
+        return tree
+    rest = {element: node for element, node in tree.items() if element != path[0]}
+    if len(path) == 1:
+        kept = {element: node for element, node in child.items() if element != "."}
+        return {**rest, path[0]: kept} if kept else rest
+    smaller = remove(child, path[1:])
+    if smaller is child:
+        return tree
+    return {**rest, path[0]: smaller} if smaller else rest
+
+
+def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
+    """Every path the set holds."""
+    for element, node in tree.items():
+        if element == ".":
+            yield prefix
+        elif not node:
+            yield (*prefix, element)
+        else:
+            yield from paths(node, (*prefix, element))
+
+
+def tree_of(found: Iterable[Path]) -> Tree:
+    """The set of these paths."""
+    tree: Tree = {}
+    for path in found:
+        _insert(tree, path)
+    return tree
+
+
+def is_tree(value: Any) -> bool:
+    """Whether a value a client sent is a set of fields at all."""
+    return isinstance(value, dict) and all(is_tree(child) for child in value.values())
+
+
+def managed(obj: dict[str, Any]) -> dict[str, Any]:
+    """The object without what no manager owns."""
+    kept = {field: value for field, value in obj.items() if field not in ("apiVersion", "kind", "metadata")}
+    meta = {field: value for field, value in obj.get("metadata", {}).items() if field not in _UNMANAGED_META}
+    return {**kept, "metadata": meta} if meta else kept
+
+
+def fields_of(value: Any, rules: Rules, where: Path = (), prefix: Path = ()) -> Iterator[Path]:
+    """Every field set in a value, as paths; `where` is its place by field names, `prefix` by set elements."""
+    rule = rules(where)
+    if isinstance(value, dict) and value and not _atomic(rule):
+        for field, child in value.items():
+            yield from fields_of(child, rules, (*where, field), (*prefix, f"f:{field}"))
+    elif isinstance(value, list) and value and rule is not None and rule.list_type in ("map", "set"):
+        for element, item in items(value, rule):
+            path = (*prefix, element)
+            yield path
+            if rule.list_type == "map":
+                yield from fields_of(item, rules, where, path)
+    elif prefix:
+        yield prefix
+
+
+class Difference:
+    """Which fields two objects have otherwise: `changed` were added or modified, `removed` are gone."""
+
+    __slots__ = ("_rules", "changed", "removed")
+
+    def __init__(self, old: Any, new: Any, rules: Rules) -> None:
+        self.changed: list[Path] = []
+        self.removed: list[Path] = []
+        self._rules = rules
+        self._compare(old, new, (), ())
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.removed)
+
+    def _compare(self, old: Any, new: Any, where: Path, prefix: Path) -> None:
+        if old is new or old == new:
+            return
+        rule = self._rules(where)
+        if isinstance(old, dict) and isinstance(new, dict) and not _atomic(rule):
+            self._members(
+                [(f"f:{field}", (*where, field), child) for field, child in old.items()],
+                [(f"f:{field}", (*where, field), child) for field, child in new.items()],
+                prefix,
+            )
+        elif isinstance(old, list) and isinstance(new, list) and rule and rule.list_type in ("map", "set"):
+            self._members(
+                [(element, where, item) for element, item in items(old, rule)],
+                [(element, where, item) for element, item in items(new, rule)],
+                prefix,
+            )
+        else:
+            self._replaced(old, new, where, prefix)
+
+    def _members(self, old: list[tuple[str, Path, Any]], new: list[tuple[str, Path, Any]], prefix: Path) -> None:
+        before = {element: child for element, _, child in old}
+        after = {element for element, _, _ in new}
+        for element, where, child in new:
+            path = (*prefix, element)
+            if element in before:
+                self._compare(before[element], child, where, path)
+            else:
+                self.changed += self._all(child, where, path)
+        for element, where, child in old:
+            if element not in after:
+                self.removed += self._all(child, where, (*prefix, element))
+
+    def _replaced(self, old: Any, new: Any, where: Path, prefix: Path) -> None:
+        gone, come = set(self._all(old, where, prefix)), self._all(new, where, prefix)
+        self.changed += come
+        self.removed += sorted(gone - set(come))
+
+    def _all(self, value: Any, where: Path, prefix: Path) -> list[Path]:
+        own = [prefix] if isinstance(value, dict) and value and not _atomic(self._rules(where)) else []
+        return [*own, *(path for path in fields_of(value, self._rules, where, prefix) if path not in own)]
+
+
+def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
+    """The items of a list that merges, each with its element: `k:{...}` or `v:...`."""
+    if rule.list_type == "set":
+        return [("v:" + _encode(value).decode(), value) for value in values]
+    found = []
+    for item in values:
+        members = item if isinstance(item, dict) else {}
+        key = {name: members.get(name, _KEY_DEFAULTS.get(name)) for name in rule.map_keys or (rule.patch_key,)}
+        key = {name: value for name, value in key.items() if value is not None}
+        found.append(("k:" + _encode(key).decode(), item))
+    return found
+
+
+def read_element(element: str) -> Any:
+    """What a `k:` or `v:` element says: the key's members, or the value."""
+    return _decode(element[2:].encode())
+
+
+def show(path: Path) -> str:
+    """A path as conflicts name it: `.spec.containers[name="nginx"].image`."""
+    text = ""
+    for element in path:
+        if element.startswith("f:"):
+            text += "." + element[2:]
+        elif element.startswith("k:"):
+            text += "[" + ",".join(f"{k}={_encode(v).decode()}" for k, v in read_element(element).items()) + "]"
+        else:
+            text += f"[={element[2:]}]"
+    return text
+
+
+def _atomic(rule: MergeRule | None) -> bool:
+    return rule is not None and rule.list_type == "atomic"
+
+
+def _chain(path: Path) -> Tree:
+    tree: Tree = {}
+    for element in reversed(path):
+        tree = {element: tree}
+    return tree
+
+
+def _insert(tree: Tree, path: Path) -> None:
+    node = tree
+    fresh = False
+    for element in path:
+        if not node and node is not tree and not fresh:
+            node["."] = {}  # an empty node was a path itself; as a parent it says so by a "."
+        fresh = element not in node
+        node = node.setdefault(element, {})
+    if not fresh and node and "." not in node:
+        node["."] = {}

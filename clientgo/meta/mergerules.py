@@ -1,0 +1,202 @@
+"""How the lists (and a few objects) of the built-in kinds merge: strategic merge keys and list types.
+
+Kubernetes declares both beside each field of its Go types (`patchStrategy`, `patchMergeKey`, `listType`, `listMapKey`)
+and publishes them in OpenAPI as `x-kubernetes-*`. The generated types do not carry them, hence this table. A row is
+named by the Go type that has the field, and by the JSON fields under which an object of that type stands, so that both
+readers of a type (OpenAPI) and walkers of a document (patches) find it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRule:
+    """What Kubernetes says of one field: how a strategic merge patch and how server-side apply join two values."""
+
+    patch_key: str = ""
+    """Strategic merge: the key that tells items apart; empty where items are no objects or the list is replaced."""
+    merge: bool = False
+    """Strategic merge: join with what is there (`True`), or replace it (`False`)."""
+    retain_keys: bool = False
+    """Strategic merge: fields that the patch's `$retainKeys` does not name are dropped (unions such as volumes)."""
+    list_type: str = ""
+    """Server-side apply: `map`, `set` or `atomic`; empty is atomic for a list."""
+    map_keys: tuple[str, ...] = ()
+    """Server-side apply: the keys that together tell the items of a `map` list apart."""
+
+    def extensions(self) -> dict[str, object]:
+        """Give the rule as the `x-kubernetes-*` members of an OpenAPI schema."""
+        out: dict[str, object] = {}
+        if self.map_keys:
+            out["x-kubernetes-list-map-keys"] = list(self.map_keys)
+        if self.list_type:
+            out["x-kubernetes-list-type"] = self.list_type
+        if self.patch_key:
+            out["x-kubernetes-patch-merge-key"] = self.patch_key
+        strategy = ",".join(name for name, on in (("merge", self.merge), ("retainKeys", self.retain_keys)) if on)
+        if strategy:
+            out["x-kubernetes-patch-strategy"] = strategy
+        return out
+
+
+def _by(key: str, *more: str, retain_keys: bool = False) -> MergeRule:
+    return MergeRule(patch_key=key, merge=True, retain_keys=retain_keys, list_type="map", map_keys=(key, *more))
+
+
+_NAME = _by("name")
+_TYPE = _by("type")
+_IP = _by("ip")
+_MAP_TYPE = MergeRule(list_type="map", map_keys=("type",))
+_SET = MergeRule(merge=True, list_type="set")
+_ATOMIC = MergeRule(list_type="atomic")
+_UNION = MergeRule(retain_keys=True)
+
+_CONTAINER = {
+    "env": _NAME,
+    "ports": _by("containerPort", "protocol"),
+    "volumeDevices": _by("devicePath"),
+    "volumeMounts": _by("mountPath"),
+    "args": _ATOMIC,
+    "command": _ATOMIC,
+    "envFrom": _ATOMIC,
+    "resizePolicy": _ATOMIC,
+}
+
+TYPE_RULES: Mapping[str, Mapping[str, MergeRule]] = MappingProxyType(
+    {
+        "ObjectMeta": {"finalizers": _SET, "ownerReferences": _by("uid"), "managedFields": _ATOMIC},
+        "Container": _CONTAINER,
+        "EphemeralContainer": _CONTAINER,
+        "PodSpec": {
+            "containers": _NAME,
+            "ephemeralContainers": _NAME,
+            "hostAliases": _IP,
+            "imagePullSecrets": _NAME,
+            "initContainers": _NAME,
+            "readinessGates": _ATOMIC,
+            "resourceClaims": _by("name", retain_keys=True),
+            "schedulingGates": _NAME,
+            "tolerations": _ATOMIC,
+            "topologySpreadConstraints": _by("topologyKey", "whenUnsatisfiable"),
+            "volumes": _by("name", retain_keys=True),
+        },
+        "PodStatus": {
+            "conditions": _TYPE,
+            "hostIPs": MergeRule(patch_key="ip", merge=True, list_type="atomic"),
+            "podIPs": _IP,
+            "resourceClaimStatuses": _by("name", retain_keys=True),
+            "containerStatuses": _ATOMIC,
+            "initContainerStatuses": _ATOMIC,
+            "ephemeralContainerStatuses": _ATOMIC,
+        },
+        "ContainerRestartRuleOnExitCodes": {"values": MergeRule(list_type="set")},
+        "ContainerStatus": {"allocatedResourcesStatus": _NAME, "volumeMounts": _by("mountPath")},
+        "ResourceStatus": {"resources": MergeRule(list_type="map", map_keys=("resourceID",))},
+        "ResourceRequirements": {"claims": MergeRule(list_type="map", map_keys=("name",))},
+        "ServiceSpec": {
+            "ports": _by("port", "protocol"),
+            "clusterIPs": _ATOMIC,
+            "externalIPs": _ATOMIC,
+            "ipFamilies": _ATOMIC,
+            "loadBalancerSourceRanges": _ATOMIC,
+        },
+        "ServiceAccount": {"secrets": _NAME, "imagePullSecrets": _ATOMIC},
+        "NodeSpec": {"podCIDRs": _SET, "taints": _ATOMIC},
+        "NodeStatus": {"addresses": _TYPE, "conditions": _TYPE, "images": _ATOMIC},
+        "NamespaceSpec": {"finalizers": _ATOMIC},
+        "DeploymentSpec": {"strategy": _UNION},
+        "StatefulSetSpec": {"volumeClaimTemplates": _ATOMIC},
+        "LabelSelector": {"matchExpressions": _ATOMIC},
+        "LabelSelectorRequirement": {"values": _ATOMIC},
+        "CustomResourceDefinitionSpec": {"versions": _ATOMIC},
+        "CustomResourceDefinitionStatus": {"conditions": _MAP_TYPE, "storedVersions": _ATOMIC},
+        "CertificateSigningRequestStatus": {"conditions": _MAP_TYPE},
+        "JSONSchemaProps": {"x-kubernetes-validations": _by("rule")},
+        "MutatingWebhookConfiguration": {"webhooks": _NAME},
+        "ValidatingWebhookConfiguration": {"webhooks": _NAME},
+        "MutatingWebhook": {"matchConditions": _NAME},
+        "ValidatingWebhook": {"matchConditions": _NAME},
+        "ValidatingAdmissionPolicySpec": {"matchConditions": _NAME, "variables": _NAME},
+        "CSINodeSpec": {"drivers": _NAME},
+        **{
+            f"{kind}Status": {"conditions": _TYPE}
+            for kind in (
+                *(
+                    "DaemonSet",
+                    "Deployment",
+                    "ReplicaSet",
+                    "ReplicationController",
+                    "StatefulSet",
+                    "Namespace",
+                    "Service",
+                ),
+                *(
+                    "PersistentVolumeClaim",
+                    "HorizontalPodAutoscaler",
+                    "PodDisruptionBudget",
+                    "APIService",
+                    "FlowSchema",
+                ),
+            )
+        },
+        "JobStatus": {"conditions": MergeRule(patch_key="type", merge=True, list_type="atomic")},
+    }
+)
+"""Go type → JSON field → rule."""
+
+_CONTAINERS = ("containers", "initContainers")
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "ObjectMeta": ("metadata",),
+    "Container": _CONTAINERS,
+    "EphemeralContainer": ("ephemeralContainers",),
+    "ContainerStatus": ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"),
+    "ResourceRequirements": ("resources",),
+    "LabelSelector": ("selector", "labelSelector", "namespaceSelector", "objectSelector", "podSelector"),
+    "LabelSelectorRequirement": ("matchExpressions",),
+    "MutatingWebhook": ("webhooks",),
+    "ValidatingWebhook": ("webhooks",),
+}
+_TEMPLATED = ("PodSpec",)
+_ROOTS = {"ServiceAccount", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+
+
+def _paths() -> dict[str, MergeRule]:
+    found: dict[str, MergeRule] = {}
+    for name in (*_PLACES, *_TEMPLATED):
+        for place in _PLACES.get(name, ("template.spec",)):
+            found.update({f"{place}.{field}": rule for field, rule in TYPE_RULES[name].items()})
+    return found
+
+
+_BY_PATH = _paths()
+MERGE_KEYS: Mapping[str, str] = MappingProxyType(
+    {path: rule.patch_key for path, rule in _BY_PATH.items() if rule.patch_key}
+)
+"""`parent.field` → merge key, for fields that merge alike in every kind; `merge_rule` knows the rest as well."""
+
+
+def merge_rule(kind: str, path: Sequence[str]) -> MergeRule | None:
+    """Find how the field at a path of JSON names merges in a built-in kind; None where Kubernetes says nothing of it.
+
+    List positions are no part of the path: the ports of a Deployment's containers are
+    `merge_rule("Deployment", ("spec", "template", "spec", "containers", "ports"))`.
+    A list without a rule is replaced by a strategic merge patch; an object without one is merged.
+    """
+    if not path:
+        return None
+    field = path[-1]
+    if field == "x-kubernetes-validations":
+        return TYPE_RULES["JSONSchemaProps"][field]
+    if len(path) == 1:
+        return TYPE_RULES[kind].get(field) if kind in _ROOTS else None
+    if len(path) == 2 and path[0] in {"spec", "status"}:
+        return TYPE_RULES.get(f"{kind}{path[0].capitalize()}", {}).get(field)
+    return _BY_PATH.get(".".join(path[-3:])) or _BY_PATH.get(".".join(path[-2:]))
+
+
+def merge_key(kind: str, path: Sequence[str]) -> str:
+    """Name the key by which a strategic merge patch joins the list at a path; empty where it replaces the list."""
+    rule = merge_rule(kind, path)
+    return rule.patch_key if rule and rule.merge else ""

@@ -1,0 +1,77 @@
+"""Values of flags."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.flags import Address, address, amount, natural, port, positive, seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("15s", 15.0), ("1m30s", 90.0), ("500ms", 0.5), ("1.5h", 5400.0), ("45", 45.0), ("0", 0.0), (".5s", 0.5)],
+)
+def test_durations_are_written_as_in_go(text: str, expected: float) -> None:
+    assert seconds(text) == pytest.approx(expected)
+
+
+@given(st.integers(0, 99), st.integers(0, 59), st.integers(0, 59))
+def test_a_duration_is_the_sum_of_its_parts(hours: int, minutes: int, rest: int) -> None:
+    assert seconds(f"{hours}h{minutes}m{rest}s") == hours * 3600 + minutes * 60 + rest
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0", None),
+        (":8081", Address("", 8081)),
+        ("127.0.0.1:0", Address("127.0.0.1", 0)),
+        ("localhost:80", Address("localhost", 80)),
+        ("[::1]:443", Address("::1", 443)),
+    ],
+)
+def test_an_address_names_host_and_port(text: str, expected: Address | None) -> None:
+    assert address(text) == expected
+    assert expected is None or str(expected) == text
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("", False),
+        ("0.0.0.0", False),
+        ("::1", True),
+        ("127.0.0.9", True),
+        ("localhost", True),
+        ("127.example.com", False),
+    ],
+)
+def test_only_loopback_addresses_are_loopback(host: str, loopback: bool) -> None:
+    assert Address(host, 1).is_loopback is loopback
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "sentence"),
+    [
+        (positive, "0", "0 is too small: give 1 or more"),
+        (positive, "two", "'two' is not a whole number"),
+        (natural, "-1", "-1 is too small: give 0 or more"),
+        (amount, "nan", "nan is out of range: give 0 or more"),
+        (amount, "inf", "inf is out of range: give 0 or more"),
+        (seconds, "-1", "-1 is out of range: give 0 or more"),
+        (seconds, "-1s", "'-1s' is no duration: give one like 15s, 1m30s or 500ms"),
+        (seconds, "1s!", "'1s!' is no duration"),
+        (seconds, "", "'' is no duration"),
+        (port, "70000", "70000 is no port: give 0 to 65535"),
+        (address, "8081", "'8081' is no address: give HOST:PORT, :PORT for every interface, or 0 for none"),
+        (address, "::1:80", "'::1:80' is no address"),
+        (address, ":http", "'http' is not a whole number"),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_a_sentence(read: Callable[[str], object], text: str, sentence: str) -> None:
+    with pytest.raises(ArgumentTypeError) as refused:
+        read(text)
+    assert str(refused.value).startswith(sentence)
