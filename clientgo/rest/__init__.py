@@ -5,6 +5,7 @@ stand on these two; few programs need the rest of the package.
 """
 
 from clientgo.rest.client import RESTClient
-from clientgo.rest.config import Config, in_cluster_config, load_config
+from clientgo.rest.config import Config
+from clientgo.rest.loading import in_cluster_config, load_config
 
 __all__ = ["Config", "RESTClient", "in_cluster_config", "load_config"]

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.rest.config import Config
+from clientgo.log import conceal
+from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.delegated import REREAD_SECONDS, Credential, KubernetesPackage, one_line
-from clientgo.rest.tls import ClientCertificate
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +37,15 @@ class Credentials(Protocol):
 
 def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
     """The credentials a configuration asks for; raises `ConfigError` when a token file can't be read."""
+    conceal(config.token, config.password)
     if config.token_file:
         return TokenFile(config.token_file, initial=config.token, clock=clock)
     if config.token:
         return Static(f"Bearer {one_line(config.token)}")
     if config.username:
-        pair = base64.b64encode(f"{config.username}:{config.password}".encode())
-        return Static(f"Basic {pair.decode()}")
+        pair = base64.b64encode(f"{config.username}:{config.password}".encode()).decode()
+        conceal(pair)
+        return Static(f"Basic {pair}")
     if config.delegated is not None:
         return Renewing(KubernetesPackage(config, config.delegated, clock), clock=clock)
     return Static("")
@@ -109,6 +111,7 @@ class TokenFile:
                 raise ConfigError(f"the token file {self._path} can't be read: {error}") from error
             log.warning("token file can't be read; the former token stays in use", extra={"path": self._path})
             return
+        conceal(token)
         if token != self._authorization.partition(" ")[2]:
             self._authorization = f"Bearer {token}"
 
@@ -160,9 +163,11 @@ class Renewing:
 
     def _fetch(self) -> Credential:
         try:
-            return self._source.fetch()
+            credential = self._source.fetch()
         except ConfigError as error:
             if self._current is None:
                 raise
             # It worked before, so it may again: callers retry this one.
             raise ConnectionFailed(str(error), sent=False) from error
+        conceal(credential.authorization.partition(" ")[2])
+        return credential

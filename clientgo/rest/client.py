@@ -5,32 +5,28 @@ Bytes in, bytes out: what the bytes mean is `clientgo.typed`'s business. A refus
 
 import logging
 import os
-import re
-import sys
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed, error_from_response
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.metrics import provider
-from clientgo.rest.auth import credentials_for
-from clientgo.rest.config import Config, Impersonation
-from clientgo.rest.dial import Dialer, server_url
+from clientgo.rest.address import server_url
+from clientgo.rest.config import Config
 from clientgo.rest.flowcontrol import RateLimiter, TokenBucketRateLimiter
-from clientgo.rest.http1 import Headers
+from clientgo.rest.headers import Kinds, RequestHeaders
+from clientgo.rest.headers import default_user_agent as default_user_agent
 from clientgo.rest.notices import WarningHandler, WarningLogger, warnings_in
 from clientgo.rest.request import JSON, EventStream, Request
 from clientgo.rest.requestmetrics import ERROR, RequestMetrics
-from clientgo.rest.retry import MAX_RETRIES, Retry, after_answer, after_break, with_previous
+from clientgo.rest.retry import MAX_RETRIES, Retry, after_answer, after_break, lags, with_previous
 from clientgo.rest.throttle import Throttle
-from clientgo.rest.transport import HTTPReply, HTTPStream, PoolTransport, Transport
+from clientgo.rest.transport import HTTPReply, HTTPStream, Transport
 from clientgo.rest.urlbackoff import BackoffTransport, backoff_from
 from clientgo.rest.urls import query_string, seconds_text, target_of
 from clientgo.rest.watch import EmptyStream, WatchStream
-from clientgo.version import VERSION
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +35,6 @@ SILENCE = 75.0
 
 NOT_AGAIN = "stopping: the request was not sent again"
 
-Kinds = tuple[str, str, bool]
-"""The Content-Type of what is sent (empty for no body), what is accepted as an answer, and whether that is a stream."""
-
-_READ: Kinds = ("", JSON, False)
-_WATCH: Kinds = ("", JSON, True)
-
-_ARCH = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
 _NEVER = threading.Event()
 
 
@@ -71,6 +60,9 @@ class RESTClient:
         ConfigError: the configuration is unusable.
     """
 
+    supports_watch_list = True
+    """Lists may be asked for as watches (KEP-3157): servers have it since 1.32, and older ones say that they don't."""
+
     def __init__(
         self,
         config: Config,
@@ -83,21 +75,21 @@ class RESTClient:
         max_retries: int = MAX_RETRIES,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
+        # Imported here, as in _connections, because whoever needs but types, listers or fakes needs no credentials.
+        from clientgo.rest.auth import credentials_for  # noqa: PLC0415
+        from clientgo.rest.bodies import BodyLog  # noqa: PLC0415
+
         self.config = config
         self._clock = clock
         self._stop = stop if stop is not None else _NEVER
         self._credentials = credentials_for(config, clock)
         self._where = server_url(config).geturl()
-        self._transport = self._paused(
-            transport
-            or PoolTransport(Dialer(config, certificate=self._credentials.certificate, environ=environ), clock=clock),
-            environ,
-        )
+        self._transport = self._paused(transport or self._connections(environ), environ)
         self._on_warning = on_warning or WarningLogger()
         self._max_retries = max_retries
         self._timeout = config.timeout
-        self._fixed_headers = _fixed_headers(config)
-        self._headers_made: dict[tuple[str, Kinds], Headers] = {}
+        self._headers = RequestHeaders(config, self._credentials.authorization)
+        self._bodies = BodyLog()
         self._metrics = RequestMetrics(provider(), server_url(config).netloc)
         self._throttle: Throttle | None = None
         if rate_limiter is None and config.qps > 0:
@@ -111,8 +103,9 @@ class RESTClient:
     def do(self, request: Request) -> bytes:
         """The body of the answer; raises `ApiError` or `ConnectionFailed`."""
         body = request.body
-        kinds = _READ if body is None else (request.content_type, JSON, False)
-        return self._send(request.method, target_of(request), body, kinds, request.timeout)
+        kinds = ("" if body is None else request.content_type, request.accept, False)
+        lag = request.retry_lagging
+        return self._send(request.method, target_of(request), body, kinds, request.timeout, retry_lagging=lag)
 
     def raw(
         self,
@@ -136,7 +129,9 @@ class RESTClient:
         """
         target, silence = target_of(request), request.timeout or self._timeout or SILENCE
         try:
-            answer = self._retrying("GET", lambda: self._open(target, silence))
+            answer = self._retrying(
+                "GET", lambda: self._open(target, request.accept, silence), retry_lagging=request.retry_lagging
+            )
         except ConnectionFailed as error:
             if not error.sent or error.refused or error.timeout or self._stop.is_set():
                 raise
@@ -150,18 +145,41 @@ class RESTClient:
         """Close the connections; requests under way finish first."""
         self._transport.close()
 
+    def _connections(self, environ: Mapping[str, str]) -> Transport:
+        # Imported here because they load urllib3 and TLS, 50 ms and more.
+        from clientgo.rest.dial import Dialer  # noqa: PLC0415
+        from clientgo.rest.pool import PoolTransport  # noqa: PLC0415
+
+        dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
+        return PoolTransport(dialer, clock=self._clock)
+
     def _paused(self, transport: Transport, environ: Mapping[str, str]) -> Transport:
         backoff = backoff_from(environ, self._clock)
         if backoff is None:
             return transport
         return BackoffTransport(transport, self._where, backoff, clock=self._clock, stop=self._stop)
 
-    def _send(self, method: str, target: str, body: bytes | None, kinds: Kinds, timeout: float | None) -> bytes:
+    def _send(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None,
+        kinds: Kinds,
+        timeout: float | None,
+        *,
+        retry_lagging: bool = True,
+    ) -> bytes:
         silence = SILENCE
         if timeout is not None or (timeout := self._timeout) is not None:
             silence = timeout
             target += f"{'&' if '?' in target else '?'}timeout={seconds_text(timeout)}"
-        reply = self._retrying(method, lambda: self._once(method, target, body, kinds, silence))
+        if self._bodies.on:
+            self._bodies.sent(method, target, body)
+        reply = self._retrying(
+            method, lambda: self._once(method, target, body, kinds, silence), retry_lagging=retry_lagging
+        )
+        if self._bodies.on:
+            self._bodies.received(method, target, reply.status, reply.body)
         if 200 <= reply.status < 300:
             return reply.body
         raise error_from_response(reply.status, reply.body, reply.headers)
@@ -171,7 +189,7 @@ class RESTClient:
             waited = self._throttle.wait(method, target)
             if self._metrics.enabled:
                 self._metrics.throttled(method, waited)
-        headers = self._headers(kinds)
+        headers = self._headers.of(kinds)
         if not self._metrics.enabled:
             return self._transport.request(method, target, headers, body, silence)
         began = self._clock.now()
@@ -183,9 +201,9 @@ class RESTClient:
             self._metrics.answered(method, code, self._clock.now() - began, len(body or b""), received)
         return reply
 
-    def _open(self, target: str, silence: float) -> HTTPReply | HTTPStream:
+    def _open(self, target: str, accept: str, silence: float) -> HTTPReply | HTTPStream:
         # Watches pass the throttle: a cache that falls behind costs the server more than a watch does.
-        headers = self._headers(_WATCH)
+        headers = self._headers.of(("", accept, True))
         began = self._clock.now()
         code = ERROR
         try:
@@ -200,7 +218,7 @@ class RESTClient:
             return stream
         return HTTPReply(stream.status, stream.headers, b"".join(stream))
 
-    def _retrying(self, method: str, attempt: Callable[[], A]) -> A:
+    def _retrying(self, method: str, attempt: Callable[[], A], *, retry_lagging: bool) -> A:
         done, previous = 0, None
         while True:
             try:
@@ -219,6 +237,8 @@ class RESTClient:
                 if answer.status < 300 and "warning" not in answer.headers:
                     return answer
                 self._notice(answer)
+                if not retry_lagging and isinstance(answer, HTTPReply) and lags(answer.status, answer.body):
+                    return answer
                 retry = after_answer(done, answer.status, answer.headers, limit=self._max_retries)
                 if retry is None or not self._wait(retry, method, str(answer.status)):
                     return answer
@@ -239,54 +259,3 @@ class RESTClient:
         if self._metrics.enabled:
             self._metrics.retried(method, code)
         return True
-
-    def _headers(self, kinds: Kinds) -> Headers:
-        key = (self._credentials.authorization(), kinds)
-        made = self._headers_made.get(key)
-        if made is None:
-            if len(self._headers_made) > 32:
-                self._headers_made.clear()  # tokens change every hour or so
-            made = self._headers_made[key] = self._make_headers(*key)
-        return made
-
-    def _make_headers(self, authorization: str, kinds: Kinds) -> Headers:
-        content_type, accept, streamed = kinds
-        headers = [("Accept", accept)]
-        if authorization:
-            headers.append(("Authorization", authorization))
-        if content_type:
-            headers.append(("Content-Type", content_type))
-        # API servers compress answers above 128 KiB, never watches.
-        if not streamed and not self.config.disable_compression:
-            headers.append(("Accept-Encoding", "gzip"))
-        return (*headers, *self._fixed_headers)
-
-
-def default_user_agent(path: str | None = None) -> str:
-    """`<program>/<version> (<os>/<arch>) clientgo/<version>`, with Go's names of systems and machines.
-
-    The program is the one at `path`, or this one. It comes first because the API server takes what stands before the
-    slash for the field manager of writes that name none: two programs must not seem to be one.
-    """
-    script = Path(sys.argv[0] if path is None else path)
-    name = script.parent.name if script.name == "__main__.py" else script.name.removesuffix(".py")
-    program = re.sub(r"^-.*|[^A-Za-z0-9._-]", "", name) or "python"  # a dash begins what stands for no file: -c, -m
-    machine = os.uname().machine if hasattr(os, "uname") else "unknown"
-    return f"{program}/{VERSION} ({sys.platform}/{_ARCH.get(machine, machine)}) clientgo/{VERSION}"
-
-
-def _fixed_headers(config: Config) -> Headers:
-    return (("User-Agent", config.user_agent or default_user_agent()), *_impersonation(config.impersonate))
-
-
-def _impersonation(who: Impersonation) -> Headers:
-    headers = [("Impersonate-User", who.user)] if who.user else []
-    if who.uid:
-        headers.append(("Impersonate-Uid", who.uid))
-    headers += [("Impersonate-Group", group) for group in who.groups]
-    headers += [
-        (f"Impersonate-Extra-{query_string({'': key})[1:]}", value)
-        for key, values in who.extra.items()
-        for value in values
-    ]
-    return tuple(headers)

@@ -5,6 +5,7 @@ official package follows them. It is imported when the first credential is asked
 """
 
 import base64
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import msgspec
 
 from clientgo.clock import Clock
 from clientgo.errors import ClientGoError, ConfigError
-from clientgo.rest.config import Config, Delegated
-from clientgo.rest.tls import ClientCertificate
+from clientgo.rest.config import ClientCertificate, Config, Delegated
+from clientgo.rest.connectionmetrics import ConnectionMetrics
 
 REREAD_SECONDS = 60.0
 """How long a token read from a file, or had from an auth provider, is good for (client-go's transport/token_source)."""
@@ -46,6 +47,7 @@ class KubernetesPackage:
         self._config = config
         self._delegated = delegated
         self._clock = clock
+        self._metrics = ConnectionMetrics(config.host)
         # The package writes a provider's renewed tokens into what it is given.
         self._provider = msgspec.json.decode(msgspec.json.encode(dict(delegated.auth_provider)))
 
@@ -64,7 +66,12 @@ class KubernetesPackage:
 
         cluster = _Node(_cluster_info(self._config, self._delegated))
         runner: Any = exec_provider.ExecProvider  # the package is untyped here
-        status = runner(_Node(self._delegated.exec), self._delegated.folder, cluster).run()
+        try:
+            status = runner(_Node(self._delegated.exec), self._delegated.folder, cluster).run()
+        except Exception as error:
+            self._metrics.plugin(*_plugin_failure(error))
+            raise
+        self._metrics.plugin("no_error", 0)
         return self._credential(msgspec.convert(status, _ExecStatus))
 
     def _credential(self, status: "_ExecStatus") -> Credential:
@@ -102,6 +109,14 @@ class _ExecStatus(msgspec.Struct, frozen=True, rename="camel"):
     client_certificate_data: str = ""
     client_key_data: str = ""
     expiration_timestamp: datetime | None = None
+
+
+def _plugin_failure(error: Exception) -> tuple[str, int]:
+    """What client-go's metric calls the failure, and the exit code, which is 1 where there was none."""
+    if isinstance(error, FileNotFoundError):
+        return "plugin_not_found_error", 1
+    exited = re.search(r"process returned (-?\d+)", str(error))
+    return ("plugin_execution_error", int(exited[1])) if exited else ("client_internal_error", 1)
 
 
 def _cluster_info(config: Config, delegated: Delegated) -> dict[str, Any]:

@@ -1,15 +1,17 @@
 """What the network did, in one sentence for the user: the only place where the HTTP library's errors are known."""
 
+import errno
 import re
 import socket
 import ssl
+from http.client import HTTPException
 
 from urllib3.exceptions import HTTPError, LocationParseError, NameResolutionError, ProxyError
 
 from clientgo.errors import ConnectionFailed
 from clientgo.rest.http1 import Ended, Garbled
 
-FAILURES = (OSError, HTTPError, Ended, Garbled)
+FAILURES = (OSError, HTTPError, HTTPException, Ended, Garbled)
 """What connecting, sending and receiving may raise (TLS errors and timeouts are OSErrors)."""
 
 
@@ -31,6 +33,9 @@ def exchange_failure(
     error: Exception, where: str, seconds: float | None, *, sent: bool = True, begun: bool = False
 ) -> ConnectionFailed:
     """Why a request over an open connection to `where` got no usable answer."""
+    if isinstance(error, TimeoutError) and error.errno == errno.ETIMEDOUT:
+        # Not our patience but the system's: keep-alive, or data that was never acknowledged.
+        return ConnectionFailed(f"{where} is gone: its machine no longer answers", sent=sent, timeout=True)
     if isinstance(error, TimeoutError):
         return ConnectionFailed(f"{where} was silent for {_seconds(seconds)}", sent=sent, timeout=True)
     if isinstance(error, Garbled):
@@ -53,6 +58,8 @@ def _dial_sentence(cause: BaseException, where: str, seconds: float | None) -> s
             return f"connection refused by {where}: is the API server running there?"
         case OSError() if "Tunnel connection failed" in str(cause):
             return f"the proxy refused to connect to {where}: {_plain(cause)}"
+        case HTTPException() if not isinstance(cause, OSError):
+            return f"can't connect to {where}: what answered does not speak HTTP/1.1"
     return ""
 
 

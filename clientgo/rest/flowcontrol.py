@@ -1,7 +1,5 @@
-"""At most `qps` requests a second on average and `burst` at once: the bucket, and the limiters that wait for it.
-
-`TokenBucket` is pure, its caller has the clock; limiters wait themselves. A limiter may serve several clients, which
-then share its rate.
+"""At most `qps` requests a second on average and `burst` at once. A limiter may serve several clients, which then share
+its rate.
 """
 
 import math
@@ -9,54 +7,7 @@ import threading
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-
-
-class TokenBucket:
-    """Hands out the times at which requests may be sent, in the order they were asked for. Safe for threads."""
-
-    def __init__(self, qps: float, burst: int, now: float) -> None:
-        if not qps > 0 or burst < 1:
-            raise ValueError("qps must be positive and burst at least 1")
-        self._qps = qps
-        self._burst = float(burst)
-        self._tokens = float(burst)
-        self._last = now
-        self._lock = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"<TokenBucket {self._qps:g}/s burst {self._burst:g}, {self._tokens:.1f} left>"
-
-    def reserve(self, now: float) -> float:
-        """Take one token; return the seconds to wait before using it, 0 if it is there already."""
-        with self._lock:
-            self._refill(now)
-            self._tokens -= 1.0
-            return max(0.0, -self._tokens / self._qps)
-
-    def reserve_within(self, now: float, limit: float) -> float | None:
-        """As `reserve`; but takes nothing, and returns None, if the wait would be longer than `limit` seconds."""
-        with self._lock:
-            self._refill(now)
-            wait = max(0.0, (1.0 - self._tokens) / self._qps)
-            if wait > limit:
-                return None
-            self._tokens -= 1.0
-            return wait
-
-    def try_take(self, now: float) -> bool:
-        """Take one token if one is there."""
-        return self.reserve_within(now, 0.0) is not None
-
-    def give_back(self) -> None:
-        """Return a token that was reserved and not used."""
-        with self._lock:
-            self._tokens = min(self._burst, self._tokens + 1.0)
-
-    def _refill(self, now: float) -> None:
-        # A clock that steps back must not take tokens away.
-        elapsed = max(0.0, now - self._last)
-        self._last = max(self._last, now)
-        self._tokens = min(self._burst, self._tokens + elapsed * self._qps)
+from clientgo.tokenbucket import TokenBucket
 
 
 class RateLimiter(Protocol):

@@ -10,14 +10,16 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 
-Headers = tuple[tuple[str, str], ...]
-"""Request headers in order; a name may appear twice (Impersonate-Group does)."""
+from clientgo.rest.transport import Headers as Headers
 
 _TARGET = re.compile(r"[!-~]+").fullmatch
 _TOKEN = re.compile(r"[A-Z]+").fullmatch
-_DIGITS = re.compile(r"[0-9]+").fullmatch
+_DIGITS = re.compile(r"[0-9]{1,18}").fullmatch
 _HEXDIGITS = re.compile(rb"[0-9a-fA-F]{1,15}").fullmatch
 _GZIP = 31  # zlib's window bits for a gzip wrapper
+# Lists of like objects shrink to a fiftieth; a bomb, to a thousandth. Small ones are harmless whatever they shrink to.
+_MAX_RATIO = 200
+_MAX_UNZIPPED = 64 * 1024 * 1024
 _MAX_HEAD = 256 * 1024
 _MAX_LINE = 16 * 1024
 _READ = 64 * 1024
@@ -73,11 +75,11 @@ class Head:
             self.length = 0
         elif "transfer-encoding" in headers:
             if headers["transfer-encoding"].lower() != "chunked":
-                raise Garbled(f"unknown transfer encoding {headers['transfer-encoding']!r}")
+                raise Garbled(f"unknown transfer encoding {headers['transfer-encoding'][:40]!r}")
             self.chunked = True
         elif "content-length" in headers:
             if not _DIGITS(headers["content-length"]):
-                raise Garbled(f"bad content length {headers['content-length']!r}")
+                raise Garbled(f"bad content length {headers['content-length'][:40]!r}")
             self.length = int(headers["content-length"])
         else:
             self.keep_alive = False
@@ -105,6 +107,20 @@ def _headers(lines: list[str]) -> dict[str, str]:
         value = value.strip(" \t")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
+
+
+def _unzipped(raw: bytes) -> bytes:
+    limit = max(_MAX_UNZIPPED, len(raw) * _MAX_RATIO)
+    unzipper = zlib.decompressobj(_GZIP)
+    try:
+        body = unzipper.decompress(raw, limit)
+    except zlib.error as error:
+        raise Garbled(f"bad gzip: {error}") from error
+    if unzipper.unconsumed_tail:
+        raise Garbled(f"its body of {len(raw)} bytes unpacks to more than {limit}")
+    if not unzipper.eof:
+        raise Garbled("bad gzip: it is cut off")
+    return body
 
 
 class Reader:
@@ -151,11 +167,8 @@ class Reader:
         if encoding == "identity" or not raw:
             return raw
         if encoding != "gzip":
-            raise Garbled(f"unknown content encoding {encoding!r}")
-        try:
-            return zlib.decompress(raw, _GZIP)
-        except zlib.error as error:
-            raise Garbled(f"bad gzip: {error}") from error
+            raise Garbled(f"unknown content encoding {encoding[:40]!r}")
+        return _unzipped(raw)
 
     def pieces(self, head: Head) -> Iterator[bytes]:
         """The body as it arrives, in no particular portions."""

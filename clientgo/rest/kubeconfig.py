@@ -8,13 +8,13 @@ sentence: what, where, what to do.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
-import yaml
 
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
+from clientgo.meta.yamltext import NotYAML, read_yaml
 
 
 class Cluster(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
@@ -122,9 +122,13 @@ def read(path: str) -> Document:
 def parse(text: str, path: str) -> Document:
     """The kubeconfig that `text` is; `path` serves messages and relative paths."""
     try:
-        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise ConfigError(f"the kubeconfig {path} is not YAML: {_yaml_problem(error)}") from error
+        documents = read_yaml(text)
+    except NotYAML as error:
+        where = f" in line {error.line}" if error.line else ""
+        raise ConfigError(f"the kubeconfig {path} is not YAML: {error}{where}") from error
+    if len(documents) > 1:
+        raise ConfigError(f"the kubeconfig {path} is broken: it holds {len(documents)} documents in place of one")
+    data = documents[0] if documents else None
     try:
         file = msgspec.convert({} if data is None else _without_nulls(data), _File)
     except msgspec.ValidationError as error:
@@ -170,7 +174,7 @@ def _first(documents: Sequence[Document], section: str, name: str) -> tuple[Any,
 
 
 def _no_context(name: str, source: str, known: list[str]) -> str:
-    there = f"it has {', '.join(known)}" if known else "it has none"
+    there = f"it has {', '.join(n if n.isprintable() else repr(n) for n in known)}" if known else "it has none"
     if name:
         return f"the context {name!r} is not in the kubeconfig {source} ({there})"
     return f"no context is chosen in the kubeconfig {source}: run `kubectl config use-context NAME` ({there})"
@@ -236,12 +240,6 @@ def _unique(pairs: list[tuple[str, _V]], what: str, path: str) -> dict[str, _V]:
             raise ConfigError(f"the kubeconfig {path} has the {what} {name!r} twice: remove one of them")
         named[name] = value
     return named
-
-
-def _yaml_problem(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-    return f"{problem} in line {mark.line + 1}" if mark is not None else cast(str, problem)
 
 
 def _without_nulls(value: Any) -> Any:

@@ -5,7 +5,6 @@ other's format, and a recorded `Request` reads as what was meant.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -18,17 +17,25 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+"""What to accept to be sent an object's metadata alone, or a watch of such (KEP-2334's media type parameters)."""
+
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+"""The same for a list."""
+
 _METHODS = {
     "get": "GET", "list": "GET", "watch": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "apply": "PATCH",
     "delete": "DELETE", "deletecollection": "DELETE",
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of which object; `namespace` and `name` are empty where they don't apply.
 
-    `timeout` is how many seconds this request may take; None leaves it to whoever answers.
+    `timeout` is how many seconds this request may take; None leaves it to whoever answers. `accept` is the answer's
+    media type, best first; who asks for `METADATA` must stand the whole object, which a server that knows none sends.
+    `retry_lagging` is whether a server that has not reached the version asked for is asked again, as by default
+    everybody is who says when to come back.
     """
 
     verb: str
@@ -40,6 +47,8 @@ class Request:
     body: bytes | None = None
     content_type: str = JSON
     timeout: float | None = None
+    accept: str = JSON
+    retry_lagging: bool = True
 
     @property
     def method(self) -> str:

@@ -5,7 +5,7 @@ retried only where a second try can do no harm, on reading; every such retry wai
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from clientgo.errors import ConnectionFailed
 
@@ -16,8 +16,7 @@ BROKEN_WAIT = 1.0
 """Seconds before a request is repeated on a new connection (client-go's default Retry-After)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(NamedTuple):
     """One more try: its number, the seconds to wait before it, and why."""
 
     attempt: int
@@ -40,6 +39,12 @@ def after_answer(done: int, status: int, headers: Mapping[str, str], *, limit: i
         reason = f'server-side throttling, FlowSchema UID: "{headers.get("x-kubernetes-pf-flowschema-uid", "")}"'
         reason = f"due to {reason}"
     return Retry(done + 1, float(wait), reason)
+
+
+def lags(status: int, body: bytes) -> bool:
+    """Whether the answer says that the server has not reached the resourceVersion that was asked for."""
+    # Servers before 1.17 named no cause; their message is all there is.
+    return status == 504 and (b'"ResourceVersionTooLarge"' in body or b"Too large resource version" in body)
 
 
 def after_break(done: int, method: str, error: ConnectionFailed, *, limit: int = MAX_RETRIES) -> Retry | None:

@@ -1,4 +1,8 @@
-"""Trust and client certificates: PEM text from data or files, made into a TLS context, anew whenever a file changed."""
+"""Trust and client certificates: PEM text from data or files, made into a TLS context, anew whenever a file changed.
+
+Files are looked at for every new connection and, because connections are kept for as long as they are used, every
+minute besides: a client certificate that was replaced in place is shown, and an authority trusted, without a restart.
+"""
 
 import logging
 import os
@@ -8,18 +12,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
-from clientgo.rest.config import Config
+from clientgo.rest.config import ClientCertificate, Config
+from clientgo.rest.connectionmetrics import ConnectionMetrics
 
 log = logging.getLogger(__name__)
 
+REREAD_SECONDS = 60.0
+"""How old what is known of a certificate file may be while connections are used (client-go: five minutes)."""
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ClientCertificate:
-    """A certificate and its key, as PEM text."""
 
-    certificate: str
-    key: str
+class UnusableCA(ConfigError):
+    """The certificate authority can't be used; `reason` is the word its metric has for why."""
+
+    def __init__(self, sentence: str, reason: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,29 +41,72 @@ class TLSContexts:
     """Gives the context for a new connection; the same one until a certificate changes.
 
     `delegated` gives the client certificate a credential plugin handed out, if one did. A file that can't be read any
-    more leaves what was read before in force.
+    more, or has nothing in it that can be used, leaves what was read before in force.
+
+    Raises:
+        ConfigError: what there is at first is unusable.
     """
 
-    def __init__(self, config: Config, delegated: Callable[[], ClientCertificate | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        delegated: Callable[[], ClientCertificate | None] = lambda: None,
+        *,
+        metrics: ConnectionMetrics,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self._config = config
         self._delegated = delegated
+        self._metrics = metrics
+        self._clock = clock
+        self._look_at = clock.now() + REREAD_SECONDS
         self._material = self._read()
         self._context = _make(self._material, config)
+        if config.insecure:
+            log.warning(
+                "the server's certificate is not checked: whoever is on the way can read and change everything",
+                extra={"server": config.host},
+            )
+        self.generation = 0
+        """Which certificates these are; another number means others."""
 
     def current(self) -> ssl.SSLContext:
         """The context to open a connection with now."""
+        self._metrics.context(made=self._look())
+        return self._context
+
+    def look(self, now: float) -> int:
+        """The generation of what the files hold now, at most a minute old; `now` is the clock's."""
+        if now >= self._look_at:
+            self._look()
+        return self.generation
+
+    def _look(self) -> bool:
+        """Read the files; return whether they hold something new."""
+        self._look_at = self._clock.now() + REREAD_SECONDS
         try:
             material = self._read()
-            if material != self._material:
-                # Two threads may both make one; either serves.
-                self._context, self._material = _make(material, self._config), material
+            if material == self._material:
+                self._count("unchanged")
+                return False
+            # Two threads may both make one; either serves.
+            self._context = _make(material, self._config)
         except ConfigError as error:
+            self._count(error.reason if isinstance(error, UnusableCA) else "unchanged")
             log.warning("certificates can't be read anew; the former ones stay in use", extra={"err": error})
-        return self._context
+            return False
+        self._count("updated" if material.ca != self._material.ca else "unchanged")
+        self._material = material
+        self.generation += 1
+        return True
+
+    def _count(self, reason: str) -> None:
+        if self._config.ca_file and not self._config.ca_data:
+            self._metrics.authority(reason)
 
     def _read(self) -> _Material:
         config = self._config
-        ca = config.ca_data or _text(config.ca_file)
+        ca = config.ca_data or _authority(config.ca_file)
         certificate = config.client_certificate_data or _text(config.client_certificate_file)
         key = config.client_key_data or _text(config.client_key_file)
         return _Material(ca, self._delegated() or (ClientCertificate(certificate, key) if certificate else None))
@@ -73,7 +125,8 @@ def _make(material: _Material, config: Config) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cadata=material.ca)
         except (ssl.SSLError, ValueError) as error:
-            raise ConfigError(f"the certificate authority of {config.host} is not PEM: {error}") from error
+            sentence = f"the certificate authority of {config.host} is not PEM: {error}"
+            raise UnusableCA(sentence, "ca_parse_error") from error
     else:
         context.load_default_certs()
     if material.client is not None:
@@ -111,6 +164,19 @@ def _load_chain(context: ssl.SSLContext, pem: bytes) -> None:
 def _no_password() -> str:
     # Without this, OpenSSL would stop the program and ask on its terminal.
     raise ConfigError("the client key is encrypted: give one without a passphrase, or use a credential plugin")
+
+
+def _authority(path: str) -> str:
+    if not path:
+        return ""
+    try:
+        text = _text(path)
+    except ConfigError as error:
+        raise UnusableCA(str(error), "read_error") from error.__cause__
+    if not text.strip():
+        # Nothing to trust must not come to mean the machine's own authorities: a file may be empty for a moment.
+        raise UnusableCA(f"the certificate file {path} is empty", "empty")
+    return text
 
 
 def _text(path: str) -> str:

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from clientgo.backoff import KeyedBackoff
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.http1 import Headers
-from clientgo.rest.transport import HTTPReply, HTTPStream, Transport
+from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, Transport
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from clientgo.rest.request import Request
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_:~-][A-Za-z0-9._:~-]*").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
+_SURROGATE = re.compile("[\ud800-\udfff]").search
 _NEEDS_NAME = frozenset({"get", "update", "patch", "apply", "delete"})
 
 
@@ -49,3 +50,5 @@ def _check_segment(what: str, value: str) -> None:
     # The same names as apimachinery's IsValidPathSegmentName refuses.
     if value in (".", "..") or "/" in value or "%" in value:
         raise BadRequest(f"invalid resource {what} {value!r}: may not be '.' or '..', nor contain '/' or '%'")
+    if _SURROGATE(value):
+        raise BadRequest(f"invalid resource {what} {value!r}: it is not Unicode text")

@@ -16,6 +16,10 @@ class Garbage(ValueError):
     """Bytes that are no watch frame."""
 
 
+# Made while there is one thread: msgspec must not look into a type for the first time in two of them at once.
+_decode = msgspec.json.Decoder(RawEvent).decode
+
+
 class FrameSplitter:
     """Bytes in, frames out, in order; however they were cut on the way. No I/O, linear in the bytes."""
 
@@ -23,7 +27,6 @@ class FrameSplitter:
         # Pieces of one unfinished line; joined once, when its end has come.
         self._pending: list[bytes] = []
         self._size = 0
-        self._decode = msgspec.json.Decoder(RawEvent).decode
 
     def feed(self, chunk: bytes) -> list[RawEvent]:
         """The frames that `chunk` completes.
@@ -66,8 +69,8 @@ class FrameSplitter:
 
     def _frame(self, line: bytes) -> RawEvent:
         try:
-            return self._decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return _decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Garbage(f"{error} in {line[:80]!r}") from error
 
 

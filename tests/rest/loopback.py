@@ -32,6 +32,8 @@ class Loopback:
 
     def __init__(self, scripts: Sequence[Sequence[bytes]], tls: ssl.SSLContext | None) -> None:
         self.requests: list[bytes] = []
+        self.shown: list[bytes | None] = []
+        """The client certificate of each TLS connection (DER), None where none was shown."""
         self.connections = 0
         self.silent = threading.Event()
         """Set once some connection has nothing more to say."""
@@ -79,6 +81,8 @@ class Loopback:
         except OSError:
             raw.close()
             return
+        if isinstance(sock, ssl.SSLSocket):
+            self.shown.append(sock.getpeercert(binary_form=True))
         with sock:
             try:
                 self._answer(sock, script)

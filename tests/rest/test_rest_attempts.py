@@ -1,13 +1,12 @@
 """Requests sent more than once: when the server says so, when a connection broke, and what is said in the end."""
 
 import threading
-from dataclasses import replace
 
 import pytest
 
-from clientgo.errors import ApiError, ConnectionFailed, TooManyRequests
+from clientgo.errors import ApiError, ConnectionFailed, Timeout, TooManyRequests
 from clientgo.lifecycle import Group
-from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta import GroupVersionResource, replace
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Request
@@ -50,6 +49,22 @@ def test_the_number_of_retries_is_limited(limit: int, works: bool) -> None:
         with pytest.raises(TooManyRequests) as failed:
             rest.do(LIST)
         assert failed.value.retry_after == 1.0
+
+
+@pytest.mark.parametrize("verb", ["list", "watch"])
+@pytest.mark.parametrize(("retried", "sent"), [(True, 11), (False, 1)], ids=["by default", "unless told not to"])
+def test_a_server_that_lags_is_asked_again(verb: str, retried: bool, sent: int) -> None:
+    lagging = refusal(504, "Timeout", "Too large resource version: 11, current: 4", retry_after=1)
+    transport = FakeTransport(*[lagging] * 11)
+    rest, request = client(transport), replace(LIST, verb=verb, retry_lagging=retried)
+    with pytest.raises(Timeout, match="Too large"):
+        rest.do(request) if verb == "list" else rest.watch(request)
+    assert len(transport.sent) == sent
+
+
+def test_who_does_not_wait_for_one_that_lags_waits_for_one_that_is_busy() -> None:
+    transport = FakeTransport(refusal(429, retry_after=1), refusal(504, retry_after=1), reply(b"done"))
+    assert client(transport).do(replace(LIST, retry_lagging=False)) == b"done"
 
 
 @pytest.mark.feature("B-REST-03")

@@ -3,27 +3,25 @@
 import logging
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pytest
 
-from clientgo import metrics
 from clientgo.errors import (
     ApiError,
     BadRequest,
     NotFound,
     Unauthorized,
 )
-from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta import GroupVersionResource, replace
 from clientgo.rest.client import RESTClient, default_user_agent
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
 from clientgo.rest.notices import warnings_in
-from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
+from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, METADATA, METADATA_LIST, Request
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply
 from clientgo.version import VERSION
+from tests.rest.counting import counting
 
 PODS = GroupVersionResource("", "v1", "pods")
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
@@ -104,6 +102,16 @@ def test_a_program_that_says_nothing_is_named_all_the_same() -> None:
 
 
 @pytest.mark.feature("B-REST-05")
+@pytest.mark.feature("B-REST-13")
+def test_what_is_accepted_is_asked_for_and_json_when_nothing_else_is_said() -> None:
+    transport = FakeTransport(reply(b"{}"), FakeStream(end=True), reply(b"{}"))
+    rest = client(transport)
+    rest.do(replace(LIST, accept=METADATA_LIST))
+    rest.watch(replace(WATCH, accept=METADATA)).close()
+    rest.do(LIST)
+    assert [sent.header("accept") for sent in transport.sent] == [METADATA_LIST, METADATA, "application/json"]
+
+
 def test_a_timeout_is_kept_here_and_asked_of_the_server() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"), FakeStream(end=True))
     rest = client(transport, replace(HOST, timeout=10.0))
@@ -260,49 +268,14 @@ def test_clients_may_share_a_limiter() -> None:
     assert clock.slept == [1.0, 1.0]
 
 
-class Counting:
-    """A metrics provider that keeps what it is given, by name and labels."""
-
-    def __init__(self) -> None:
-        self.seen: dict[tuple[str, tuple[str, ...]], list[float]] = {}
-        self.labels: dict[str, tuple[str, ...]] = {}
-
-    def counter(self, name: str, help_text: str, labels: Mapping[str, str]) -> "Kept":
-        self.labels[name] = tuple(labels)
-        return Kept(self.seen.setdefault((name, tuple(labels.values())), []))
-
-    def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> "Kept":
-        return self.counter(name, help_text, labels)
-
-    def histogram(self, name: str, help_text: str, labels: Mapping[str, str], *, buckets: Sequence[float]) -> "Kept":
-        assert list(buckets) == sorted(buckets)
-        return self.counter(name, help_text, labels)
-
-
-class Kept:
-    def __init__(self, values: list[float]) -> None:
-        self.values = values
-
-    def inc(self, amount: float = 1.0) -> None:
-        self.values.append(amount)
-
-    dec = set = observe = inc
-
-
 @pytest.mark.feature("B-REST-15")
 def test_requests_are_counted_under_client_gos_names() -> None:
-    kept, before = Counting(), metrics.provider()
-    metrics.set_provider(kept)
-    try:
-        transport = FakeTransport(refusal(429, retry_after=1), dropped(), reply(b"12345"), FakeStream(end=True))
+    transport = FakeTransport(refusal(429, retry_after=1), dropped(), reply(b"12345"), FakeStream(end=True))
+    with counting() as kept:
         rest = client(transport)
-    finally:
-        metrics.set_provider(before)
-    rest.do(replace(LIST))
+    rest.do(LIST)
     rest.watch(WATCH)
-    requests = {
-        labels: len(values) for (name, labels), values in kept.seen.items() if name == "rest_client_requests_total"
-    }
+    requests = kept.counts("rest_client_requests_total")
     assert requests == {("429", "GET", "api"): 1, ("<error>", "GET", "api"): 1, ("200", "GET", "api"): 2}
     retries = {labels for name, labels in kept.seen if name == "rest_client_request_retries_total"}
     assert retries == {("429", "GET", "api"), ("<error>", "GET", "api")}

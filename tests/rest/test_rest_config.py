@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.rest.config import Config, Delegated, Impersonation, in_cluster_config, load_config
+from clientgo.rest.config import Config, Delegated, Impersonation
+from clientgo.rest.loading import in_cluster_config, load_config
 
 PLAIN = """
 apiVersion: v1

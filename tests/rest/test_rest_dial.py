@@ -3,8 +3,9 @@
 import pytest
 
 from clientgo.errors import ConfigError
+from clientgo.rest.address import server_url
 from clientgo.rest.config import Config
-from clientgo.rest.dial import Dialer, server_url
+from clientgo.rest.dial import Dialer
 
 
 @pytest.mark.parametrize(

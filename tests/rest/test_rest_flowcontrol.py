@@ -10,56 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.flowcontrol import AlwaysRateLimiter, NeverRateLimiter, TokenBucket, TokenBucketRateLimiter
+from clientgo.rest.flowcontrol import AlwaysRateLimiter, NeverRateLimiter, TokenBucketRateLimiter
 from clientgo.rest.throttle import Throttle
 from clientgo.testing.clock import FakeClock
-
-
-def test_a_burst_passes_at_once_and_then_the_rate_holds() -> None:
-    bucket = TokenBucket(10.0, 3, now=0.0)
-    assert [round(bucket.reserve(0.0), 6) for _ in range(6)] == [0, 0, 0, 0.1, 0.2, 0.3]
-
-
-def test_a_bucket_never_holds_more_than_the_burst() -> None:
-    bucket = TokenBucket(10.0, 2, now=0.0)
-    assert [bucket.try_take(1000.0) for _ in range(3)] == [True, True, False]
-
-
-@given(
-    st.floats(0.1, 100),
-    st.integers(1, 20),
-    st.lists(st.floats(0, 2), min_size=1, max_size=40),
-)
-def test_no_stretch_of_time_holds_more_than_burst_and_rate(qps: float, burst: int, gaps: list[float]) -> None:
-    bucket, now, sent = TokenBucket(qps, burst, now=0.0), 0.0, []
-    for gap in gaps:
-        now += gap
-        sent.append(now + bucket.reserve(now))
-    for i, first in enumerate(sent):
-        for count, last in enumerate(sent[i:], start=1):
-            assert count <= burst + qps * (last - first) + 1e-6
-    assert sent == sorted(sent)
-
-
-def test_a_token_given_back_can_be_used() -> None:
-    bucket = TokenBucket(1.0, 1, now=0.0)
-    assert bucket.reserve(0.0) == 0
-    assert bucket.reserve(0.0) == 1
-    bucket.give_back()
-    assert bucket.reserve(1.0) == 0
-
-
-def test_a_clock_that_steps_back_takes_nothing_away() -> None:
-    bucket = TokenBucket(1.0, 2, now=100.0)
-    assert bucket.reserve(50.0) == 0
-    assert bucket.reserve(50.0) == 0
-    assert bucket.reserve(101.0) == 0
-
-
-@pytest.mark.parametrize(("qps", "burst"), [(0.0, 1), (-1.0, 1), (1.0, 0)])
-def test_a_senseless_bucket_is_refused(qps: float, burst: int) -> None:
-    with pytest.raises(ValueError, match="qps must be positive"):
-        TokenBucket(qps, burst, 0.0)
 
 
 class Fixed:

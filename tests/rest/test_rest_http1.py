@@ -1,7 +1,7 @@
 """HTTP/1.1 messages: whatever way the bytes are cut, the same replies come out; what is not HTTP is refused."""
 
+import gzip
 import itertools
-import zlib
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -30,6 +30,12 @@ def whole(*pieces: bytes, method: str = "GET") -> tuple[int, bytes]:
     reader = Reader(receiver(pieces))
     head = reader.head(method)
     return head.status, reader.body(head)
+
+
+def unzipped(packed: bytes) -> bytes:
+    """The body that arrives compressed as `packed`."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    return whole(head + packed)[1]
 
 
 def cut(data: bytes, at: list[int]) -> list[bytes]:
@@ -120,10 +126,23 @@ def test_the_answer_to_head_has_no_body() -> None:
 
 
 def test_a_compressed_body_is_unpacked() -> None:
-    packer = zlib.compressobj(wbits=31)
-    packed = packer.compress(b"a" * 1000) + packer.flush()
-    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
-    assert whole(head + packed) == (200, b"a" * 1000)
+    assert unzipped(gzip.compress(b"a" * 1000)) == b"a" * 1000
+
+
+def test_a_body_that_shrank_as_lists_do_is_unpacked_whole() -> None:
+    body = b'{"metadata":{"name":"x"},"spec":{"replicas":1}},' * 100_000
+    assert unzipped(gzip.compress(body)) == body
+
+
+def test_a_body_that_unpacks_to_a_thousand_times_its_size_is_refused_before_it_fills_the_memory() -> None:
+    bomb = gzip.compress(bytes(70_000_000))
+    with pytest.raises(Garbled, match=r"unpacks to more than"):
+        unzipped(bomb)
+
+
+def test_a_compressed_body_that_breaks_off_is_refused() -> None:
+    with pytest.raises(Garbled, match="cut off"):
+        unzipped(gzip.compress(b"x" * 1000)[:-9])
 
 
 def test_repeated_headers_are_joined() -> None:

@@ -12,9 +12,9 @@ from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.rest.config import Config
 from clientgo.rest.dial import Dialer
+from clientgo.rest.pool import PoolTransport
 from clientgo.rest.proxies import proxy_for
-from clientgo.rest.transport import PoolTransport
-from tests.rest.loopback import http, loopback
+from tests.rest.loopback import CLOSE, RESET, http, loopback
 
 ENV = {"HTTPS_PROXY": "http://p:3128", "http_proxy": "q:3129"}
 
@@ -114,6 +114,18 @@ def test_a_proxy_that_refuses_the_tunnel_is_the_one_to_blame() -> None:
             dialer.dial(5.0)
         assert not failed.value.sent
         assert proxy.requests[0].startswith(b"CONNECT api.invalid:6443 HTTP/1.")
+
+
+@pytest.mark.parametrize("answer", [b"nonsense\r\n\r\n", b"HTTP/1.1 abc x\r\n\r\n", b"x" * 70_000, CLOSE, RESET])
+def test_a_proxy_that_is_none_is_one_sentence(answer: bytes) -> None:
+    with loopback([answer]) as proxy:
+        dialer = Dialer(Config("https://api.invalid:6443", proxy_url=proxy.address), environ={})
+        with pytest.raises(
+            ConnectionFailed, match=r"^can't connect to https://api.invalid:6443 through the p"
+        ) as failed:
+            dialer.dial(5.0)
+        assert "\n" not in str(failed.value)
+        assert not failed.value.sent
 
 
 def test_a_proxy_that_is_not_there_is_named() -> None:

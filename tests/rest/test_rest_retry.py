@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.retry import Retry, after_answer, after_break, with_previous
+from clientgo.rest.retry import Retry, after_answer, after_break, lags, with_previous
 
 BROKEN = ConnectionFailed("fake error")
 
@@ -78,3 +78,17 @@ def test_a_previous_error_is_told_if_it_was_another(previous: ConnectionFailed |
     told = with_previous(BROKEN, previous)
     assert str(told) == text
     assert (told is BROKEN) == (text == "fake error")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "lagging"),
+    [
+        (504, b'{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}', True),
+        (504, b'{"message":"Timeout: Too large resource version: 11, current: 4"}', True),
+        (504, b'{"message":"Timeout: the request did not complete"}', False),
+        (503, b'{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}', False),
+    ],
+    ids=["its cause says so", "its message does", "another timeout", "another refusal"],
+)
+def test_a_server_that_lags_is_known_by_its_answer(status: int, body: bytes, lagging: bool) -> None:
+    assert lags(status, body) is lagging

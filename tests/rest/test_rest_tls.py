@@ -10,10 +10,9 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.lifecycle import Group
-from clientgo.rest.config import Config
+from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.dial import Dialer
-from clientgo.rest.tls import ClientCertificate
-from clientgo.rest.transport import PoolTransport
+from clientgo.rest.pool import PoolTransport
 from tests.rest.loopback import chunked, http, loopback
 
 OK = http(b"ok")

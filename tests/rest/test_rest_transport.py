@@ -1,6 +1,8 @@
 """The real transport, over loopback: connections are kept, dead ones noticed, blocked readers freed."""
 
+import errno
 import socket
+import ssl
 import threading
 
 import pytest
@@ -8,9 +10,13 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
+from clientgo.rest.client import SILENCE
 from clientgo.rest.config import Config
-from clientgo.rest.dial import Dialer
-from clientgo.rest.transport import IDLE_SECONDS, HTTPReply, PoolTransport
+from clientgo.rest.dial import CONNECT_TIMEOUT, Dialer
+from clientgo.rest.failures import exchange_failure
+from clientgo.rest.pool import IDLE_SECONDS, PoolTransport
+from clientgo.rest.sockets import SOCKET_OPTIONS
+from clientgo.rest.transport import HTTPReply
 from clientgo.testing.clock import FakeClock
 from tests.rest.loopback import CLOSE, RESET, Loopback, chunked, http, loopback
 
@@ -114,6 +120,21 @@ def test_nobody_listening_is_refused_and_surely_not_sent() -> None:
         PoolTransport(Dialer(Config(address), environ={})).request("POST", "/", (), b"{}", 5.0)
     assert failed.value.refused
     assert not failed.value.sent
+
+
+def test_a_machine_that_vanished_is_said_to_be_gone_and_not_silent() -> None:
+    failed = exchange_failure(TimeoutError(errno.ETIMEDOUT, "Connection timed out"), "http://h", 85.0)
+    assert str(failed) == "http://h is gone: its machine no longer answers"
+    assert failed.timeout
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system has no limit for unacknowledged data")
+def test_a_dead_peer_is_noticed_within_ninety_seconds_whatever_we_were_doing() -> None:
+    config = Config("http://h")
+    options = {option: value for level, option, value in SOCKET_OPTIONS if level == socket.IPPROTO_TCP}
+    waiting = options[socket.TCP_KEEPIDLE] + options[socket.TCP_KEEPINTVL] * options[socket.TCP_KEEPCNT]
+    sending = options[socket.TCP_USER_TIMEOUT] / 1000
+    assert max(waiting, sending, config.watch_idle_timeout, SILENCE, CONNECT_TIMEOUT) < 90
 
 
 def test_a_name_that_does_not_exist_is_named() -> None:
@@ -235,7 +256,7 @@ def test_a_stream_broken_off_is_a_failure() -> None:
 
 
 def test_many_threads_share_one_transport() -> None:
-    with loopback(*[[OK] * 40 for _ in range(8)]) as server:
+    with loopback(*[[OK] * 80 for _ in range(8)]) as server:
         transport = pool(server)
         bodies: list[bytes] = []
         lock = threading.Lock()
@@ -252,3 +273,8 @@ def test_many_threads_share_one_transport() -> None:
         assert bodies == [b"ok"] * 80
         assert server.connections <= 8
         transport.close()
+
+
+def test_tls_that_breaks_in_the_middle_is_said_to_be_tls() -> None:
+    failed = exchange_failure(ssl.SSLError(1, "[SSL: BAD_RECORD_MAC] bad record mac (_ssl.c:2580)"), "https://h", 5.0)
+    assert str(failed) == "TLS with https://h failed: [SSL: BAD_RECORD_MAC] bad record mac"

@@ -1,0 +1,76 @@
+"""The headers of each request: who asks, with what program, what is sent and what is wanted back."""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from clientgo.rest.config import Config, Impersonation
+from clientgo.rest.transport import Headers
+from clientgo.rest.urls import query_string
+from clientgo.version import VERSION
+
+Kinds = tuple[str, str, bool]
+"""The Content-Type of what is sent (empty for no body), what is accepted as an answer, and whether that is a stream."""
+
+_ARCH = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
+_KEPT = 32
+
+
+class RequestHeaders:
+    """Makes the headers of requests by one configuration, once for each kind of request and each credential."""
+
+    def __init__(self, config: Config, authorization: Callable[[], str]) -> None:
+        self._authorization = authorization
+        self._compressed = not config.disable_compression
+        self._fixed = (("User-Agent", config.user_agent or default_user_agent()), *_impersonation(config.impersonate))
+        self._made: dict[tuple[str, Kinds], Headers] = {}
+
+    def of(self, kinds: Kinds) -> Headers:
+        """The headers of a request of these kinds now; raises what asking for a credential may raise."""
+        key = (self._authorization(), kinds)
+        made = self._made.get(key)
+        if made is None:
+            if len(self._made) > _KEPT:
+                self._made.clear()  # tokens change every hour or so
+            made = self._made[key] = self._make(*key)
+        return made
+
+    def _make(self, authorization: str, kinds: Kinds) -> Headers:
+        content_type, accept, streamed = kinds
+        headers = [("Accept", accept)]
+        if authorization:
+            headers.append(("Authorization", authorization))
+        if content_type:
+            headers.append(("Content-Type", content_type))
+        # API servers compress answers above 128 KiB, never watches.
+        if not streamed and self._compressed:
+            headers.append(("Accept-Encoding", "gzip"))
+        return (*headers, *self._fixed)
+
+
+def default_user_agent(path: str | None = None) -> str:
+    """`<program>/<version> (<os>/<arch>) clientgo/<version>`, with Go's names of systems and machines.
+
+    The program is the one at `path`, or this one. It comes first because the API server takes what stands before the
+    slash for the field manager of writes that name none: two programs must not seem to be one.
+    """
+    script = Path(sys.argv[0] if path is None else path)
+    name = script.parent.name if script.name == "__main__.py" else script.name.removesuffix(".py")
+    program = re.sub(r"^-.*|[^A-Za-z0-9._-]", "", name) or "python"  # a dash begins what stands for no file: -c, -m
+    machine = os.uname().machine if hasattr(os, "uname") else "unknown"
+    return f"{program}/{VERSION} ({sys.platform}/{_ARCH.get(machine, machine)}) clientgo/{VERSION}"
+
+
+def _impersonation(who: Impersonation) -> Headers:
+    headers = [("Impersonate-User", who.user)] if who.user else []
+    if who.uid:
+        headers.append(("Impersonate-Uid", who.uid))
+    headers += [("Impersonate-Group", group) for group in who.groups]
+    headers += [
+        (f"Impersonate-Extra-{query_string({'': key})[1:]}", value)
+        for key, values in who.extra.items()
+        for value in values
+    ]
+    return tuple(headers)

@@ -1,0 +1,272 @@
+"""The real `Transport`: requests over kept-alive connections.
+
+Whatever goes wrong below leaves this module as `ConnectionFailed`. What the server may have seen is never sent again,
+but for a GET whose kept-alive connection turned out to be closed.
+"""
+
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from urllib3.connection import HTTPConnection
+from urllib3.util.wait import wait_for_read
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ConnectionFailed
+from clientgo.rest.dial import Dialer
+from clientgo.rest.failures import FAILURES, exchange_failure
+from clientgo.rest.http1 import Head, Reader, encode_request
+from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
+
+MAX_IDLE = 32
+"""Connections kept for later; more may be open at once."""
+
+IDLE_SECONDS = 90.0
+"""An idle connection older than this is not used again (net/http's IdleConnTimeout)."""
+
+
+class _Link:
+    """One open connection: sends a request and reads its reply."""
+
+    __slots__ = ("_connection", "_timeout", "generation", "reader", "sent", "since", "sock")
+
+    def __init__(self, connection: HTTPConnection, generation: int) -> None:
+        self._connection = connection
+        self.generation = generation
+        """Which certificates it was made with."""
+        # Any: a socket, a TLS socket, or urllib3's TLS inside TLS, which share methods but no class.
+        self.sock: Any = connection.sock
+        self._timeout: float | None = None
+        self.reader = Reader(self.sock.recv)
+        self.sent = False
+        self.since = 0.0
+
+    def start(self, data: bytes, method: str, timeout: float) -> Head:
+        """Send the request and read the reply's head."""
+        self.sent = False
+        self.let_wait(timeout)
+        count = self.sock.send(data)
+        self.sent = True
+        if count < len(data):
+            self._send_rest(memoryview(data)[count:])
+        return self.reader.head(method)
+
+    def let_wait(self, timeout: float) -> None:
+        """Let each read wait `timeout` seconds."""
+        if timeout != self._timeout:
+            self.sock.settimeout(timeout)
+            self._timeout = timeout
+
+    @property
+    def usable(self) -> bool:
+        """Whether the peer neither closed it nor said something unasked."""
+        return self.reader.clean and not wait_for_read(self.sock, timeout=0.0)
+
+    def shut(self) -> None:
+        """Wake whoever reads; any thread may call it."""
+        sock = getattr(self.sock, "socket", self.sock)  # urllib3's TLS inside TLS keeps its socket there
+        try:
+            # Not SSLSocket's own, which takes the TLS state away from under the reader.
+            socket.socket.shutdown(cast(socket.socket, sock), socket.SHUT_RDWR)
+        except OSError:
+            return  # it is down already
+
+    def close(self) -> None:
+        """Give the socket back."""
+        self._connection.close()
+
+    def _send_rest(self, rest: memoryview) -> None:
+        try:
+            self.sock.sendall(rest)
+        except (BrokenPipeError, ConnectionResetError):
+            # A server may answer a large body before it has read it all, and close: the answer is still there.
+            return
+
+
+class PoolTransport:
+    """Carries requests over kept-alive connections to the server of a `Dialer`; the last one used is used first."""
+
+    def __init__(self, dialer: Dialer, *, max_idle: int = MAX_IDLE, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._dialer = dialer
+        self._clock = clock
+        # append and pop of a deque need no lock; beyond its length the oldest would leak, so keep() looks first.
+        self._idle: deque[_Link] = deque()
+        self._max_idle = max_idle
+        self._closed = False
+        self._prefix = dialer.target_prefix + dialer.base_path
+
+    def __repr__(self) -> str:
+        return f"<PoolTransport {self._dialer.where}, {len(self._idle)} idle>"
+
+    def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
+        """The whole answer, whatever its status; raises `ConnectionFailed`."""
+        link, head = self._start(method, target, headers, body, timeout)
+        try:
+            content = link.reader.body(head)
+        except FAILURES as error:
+            link.close()
+            raise exchange_failure(error, self._dialer.where, timeout, begun=True) from error
+        except BaseException:
+            link.close()
+            raise
+        self.keep(link, head)
+        return HTTPReply(head.status, head.headers, content)
+
+    def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
+        """The answer as soon as its head is there; raises `ConnectionFailed`."""
+        link, head = self._start(method, target, headers, None, timeout)
+        link.let_wait(idle_timeout)
+        return _PoolStream(self, link, head, idle_timeout)
+
+    def reset(self) -> None:
+        """Let later requests use new connections."""
+        while (link := self._pop()) is not None:
+            link.close()
+
+    def close(self) -> None:
+        """Close what is idle now and, when it is done, what is in use."""
+        self._closed = True
+        self.reset()
+
+    def keep(self, link: _Link, head: Head) -> None:
+        """Take back a connection whose reply has been read; close it if it can't be used again."""
+        if head.keep_alive and link.reader.clean and not self._closed and len(self._idle) < self._max_idle:
+            link.since = self._clock.now()
+            self._idle.append(link)
+        else:
+            link.close()
+        if self._closed:
+            self.reset()  # close() may have passed between the look and the append
+
+    def failed(self, error: Exception, link: _Link, timeout: float) -> ConnectionFailed:
+        """What the network's error on an open connection means."""
+        return exchange_failure(error, self._dialer.where, timeout, sent=link.sent, begun=link.reader.begun)
+
+    def _start(
+        self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float
+    ) -> tuple[_Link, Head]:
+        dialer = self._dialer
+        data = encode_request(method, self._prefix + target, dialer.host_header, headers + dialer.extra_headers, body)
+        link = self._take()
+        if link is not None:
+            try:
+                return link, link.start(data, method, timeout)
+            except FAILURES as error:
+                link.close()
+                if not _may_resend(method, link, error):
+                    raise self.failed(error, link, timeout) from error
+                self.reset()  # its neighbours are as old
+            except BaseException:
+                link.close()
+                raise
+        return self._start_anew(data, method, timeout)
+
+    def _start_anew(self, data: bytes, method: str, timeout: float) -> tuple[_Link, Head]:
+        generation = self._dialer.generation(self._clock.now())
+        link = _Link(self._dialer.dial(timeout), generation)
+        try:
+            return link, link.start(data, method, timeout)
+        except FAILURES as error:
+            link.close()
+            raise self.failed(error, link, timeout) from error
+        except BaseException:
+            link.close()
+            raise
+
+    def _take(self) -> _Link | None:
+        now = self._clock.now()
+        generation = self._dialer.generation(now)
+        while (link := self._pop()) is not None:
+            if now - link.since < IDLE_SECONDS and link.generation == generation and link.usable:
+                return link
+            link.close()
+        return None
+
+    def _pop(self) -> _Link | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+
+def _may_resend(method: str, link: _Link, error: Exception) -> bool:
+    """Whether a request that failed on a kept-alive connection is surely new to the server, or harmless twice."""
+    if not link.sent:
+        return True
+    return method in ("GET", "HEAD") and not link.reader.begun and not isinstance(error, TimeoutError)
+
+
+class _PoolStream:
+    """A body read as it comes; the connection goes back to the pool if the body ends as it should."""
+
+    def __init__(self, pool: PoolTransport, link: _Link, head: Head, idle_timeout: float) -> None:
+        self.status = head.status
+        self.headers: Mapping[str, str] = head.headers
+        self._pool = pool
+        self._link = link
+        self._head = head
+        self._timeout = idle_timeout
+        self._pieces = link.reader.pieces(head)
+        self._state = threading.Lock()
+        self._reading = False
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<stream {self.status}{' closed' if self._closed else ''}>"
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        with self._state:
+            if self._closed:
+                raise StopIteration
+            self._reading = True
+        piece: bytes | None = None
+        try:
+            piece = next(self._pieces, None)
+        except FAILURES as error:
+            if not self._end(broken=True):
+                raise self._pool.failed(error, self._link, self._timeout) from error
+            raise StopIteration from None
+        except BaseException:
+            self._end(broken=True)
+            raise
+        if piece is None:
+            self._end(broken=False)
+            raise StopIteration
+        if self._stop_reading():
+            raise StopIteration
+        return piece
+
+    def close(self) -> None:
+        """End the stream from any thread; a blocked reader returns at once."""
+        with self._state:
+            if self._closed:
+                return
+            self._closed = True
+            reading = self._reading
+        self._link.shut()
+        if not reading:
+            self._link.close()  # a reader closes it itself: the number of a closed socket may soon be another's
+
+    def _stop_reading(self) -> bool:
+        with self._state:
+            self._reading = False
+            closed = self._closed
+        if closed:
+            self._link.close()
+        return closed
+
+    def _end(self, *, broken: bool) -> bool:
+        """Finish; return whether `close` had been called before."""
+        with self._state:
+            self._reading = False
+            closed, self._closed = self._closed, True
+        if closed or broken:
+            self._link.close()
+        else:
+            self._pool.keep(self._link, self._head)
+        return closed

@@ -1,0 +1,78 @@
+"""What a broken or hostile server or file says becomes this library's own errors, in bounded time: found by fuzzing."""
+
+from pathlib import Path
+
+import pytest
+
+from clientgo.errors import BadRequest, ConfigError, decode_status, error_from_response
+from clientgo.meta.codec import Undecodable
+from clientgo.meta.names import ObjectName
+from clientgo.meta.objects import GroupVersionResource, ObjectMeta
+from clientgo.meta.selectors import parse_selector
+from clientgo.rest.http1 import Garbled, Reader
+from clientgo.rest.loading import load_config
+from clientgo.rest.request import Request
+from clientgo.rest.urls import target_of
+from clientgo.rest.watch import FrameSplitter, Garbage
+
+DEEP = b'{"a":' * 20_000
+
+
+@pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "-1", "\x1c1", "1e3", "٣", ""])
+def test_a_retry_after_that_is_no_time_is_none(value: str) -> None:
+    assert error_from_response(429, b"{}", {"Retry-After": value}).retry_after is None
+
+
+@pytest.mark.parametrize("seconds", [-5, 10**12])
+def test_seconds_in_a_status_that_are_no_time_are_none(seconds: int) -> None:
+    body = b'{"reason":"TooManyRequests","details":{"retryAfterSeconds":%d}}' % seconds
+    assert error_from_response(429, body, {}).retry_after is None
+
+
+def test_a_refusal_nested_beyond_all_measure_is_a_refusal() -> None:
+    assert error_from_response(500, DEEP, {}).code == 500
+    assert decode_status(DEEP).reason == ""
+
+
+def test_a_frame_nested_beyond_all_measure_is_garbage() -> None:
+    with pytest.raises(Garbage):
+        FrameSplitter().feed(b'{"type":"ADDED","object":' + DEEP + b"\n")
+
+
+def test_a_content_length_beyond_all_measure_is_garbled() -> None:
+    left = [b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"]
+    with pytest.raises(Garbled, match="bad content length") as refused:
+        Reader(lambda _: left.pop() if left else b"").head("GET")
+    assert len(str(refused.value)) < 100
+
+
+def test_a_label_of_many_digits_is_compared_as_what_it_is() -> None:
+    assert not parse_selector("n>3").matches({"n": "9" * 5000})
+    assert parse_selector("n>3").matches({"n": "0" * 5000 + "4"})
+
+
+def test_names_that_are_no_text_never_get_into_a_url() -> None:
+    with pytest.raises(BadRequest, match="not Unicode"):
+        target_of(Request(verb="get", resource=GroupVersionResource("", "v1", "pods"), name="a\udcff"))
+    with pytest.raises(ValueError, match=r"^unexpected key format: \"a/b/c\\n\"$"):
+        ObjectName.parse("a/b/c\n")
+
+
+def test_an_object_whose_name_breaks_lines_is_told_of_in_one() -> None:
+    assert "\n" not in str(Undecodable("Foo", ObjectMeta(name="a\nERROR forged"), "x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("{a: 1}\n---\n{b: 2}", "2 documents", id="several documents"),
+        pytest.param("a: 2024-99-99", "not of the type", id="a date that is none"),
+        pytest.param('contexts: [{name: "a\\nb"}]\ncurrent-context: c', r"it has 'a\\nb'", id="a name of two lines"),
+    ],
+)
+def test_a_kubeconfig_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=why) as refused:
+        load_config(kubeconfig=str(path), environ={})
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,188 @@
+"""Certificates and authorities that are replaced while a client runs, over real TLS; how it shows in metrics."""
+
+import os
+import shutil
+import ssl
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.rest.auth import credentials_for
+from clientgo.rest.config import Config, Delegated
+from clientgo.rest.dial import Dialer
+from clientgo.rest.pool import PoolTransport
+from clientgo.rest.tls import REREAD_SECONDS
+from clientgo.testing.clock import FakeClock
+from tests.rest.counting import Counting, counting
+from tests.rest.loopback import Loopback, http, loopback
+
+OK = http(b"ok")
+RELOADS = "rest_client_transport_ca_reload_total"
+
+
+def server_context(certificates: Path, *, demand: bool = False) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    if demand:
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.load_verify_locations(certificates / "ca.pem")
+    return context
+
+
+@dataclass
+class Client:
+    """A transport whose certificate files can be replaced, on a clock that can be stepped."""
+
+    files: Path
+    made: Path
+    transport: PoolTransport
+    clock: FakeClock
+    kept: Counting
+
+    def put(self, source: str, name: str) -> None:
+        # As the kubelet does it: the new file takes the old one's place at once.
+        shutil.copy(self.made / source, self.files / "next")
+        (self.files / "next").replace(self.files / name)
+
+    def get(self) -> bytes:
+        return self.transport.request("GET", "/", (), None, 5.0).body
+
+
+def client(server: Loopback, certificates: Path, folder: Path, *, shown: bool = False) -> Client:
+    for name in ("ca.pem", "client.pem", "client.key"):
+        shutil.copy(certificates / name, folder / name)
+    config = Config(server.address, ca_file=str(folder / "ca.pem"))
+    if shown:
+        pair = {"client_certificate_file": str(folder / "client.pem"), "client_key_file": str(folder / "client.key")}
+        config = replace(config, **pair)  # type: ignore[arg-type]  # both are text
+    clock = FakeClock()
+    with counting() as kept:
+        transport = PoolTransport(Dialer(config, environ={}, clock=clock), clock=clock)
+    return Client(folder, certificates, transport, clock, kept)
+
+
+@pytest.mark.feature("B-REST-08")
+def test_a_replaced_client_certificate_is_shown_within_a_minute_on_a_connection_of_its_own(
+    certificates: Path, tmp_path: Path
+) -> None:
+    with loopback([OK, OK, OK], [OK], tls=server_context(certificates, demand=True)) as server:
+        mine = client(server, certificates, tmp_path, shown=True)
+        mine.get()
+        mine.put("server.pem", "client.pem")
+        mine.put("server.key", "client.key")
+        mine.clock.step(REREAD_SECONDS - 1)
+        mine.get()
+        assert server.connections == 1
+        mine.clock.step(1)
+        mine.get()
+        assert server.connections == 2
+        shown = [ssl.PEM_cert_to_DER_cert((certificates / f"{name}.pem").read_text()) for name in ("client", "server")]
+        assert server.shown == shown
+        mine.transport.close()
+
+
+@pytest.mark.feature("B-REST-09")
+@pytest.mark.parametrize(("source", "reason"), [("other.pem", "updated"), ("ca.pem", "unchanged")])
+def test_a_replaced_authority_is_looked_at_every_minute(
+    certificates: Path, tmp_path: Path, source: str, reason: str
+) -> None:
+    with loopback([OK, OK], [OK], tls=server_context(certificates)) as server:
+        mine = client(server, certificates, tmp_path)
+        mine.get()
+        mine.put(source, "ca.pem")
+        mine.clock.step(REREAD_SECONDS)
+        if reason == "updated":
+            with pytest.raises(ConnectionFailed, match="is not trusted"):
+                mine.get()
+        else:
+            assert mine.get() == b"ok"
+            assert server.connections == 1
+        assert mine.kept.counts(RELOADS)["success", reason] >= 1
+        mine.transport.close()
+
+
+@pytest.mark.feature("B-REST-15")
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"", "empty"), (b"half a certif", "ca_parse_error"), (None, "read_error")]
+)
+def test_an_authority_that_became_unusable_leaves_the_former_one_in_force(
+    certificates: Path, tmp_path: Path, content: bytes | None, reason: str
+) -> None:
+    with loopback([OK], [OK], tls=server_context(certificates)) as server:
+        mine = client(server, certificates, tmp_path)
+        mine.get()
+        (tmp_path / "ca.pem").unlink()
+        if content is not None:
+            (tmp_path / "ca.pem").write_bytes(content)
+        mine.transport.reset()
+        assert mine.get() == b"ok"
+        assert mine.kept.counts(RELOADS)["failure", reason] >= 1
+        assert mine.kept.labels[RELOADS] == ("result", "reason")
+        mine.transport.close()
+
+
+def test_an_empty_authority_is_refused_and_does_not_mean_the_machines_own(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").touch()
+    with pytest.raises(ConfigError, match=r"ca\.pem is empty"):
+        Dialer(Config("https://127.0.0.1:1", ca_file=str(tmp_path / "ca.pem")), environ={})
+
+
+@pytest.mark.feature("B-REST-15")
+def test_connections_are_counted_by_whether_their_tls_settings_were_at_hand(certificates: Path, tmp_path: Path) -> None:
+    with loopback([OK], [OK], tls=server_context(certificates)) as server:
+        mine = client(server, certificates, tmp_path)
+        mine.get()
+        (tmp_path / "ca.pem").write_bytes((certificates / "ca.pem").read_bytes() * 2)
+        mine.transport.reset()
+        mine.get()
+        assert mine.kept.counts("rest_client_transport_create_calls_total") == {("hit",): 1, ("miss",): 1}
+        mine.transport.close()
+
+
+@pytest.mark.feature("B-REST-15")
+def test_looking_up_a_name_is_timed_and_an_address_is_none() -> None:
+    with loopback([OK], [OK]) as server, counting() as kept:
+        for host in ("127.0.0.1", "localhost"):
+            transport = PoolTransport(Dialer(Config(f"http://{host}:{server.port}"), environ={}))
+            transport.request("GET", "/", (), None, 5.0)
+            transport.close()
+        assert kept.counts("rest_client_dns_resolution_duration_seconds") == {(f"localhost:{server.port}",): 1}
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'a' * 64}.invalid", "a..b"])
+def test_a_name_that_nobody_knows_is_one_sentence_and_timed_as_well(host: str) -> None:
+    with counting() as kept:
+        transport = PoolTransport(Dialer(Config(f"http://{host}:1"), environ={}))
+        with pytest.raises(ConnectionFailed, match=r"^the host name of http://\S+ can't be resolved$"):
+            transport.request("GET", "/", (), None, 5.0)
+        assert kept.counts("rest_client_dns_resolution_duration_seconds") == {(f"{host}:1",): 1}
+
+
+@pytest.mark.feature("B-REST-15")
+@pytest.mark.parametrize(
+    ("code", "labels"),
+    [
+        ('print(\'{"apiVersion":"v1","kind":"E","status":{"token":"t0ken"}}\')', ("0", "no_error")),
+        ("raise SystemExit(7)", ("7", "plugin_execution_error")),
+        ("print('hello')", ("1", "client_internal_error")),
+        ("", ("1", "plugin_not_found_error")),
+    ],
+)
+def test_calls_of_a_credential_plugin_are_counted_by_what_came_of_them(
+    tmp_path: Path, code: str, labels: tuple[str, str]
+) -> None:
+    script = tmp_path / "plugin"
+    if code:
+        script.write_text(f"#!/usr/bin/env python3\n{code}\n")
+        script.chmod(0o700)
+    command = {"apiVersion": "v1", "command": "./plugin", "env": [{"name": "PATH", "value": os.environ["PATH"]}]}
+    delegated = Delegated(exec=command, folder=str(tmp_path), context="dev")
+    with counting() as kept:
+        credentials = credentials_for(Config("https://h:1", delegated=delegated))
+    try:
+        credentials.authorization()
+    except ConfigError:
+        assert labels[0] != "0"
+    assert kept.counts("rest_client_exec_plugin_call_total") == {labels: 1}

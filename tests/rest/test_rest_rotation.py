@@ -1,0 +1,94 @@
+"""Rotated credentials against the bundled server: tokens, client certificates and authorities, without a restart."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.apiserver.state import Options
+from clientgo.envtest.apiserver.users import User
+from clientgo.errors import ConnectionFailed, Unauthorized
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.rest.tls import REREAD_SECONDS
+from clientgo.testing.clock import FakeClock
+
+TOKENS = {"t0ken-of-ann": User("ann", ("system:masters",)), "t0ken-of-bob": User("bob", ("system:masters",))}
+REVIEW = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).encode()
+
+
+@pytest.fixture
+def server() -> Iterator[BundledServer]:
+    with BundledServer(tls=True, options=Options(anonymous=False, tokens=TOKENS)) as started:
+        yield started
+
+
+def name_of(client: RESTClient) -> str:
+    """Whom the server takes the client for."""
+    answer = client.raw("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=REVIEW)
+    return str(json.loads(answer)["status"]["userInfo"]["username"])
+
+
+def authority(server: BundledServer) -> bytes:
+    assert server.ca is not None
+    return server.ca
+
+
+@pytest.mark.feature("B-REST-08")
+def test_a_rotated_token_is_used_within_a_minute_and_at_once_when_the_former_is_refused(
+    server: BundledServer, tmp_path: Path
+) -> None:
+    token, clock = tmp_path / "token", FakeClock()
+    token.write_text("t0ken-of-ann")
+    client = RESTClient(Config(server.url, ca_data=authority(server).decode(), token_file=str(token)), clock=clock)
+    assert name_of(client) == "ann"
+    token.write_text("t0ken-of-bob")
+    assert name_of(client) == "ann"
+    clock.step(60.0)
+    assert name_of(client) == "bob"
+    token.write_text("of-nobody")
+    clock.step(60.0)
+    with pytest.raises(Unauthorized):
+        name_of(client)
+    token.write_text("t0ken-of-ann")
+    assert name_of(client) == "ann"
+    client.close()
+
+
+@pytest.mark.feature("B-REST-08")
+def test_a_rotated_client_certificate_is_shown_within_a_minute(server: BundledServer, tmp_path: Path) -> None:
+    certificate, key, clock = tmp_path / "tls.crt", tmp_path / "tls.key", FakeClock()
+
+    def rotate(name: str) -> None:
+        made = server.client_certificate(name, "system:masters")
+        certificate.write_bytes(made[0])
+        key.write_bytes(made[1])
+
+    rotate("carol")
+    files = {"client_certificate_file": str(certificate), "client_key_file": str(key)}
+    config = Config(server.url, ca_data=authority(server).decode(), **files)  # type: ignore[arg-type]  # both are text
+    client = RESTClient(config, clock=clock)
+    assert name_of(client) == "carol"
+    rotate("dave")
+    assert name_of(client) == "carol"
+    clock.step(REREAD_SECONDS)
+    assert name_of(client) == "dave"
+    client.close()
+
+
+@pytest.mark.feature("B-REST-09")
+def test_a_rotated_authority_is_trusted_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    ca = tmp_path / "ca.crt"
+    with BundledServer(tls=True, options=Options(tokens=TOKENS)) as first:
+        port = int(first.url.rpartition(":")[2])
+        ca.write_bytes(authority(first))
+        client = RESTClient(Config(first.url, ca_file=str(ca), token="t0ken-of-ann"), max_retries=0)
+        assert name_of(client) == "ann"
+    with BundledServer(port=port, tls=True, options=Options(tokens=TOKENS)) as second:
+        with pytest.raises(ConnectionFailed, match="is not trusted"):
+            name_of(client)
+        ca.write_bytes(authority(second))
+        assert name_of(client) == "ann"
+    client.close()

@@ -1,0 +1,52 @@
+"""Informers over a real client ask for lists as watches, and for plain ones where the server has no such thing."""
+
+import threading
+
+import pytest
+
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.testing.transport import FakeStream, FakeTransport, frame, refusal, reply
+from generated.clientset import Clientset
+from generated.clientset.fake import FakeClientset
+from generated.informers import SharedInformerFactory
+
+FOO = {"metadata": {"name": "a", "namespace": "ns", "resourceVersion": "5"}, "spec": {"deploymentName": "d"}}
+END = {"metadata": {"resourceVersion": "6", "annotations": {"k8s.io/initial-events-end": "true"}}}
+PAGE = {"metadata": {"resourceVersion": "6"}, "items": [FOO]}
+
+
+def names_after_sync(clientset: Clientset) -> list[str]:
+    """What an informer of Foos holds once it is synced."""
+    factory, stop = SharedInformerFactory(clientset), threading.Event()
+    lister = factory.samplecontroller.v1alpha1.foos.lister
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=5)
+    factory.shutdown(timeout=5)
+    return [foo.metadata.name for foo in lister.list()]
+
+
+@pytest.mark.feature("C-21")
+def test_a_list_is_streamed_and_the_same_watch_goes_on() -> None:
+    stream = FakeStream(frame("ADDED", FOO), frame("BOOKMARK", END))
+    transport = FakeTransport(stream)
+    assert names_after_sync(Clientset(RESTClient(Config("http://api"), transport=transport))) == ["a"]
+    [asked] = transport.sent
+    assert asked.streamed
+    assert "sendInitialEvents=true" in asked.target
+    assert stream.closed.is_set()
+
+
+@pytest.mark.feature("C-21")
+def test_a_server_that_streams_no_lists_is_asked_for_a_plain_one() -> None:
+    transport = FakeTransport(refusal(422, "Invalid", "sendInitialEvents is forbidden"), reply(PAGE), FakeStream())
+    assert names_after_sync(Clientset(RESTClient(Config("http://api"), transport=transport))) == ["a"]
+    assert ["sendInitialEvents" in sent.target for sent in transport.sent[:2]] == [True, False]
+    assert not transport.sent[1].streamed
+
+
+@pytest.mark.feature("B-TST-05")
+def test_a_fake_is_asked_for_a_plain_list() -> None:
+    clientset = FakeClientset()
+    names_after_sync(clientset)
+    assert [action.verb for action in clientset.actions][:1] == ["list"]
