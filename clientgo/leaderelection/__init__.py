@@ -10,10 +10,11 @@ same lease. Coordinated election (LeaseCandidate, an alpha API that servers have
 
 from clientgo.leaderelection.elector import LeaderElector, LeaseNotRenewed
 from clientgo.leaderelection.health import HealthAdaptor
+from clientgo.leaderelection.leadership import Leadership, LeadershipLost
 from clientgo.leaderelection.lock import LeaseLock, LeaseNotRead, Lock, config_for_lock, new_identity
 from clientgo.leaderelection.record import LeaderElectionRecord
 
 __all__ = [
-    "LeaderElector", "HealthAdaptor", "LeaseNotRenewed",
+    "LeaderElector", "Leadership", "LeadershipLost", "HealthAdaptor", "LeaseNotRenewed",
     "Lock", "LeaseLock", "LeaseNotRead", "LeaderElectionRecord", "config_for_lock", "new_identity",
 ]  # fmt: skip

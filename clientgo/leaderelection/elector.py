@@ -74,6 +74,8 @@ class LeaderElector:
         self._candidate = Candidate(self._lock, lease_duration=lease_duration, metrics=self._metrics, clock=clock)
         self._reporter = Reporter(on_new_leader, name=self.name, clock=clock)
         self._running = threading.Lock()
+        # From the moment the lease could not be renewed in time, although it has not expired yet.
+        self._lost = True
 
     def __repr__(self) -> str:
         return f"<LeaderElector {self.name}, led by {self.leader or 'nobody'}>"
@@ -82,6 +84,13 @@ class LeaderElector:
     def is_leader(self) -> bool:
         """Whether the last observed holder is this candidate: good for a status page, not for guarding work."""
         return self._candidate.is_leader
+
+    def may_work(self) -> bool:
+        """Whether this candidate leads and, by this machine's clock, no other can yet: ask before each write.
+
+        A leader told to stop may finish what it is at; one that lost its lease, or slept past its end, may not.
+        """
+        return not self._lost and self._clock.now() < self._candidate.expires
 
     @property
     def leader(self) -> str:
@@ -137,6 +146,8 @@ class LeaderElector:
         return False
 
     def _lead(self, stop: threading.Event) -> None:
+        # First: what is told of it may itself be a write that asks whether it may be made.
+        self._lost = False
         log.info("became leader", extra={"lease": self.name, "identity": self._lock.identity})
         self._lock.record_event("became leader")
         self._metrics.leads(True)
@@ -153,6 +164,7 @@ class LeaderElector:
         while not stop.is_set():
             if not self._renewed(stop):
                 if not stop.is_set():
+                    self._lost = True
                     log.error("leadership is lost", extra={"lease": self.name, "to": self.leader})
                 return
             self._clock.sleep(stop, self._timing.retry_period)

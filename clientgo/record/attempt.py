@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clientgo.clock import Clock
-from clientgo.errors import AlreadyExists, ApiError, ConfigError
+from clientgo.errors import AlreadyExists, ApiError, ConfigError, LeaseNotHeld
 from clientgo.meta.codec import Undecodable
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,9 @@ def try_once(write: Callable[[], E], about: Mapping[str, object]) -> Attempt[E]:
     except ApiError as error:
         level = logging.DEBUG if _expected(error) else logging.ERROR
         log.log(level, "server rejected event; will not retry", extra={"err": error, **about})
+        return Attempt()
+    except LeaseNotHeld as error:
+        log.info("event was not sent", extra={"err": error, **about})
         return Attempt()
     # A sink is its user's: whatever it raises must not end the thread that sends.
     except Exception as error:  # noqa: BLE001

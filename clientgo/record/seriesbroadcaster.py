@@ -1,5 +1,7 @@
 """The second recorder: events of events.k8s.io/v1, which name an action and a related object and repeat as series.
 
+from clientgo.record.seriessink import series_sink_for
+
 with SeriesBroadcaster() as broadcaster:
     broadcaster.start_recording_to_sink(series_sink_for(clientset))
     recorder = broadcaster.new_recorder("sample-controller")

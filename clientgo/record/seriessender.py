@@ -2,7 +2,7 @@
 
 import random
 import threading
-from typing import Protocol, cast
+from typing import Protocol
 
 from clientgo.backoff import Random, jittered
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -12,7 +12,6 @@ from clientgo.meta.codec import replace
 from clientgo.record.attempt import PAUSE, try_often, try_once
 from clientgo.record.events import nanoseconds
 from clientgo.record.series import FINISHED_AFTER, REFRESHED_EVERY, SeriesCache, micro_time, series_patch
-from clientgo.record.sink import HasRequester
 from clientgo.rest.request import STRATEGIC_PATCH, Requester
 from clientgo.typed.client import TypedClient
 
@@ -49,12 +48,6 @@ class ApiSeriesSink:
     def patch(self, namespace: str, name: str, patch: bytes) -> Event:
         """PATCH the event."""
         return SeriesEventClient(self._requester, namespace).patch(name, patch, content_type=STRATEGIC_PATCH)
-
-
-def series_sink_for(target: Requester | HasRequester) -> SeriesSink:
-    """The sink that sends to the API server behind a clientset or requester, fakes included."""
-    requester: object = getattr(target, "requester", target)
-    return ApiSeriesSink(cast(Requester, requester))
 
 
 class SeriesSender:

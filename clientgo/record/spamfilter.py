@@ -6,7 +6,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.kubernetes.types.core_v1 import Event
 from clientgo.record.keys import spam_key
 from clientgo.record.lru import LRU
-from clientgo.rest.flowcontrol import TokenBucket
+from clientgo.tokenbucket import TokenBucket
 
 BURST = 25
 """Events of one source about one object that may be sent at once (client-go)."""

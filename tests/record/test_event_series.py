@@ -14,7 +14,8 @@ from clientgo.meta import ObjectMeta, Scheme, from_dict, replace
 from clientgo.record.events import nanoseconds
 from clientgo.record.series import SeriesCache, micro_time
 from clientgo.record.seriesbroadcaster import SeriesBroadcaster
-from clientgo.record.seriessender import SeriesSender, series_sink_for
+from clientgo.record.seriessender import SeriesSender
+from clientgo.record.seriessink import series_sink_for
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.requester import FakeRequester
 

@@ -1,0 +1,68 @@
+"""Whether a leader may still write, asked before each write."""
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from tests.leaderelection.election import CANCELLED, SECONDS, Bench, Gate, Updates
+
+
+def bench_that_asks(do: Callable[[threading.Event], object], **options: Any) -> tuple[Bench, SimpleQueue[bool]]:
+    """An election whose leader, once its work is over, asks whether it may work."""
+    asked = SimpleQueue[bool]()
+
+    def work(stop: threading.Event) -> None:
+        do(stop)
+        asked.put(bench.elector.may_work())
+
+    bench = Bench(on_started_leading=work, release_on_cancel=False, **options)
+    return bench, asked
+
+
+def test_a_candidate_may_not_work_before_it_leads_and_may_while_it_does() -> None:
+    bench = Bench()
+    assert not bench.elector.may_work()
+    with bench.running():
+        bench.clock.wait_for_sleeps(1)
+        assert bench.elector.may_work()
+
+
+def test_a_leader_that_wakes_past_its_lease_may_not_work_although_nobody_has_told_it() -> None:
+    """The elector itself is still held up by a request when the work asks."""
+    woken, gate = threading.Event(), Gate()
+    bench, asked = bench_that_asks(lambda _: woken.wait(SECONDS))
+    Updates(bench.clientset, "update", lambda number: gate.pass_through() if number >= 2 else None)
+    with bench.running() as group:
+        bench.step_through_sleep(1, 1.0)
+        gate.wait_until_reached()
+        assert bench.elector.may_work()
+        bench.clock.step(14.0)
+        woken.set()
+        assert not asked.get(timeout=SECONDS)
+        gate.open()
+        group.join(SECONDS)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_leader_may_finish_when_told_to_stop_and_may_not_when_its_lease_is_lost(lost: bool) -> None:
+    bench, asked = bench_that_asks(
+        lambda stop: stop.wait(SECONDS), lease_duration=60, renew_deadline=10, retry_period=2
+    )
+    with bench.running() as group:
+        bench.clock.wait_for_sleeps(1)
+        if lost:
+            bench.clientset.prepend_reactor("*", "leases", cancelled)
+            for number in range(1, 7):
+                bench.step_through_sleep(number, 2.0)
+        else:
+            bench.stop.set()
+        group.join(SECONDS)
+    assert asked.get(timeout=SECONDS) is not lost
+    assert bench.clock.now() < 60
+
+
+def cancelled(_: object) -> tuple[bool, object]:
+    raise CANCELLED

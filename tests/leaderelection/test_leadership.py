@@ -1,0 +1,133 @@
+"""One of several replicas works."""
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from clientgo.errors import ConnectionFailed
+from clientgo.leaderelection import Leadership, LeadershipLost, LeaseLock
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.kubernetes import FakeClientset
+
+SECONDS = 10.0
+
+
+class Replica:
+    """One replica whose work notes what it does."""
+
+    def __init__(self, clientset: FakeClientset, identity: str, clock: FakeClock) -> None:
+        self.clock, self.clientset = clock, clientset
+        lock = LeaseLock(clientset, "ns", "sample-controller", identity)
+        self.leadership = Leadership(lock, clock=clock)
+        self.stop, self.working, self.told = threading.Event(), threading.Event(), threading.Event()
+        self.finish = threading.Event()
+        self.notes: list[Any] = []
+
+    def work(self, over: threading.Event) -> None:
+        self.working.set()
+        assert over.wait(SECONDS)
+        self.told.set()
+        assert self.finish.wait(SECONDS)
+        self.notes.append((self.holder(), self.leadership.may_write()))
+
+    def run(self) -> None:
+        try:
+            self.leadership.run(self.work, self.stop)
+        except LeadershipLost as error:
+            self.notes.append(str(error))
+
+    def holder(self) -> str | None:
+        return self.clientset.coordination_v1.leases("ns").get("sample-controller").spec.holder_identity
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def clientset(clock: FakeClock) -> FakeClientset:
+    return FakeClientset(clock=clock, versioned=True)
+
+
+def test_a_leader_told_to_stop_finishes_its_work_before_it_gives_the_lease_up(
+    clientset: FakeClientset, clock: FakeClock
+) -> None:
+    """However long the work takes to end: the lease is renewed meanwhile."""
+    one = Replica(clientset, "one", clock)
+    with Group() as group:
+        group.start(one.run, name="one")
+        assert one.working.wait(SECONDS)
+        one.stop.set()
+        assert one.told.wait(SECONDS)
+        for sleeps in range(1, 21):
+            clock.wait_for_sleeps(sleeps)
+            clock.step(2.0)
+        one.finish.set()
+        group.join(SECONDS)
+    assert one.notes == [("one", True)]
+    assert one.holder() == ""
+
+
+def test_a_lost_lease_ends_the_program_and_nothing_may_be_written(clientset: FakeClientset, clock: FakeClock) -> None:
+    one = Replica(clientset, "one", clock)
+    one.finish.set()
+    with Group() as group:
+        group.start(one.run, name="one")
+        assert one.working.wait(SECONDS)
+        clock.wait_for_sleeps(1)
+        clientset.coordination_v1.leases("ns").patch("sample-controller", {"spec": {"holderIdentity": "two"}})
+        clock.step(2.0)
+        group.join(SECONDS)
+    assert one.stop.is_set()
+    assert one.notes == [("two", False), "leader election lost"]
+
+
+def test_work_that_outlives_a_lost_lease_is_waited_for(
+    clientset: FakeClientset, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker may be in a request that nobody answers; it writes nothing more, and the end is an orderly one."""
+    one = Replica(clientset, "one", clock)
+    with Group() as group:
+        group.start(one.run, name="one")
+        assert one.working.wait(SECONDS)
+        clock.wait_for_sleeps(1)
+        clientset.coordination_v1.leases("ns").patch("sample-controller", {"spec": {"holderIdentity": "two"}})
+        clock.step(2.0)
+        assert one.told.wait(SECONDS)
+        clock.step(60.0)
+        assert one.stop.wait(SECONDS)  # the elector has given the work up
+        one.finish.set()
+        group.join(SECONDS)
+    assert one.notes == [("two", False), "leader election lost"]
+    assert "thread died" not in caplog.text
+
+
+def test_a_standby_ends_at_once_and_leaves_the_lease_alone(clientset: FakeClientset, clock: FakeClock) -> None:
+    one, two = Replica(clientset, "one", clock), Replica(clientset, "two", clock)
+    one.finish.set()
+    with Group(stop=one.stop) as first:
+        first.start(one.run, name="one")
+        assert one.working.wait(SECONDS)
+        with Group(stop=two.stop) as second:
+            second.start(two.run, name="two")
+            clock.wait_for_sleeps(2)
+            assert not two.leadership.may_write()
+            two.stop.set()
+            second.join(SECONDS)
+        assert (two.notes, one.holder()) == ([], "one")
+
+
+def test_a_leader_whose_work_fails_gives_the_lease_up_and_says_what_failed(
+    clientset: FakeClientset, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(_: threading.Event) -> None:
+        raise ConnectionFailed("broken")
+
+    one = Replica(clientset, "one", clock)
+    with caplog.at_level(logging.CRITICAL), pytest.raises(ConnectionFailed, match="broken"):
+        one.leadership.run(fails, one.stop)
+    assert one.holder() == ""

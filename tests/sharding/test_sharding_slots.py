@@ -1,0 +1,117 @@
+"""Slots as Leases: what is written, what is read back, and what others may have done to them."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from clientgo.errors import AlreadyExists, Conflict
+from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
+from clientgo.leaderelection import LeaderElectionRecord
+from clientgo.leaderelection.record import released
+from clientgo.meta import ObjectMeta, replace
+from clientgo.meta.codec import Undecodable
+from clientgo.meta.objects import MicroTime
+from clientgo.rest import Config, RESTClient
+from clientgo.sharding.slots import LeaseSlots, Slot
+from clientgo.testing.kubernetes import FakeClientset
+from clientgo.testing.transport import FakeTransport, reply
+
+AT = MicroTime.of(MicroTime.fromisoformat("2026-11-21T10:34:22.000000+00:00"))
+RECORD = LeaderElectionRecord(holder_identity="a", lease_duration_seconds=15, acquire_time=AT, renew_time=AT)
+
+
+@pytest.fixture
+def clientset() -> FakeClientset:
+    return FakeClientset(versioned=True)
+
+
+@pytest.fixture
+def slots(clientset: FakeClientset) -> LeaseSlots:
+    return LeaseSlots(clientset, "ns", "foo")
+
+
+def lease(name: str, *, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Lease:
+    meta = ObjectMeta(name=name, namespace="ns", labels=labels, annotations=annotations)
+    return Lease(metadata=meta, spec=LeaseSpec(holder_identity="a", lease_duration_seconds=15))
+
+
+def test_a_slot_is_a_lease_as_an_elector_writes_it_with_its_holder_s_view(
+    clientset: FakeClientset, slots: LeaseSlots
+) -> None:
+    slots.write(2, RECORD, frozenset({2, 10, 0}), None)
+    kept = clientset.coordination_v1.leases("ns").get("foo-2")
+    assert kept.spec == RECORD.to_spec()
+    assert kept.metadata.labels == {"sharding.clientgo/prefix": "foo"}
+    assert kept.metadata.annotations == {"sharding.clientgo/view": "v1/0,2,10"}
+    assert slots.read() == {2: Slot(RECORD, frozenset({0, 2, 10}))}
+    assert repr(slots) == "<LeaseSlots ns/foo-*>"
+
+
+def test_what_others_put_on_a_lease_stays_and_a_released_one_has_no_view(
+    clientset: FakeClientset, slots: LeaseSlots
+) -> None:
+    leases = clientset.coordination_v1.leases("ns")
+    slots.write(0, RECORD, frozenset({0}), None)
+    leases.patch("foo-0", {"metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}}})
+    slots.write(0, released(RECORD, AT), frozenset(), slots.read()[0])
+    kept = leases.get("foo-0")
+    assert kept.metadata.labels == {"sharding.clientgo/prefix": "foo", "team": "a"}
+    assert kept.metadata.annotations == {"note": "b"}
+    assert kept.spec.holder_identity == ""
+
+
+def test_the_first_of_two_who_write_at_once_wins(slots: LeaseSlots) -> None:
+    first = slots.write(0, RECORD, frozenset({0}), None)
+    slots.write(0, RECORD, frozenset({0, 1}), first)
+    with pytest.raises(Conflict):
+        slots.write(0, RECORD, frozenset({0}), first)
+    with pytest.raises(AlreadyExists):
+        slots.write(0, RECORD, frozenset({0}), None)
+
+
+def test_a_lease_that_somebody_made_without_our_label_is_found_after_the_first_try(
+    clientset: FakeClientset, slots: LeaseSlots
+) -> None:
+    clientset.coordination_v1.leases("ns").create(lease("foo-0", labels={"team": "a"}, annotations={}))
+    assert slots.read() == {}
+    with pytest.raises(AlreadyExists):
+        slots.write(0, RECORD, frozenset({0}), None)
+    assert slots.read()[0].record.holder_identity == "a"
+    assert clientset.coordination_v1.leases("ns").get("foo-0").metadata.labels["team"] == "a"
+
+
+@pytest.mark.parametrize("name", ["foo", "foo-", "foo-x", "foo-01", "foo--1", "foo-1024", "foo-99999999999", "bar-1"])
+def test_a_lease_that_is_no_slot_is_left_alone(clientset: FakeClientset, slots: LeaseSlots, name: str) -> None:
+    labels = {"sharding.clientgo/prefix": "foo"}
+    clientset.coordination_v1.leases("ns").create(lease(name, labels=labels, annotations={}))
+    assert slots.read() == {}
+
+
+@pytest.mark.parametrize("view", ["", "0", "v2/1,2", "v1/", "v1/0,2", "v1/1,x", "v1/1,9999", "v1/1,", None])
+def test_a_holder_whose_view_can_not_be_read_is_taken_to_own_everything(
+    clientset: FakeClientset, slots: LeaseSlots, view: str | None
+) -> None:
+    annotations = {} if view is None else {"sharding.clientgo/view": view}
+    made = lease("foo-1", labels={"sharding.clientgo/prefix": "foo"}, annotations=annotations)
+    clientset.coordination_v1.leases("ns").create(made)
+    assert slots.read()[1].view == frozenset({1})
+    clientset.coordination_v1.leases("ns").update(
+        replace(
+            made, metadata=replace(made.metadata, annotations={"sharding.clientgo/view": "v1/0,1"}, resource_version="")
+        )
+    )
+    assert slots.read()[1].view == frozenset({0, 1})
+
+
+def test_a_slot_that_can_not_be_read_is_not_taken_for_one_that_is_not_there() -> None:
+    bad = {"metadata": {"name": "foo-1", "namespace": "ns"}, "spec": {"leaseDurationSeconds": "long"}}
+    answer = reply({"kind": "LeaseList", "metadata": {"resourceVersion": "1"}, "items": [bad]})
+    slots = LeaseSlots(RESTClient(Config("http://fake"), transport=FakeTransport(answer)), "ns", "foo")
+    with pytest.raises(Undecodable, match="foo-1"):
+        slots.read()
+
+
+@pytest.mark.parametrize("prefix", ["", "-a", "a-", "A", "a.b", "a" * 59, "a/b"])
+def test_a_prefix_that_can_not_name_a_lease_is_refused(clientset: FakeClientset, prefix: str) -> None:
+    with pytest.raises(ValueError, match="the lease prefix"):
+        LeaseSlots(clientset, "ns", prefix)

@@ -1,0 +1,298 @@
+"""Shards as a program uses them: the thread that keeps the slot, callbacks, metrics, and the end."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+
+from clientgo import metrics
+from clientgo.errors import Forbidden, LeaseNotHeld
+from clientgo.kubernetes.clients.core_v1 import CoreV1
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta
+from clientgo.rest.fence import FencedRequester
+from clientgo.sharding import NotRenewed, Shards
+from clientgo.testing.actions import Action
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.kubernetes import FakeClientset
+
+SECONDS = 10.0
+"""Real seconds after which a test that waits has failed."""
+
+KEYS = [f"uid-{number}" for number in range(24)]
+
+
+class Recording(metrics.NoMetrics):
+    """A provider that keeps the last value of each name."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+
+    def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> "Number":
+        assert dict(labels) == {"name": "ns/foo"}
+        assert help_text
+        return Number(self.values, name)
+
+    counter = gauge
+
+
+class Number:
+    """A counter or gauge."""
+
+    def __init__(self, values: dict[str, float], name: str) -> None:
+        self._values = values
+        self._name = name
+
+    def set(self, value: float) -> None:
+        self._values[self._name] = value
+
+    def inc(self, amount: float = 1.0) -> None:
+        self._values[self._name] = self._values.get(self._name, 0.0) + amount
+
+    def dec(self, amount: float = 1.0) -> None:
+        self.inc(-amount)
+
+
+class Bench:
+    """Shards over one fake, on one clock; `changes` holds what is owned at each `on_change`."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.clientset = FakeClientset(clock=self.clock, versioned=True)
+        self.stop = threading.Event()
+        self.changes: list[int] = []
+        self.told: list[str] = []
+        self.changed = threading.Condition()
+
+    def shards(self, identity: str, *, count: int = 2) -> Shards:
+        def note() -> None:
+            with self.changed:
+                self.told.append(identity)
+                self.changes.append(sum(made.owns(key) for key in KEYS))
+                self.changed.notify_all()
+
+        made = Shards(
+            self.clientset, namespace="ns", lease_prefix="foo", count=count, identity=identity, on_change=note,
+            clock=self.clock, rand=lambda: 0.0,
+        )  # fmt: skip
+        return made
+
+    @contextmanager
+    def running(self, shards: Shards) -> Iterator[Group]:
+        group = Group()
+        group.start(shards.run, self.stop, name="shards")
+        try:
+            yield group
+        finally:
+            self.stop.set()
+            group.join(SECONDS)
+
+    def holders(self) -> list[str]:
+        return [lease.spec.holder_identity or "" for lease in self.clientset.coordination_v1.leases("ns").list().items]
+
+
+def test_a_replica_alone_owns_everything_and_says_so_once() -> None:
+    bench = Bench()
+    shards = bench.shards("a")
+    for _ in range(3):
+        shards.step()
+    assert bench.changes == [len(KEYS)]
+    assert (shards.slot, shards.members) == (0, ("a",))
+    assert repr(shards) == "<Shards ns/foo, slot 0 of 1 held>"
+
+
+def test_two_replicas_are_told_of_every_move_that_gives_them_keys() -> None:
+    bench = Bench()
+    one, other = bench.shards("a"), bench.shards("b")
+    one.step()
+    other.step()
+    assert not any(other.owns(key) for key in KEYS)
+    one.step()
+    other.step()
+    owned = [[key for key in KEYS if shards.owns(key)] for shards in (one, other)]
+    assert sorted(owned[0] + owned[1]) == sorted(KEYS)
+    assert bench.changes[0] == len(KEYS)
+    assert bench.changes[-1] == len(owned[1])
+    bench.clock.step(8)
+    one.step()
+    bench.clock.step(8)
+    one.step()
+    assert bench.changes[-1] == len(KEYS)
+    assert one.members == ("a",)
+
+
+def test_a_change_there_and_back_is_told_because_keys_were_refused_meanwhile() -> None:
+    bench = Bench()
+    one, other = bench.shards("a"), bench.shards("b")
+    for shards in (one, other, one, other, one):
+        shards.step()
+    bench.clock.step(8)
+    one.step()
+    before, told = one.members, bench.told.count("a")
+    bench.clock.step(8)
+
+    def renew_meanwhile(action: Action) -> tuple[bool, object]:
+        if not renewed:
+            renewed.append(True)
+            other.step()
+        return False, None
+
+    # When its lease has just run out, another renews it: it is forgotten and seen again within one round.
+    renewed: list[bool] = []
+    bench.clientset.prepend_reactor("update", "leases", renew_meanwhile)
+    one.step()
+    assert one.members == before == ("a", "b")
+    assert bench.told.count("a") == told + 1
+
+
+def test_run_keeps_the_slot_and_releases_it_at_the_end() -> None:
+    bench = Bench()
+    shards = bench.shards("a")
+    with bench.running(shards):
+        for number in range(1, 30):
+            bench.clock.wait_for_sleeps(number)
+            assert shards.owns("x")
+            bench.clock.step(2)
+    assert bench.holders() == [""]
+    assert (shards.slot, shards.owns("x")) == (-1, False)
+    assert bench.changes == [len(KEYS)]
+
+
+def test_the_end_waits_for_work_and_begins_no_more() -> None:
+    bench = Bench()
+    shards = bench.shards("a")
+    with bench.running(shards):
+        bench.clock.wait_for_sleeps(1)
+        assert shards.begin("x")
+        bench.stop.set()
+        bench.clock.wait_for_sleeps(2)
+        assert not shards.begin("y")
+        assert shards.valid("x")
+        assert bench.holders() == ["a"]
+        shards.end("x")
+        bench.clock.step(1)
+    assert bench.holders() == [""]
+
+
+def test_work_that_does_not_end_keeps_the_slot_until_it_expires(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    shards = bench.shards("a")
+    with bench.running(shards):
+        bench.clock.wait_for_sleeps(1)
+        assert shards.begin("x")
+        bench.stop.set()
+        bench.clock.wait_for_sleeps(2)
+        bench.clock.step(10)
+    assert bench.holders() == ["a"]
+    assert not shards.valid("x")
+    assert "left to expire" in caplog.text
+
+
+def test_what_on_change_raises_ends_run_and_releases_the_slot() -> None:
+    bench = Bench()
+
+    def fail() -> None:
+        raise RuntimeError("no such queue")
+
+    shards = Shards(bench.clientset, namespace="ns", lease_prefix="foo", count=1, on_change=fail, clock=bench.clock)
+    with pytest.raises(RuntimeError, match="no such queue"):
+        shards.run(threading.Event())
+    assert bench.holders() == [""]
+
+
+def test_a_fenced_thread_writes_only_about_keys_that_are_still_its_own() -> None:
+    bench = Bench()
+    shards = bench.shards("a")
+    shards.step()
+    config_maps = CoreV1(FencedRequester(bench.clientset.requester, shards.may_write)).config_maps("ns")
+    with shards.taking("x") as mine:
+        assert mine
+        config_maps.create(ConfigMap(metadata=ObjectMeta(name="m", namespace="ns")))
+        bench.clock.step(10)
+        assert not shards.may_write()
+        with pytest.raises(LeaseNotHeld):
+            config_maps.delete("m")
+        assert config_maps.get("m").metadata.name == "m"
+        shards.step()
+        assert not shards.may_write()
+        with shards.taking("y") as other:
+            assert other
+            assert not shards.may_write()
+    assert shards.may_write()
+
+
+def test_what_is_not_taken_is_not_held_up() -> None:
+    bench = Bench()
+    standby = bench.shards("b", count=1)
+    bench.shards("a", count=1).step()
+    standby.step()
+    with standby.taking("x") as mine:
+        assert not mine
+        assert standby.may_write()
+    assert standby.slot == -1
+
+
+def test_a_block_that_raises_gives_the_key_back() -> None:
+    bench = Bench()
+    shards = bench.shards("a")
+    shards.step()
+    with pytest.raises(RuntimeError), shards.taking("x"):
+        raise RuntimeError
+    assert not shards.valid("x")
+    assert shards.may_write()
+
+
+def test_a_thread_that_looks_after_nothing_is_not_well() -> None:
+    bench = Bench()
+    shards = bench.shards("a")
+    shards.check()
+    shards.step()
+    bench.clock.step(35)
+    shards.check()
+    bench.clock.step(1)
+    with pytest.raises(NotRenewed, match=r"the shards of ns/foo have not been looked after for 36 s"):
+        shards.check()
+
+
+def test_a_server_that_refuses_is_asked_again_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+
+    def refuse(action: Action) -> tuple[bool, object]:
+        raise Forbidden("leases are forbidden")
+
+    bench.clientset.prepend_reactor("*", "leases", refuse)
+    shards = bench.shards("a")
+    shards.step()
+    shards.step()
+    assert shards.slot == -1
+    assert "shard slots can't be read" in caplog.text
+
+
+def test_members_slot_and_moves_are_counted() -> None:
+    before, recording = metrics.provider(), Recording()
+    metrics.set_provider(recording)
+    bench = Bench()
+    one, other = bench.shards("a"), bench.shards("b")
+    metrics.set_provider(before)
+    for shards in (one, other, one, other):
+        shards.step()
+    # Both count under one name here; what was set last is the second's.
+    assert recording.values["sharding_members"] == 2
+    assert recording.values["sharding_slot"] == other.slot == 1
+    assert recording.values["sharding_moves_total"] >= 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"count": 0}, "the number of shards can't be 0"),
+        ({"count": 1025}, "can't be 1025"),
+        ({"count": 1, "lease_prefix": "A"}, "the lease prefix 'A' can't be used"),
+        ({"count": 1, "renew_deadline": 20.0}, "leaseDuration must be greater than renewDeadline"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Shards(FakeClientset(), **options)  # type: ignore[arg-type]
