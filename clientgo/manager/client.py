@@ -1,0 +1,221 @@
+"""A client that reads what is cached and writes to the server.
+
+    foo = manager.client.find(Foo, request)
+    pods = manager.client.list(Pod, namespace=request.namespace, labels="app=web")
+    manager.client.update_status(replace(foo, status=FooStatus(available_replicas=3)))
+
+The kind is told by the class. A cached read costs no request, shows what this client has written even before the cache
+does, and knows of nothing outside of what is cached; `ApiReader` asks the server instead. Writes pass the lease's
+fence: a replica that does not lead gets `LeaseNotHeld`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from clientgo.cache import Lister
+from clientgo.dynamic.unstructured import Unstructured
+from clientgo.manager.cache import Cache, Known, index_name
+from clientgo.manager.kinds import Kinds, check_scope
+from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
+from clientgo.meta.names import ObjectName, object_name
+from clientgo.meta.objects import EMPTY_MAP, ApiObject
+from clientgo.meta.scheme import api_of
+from clientgo.meta.selectors import Selector, everything, parse_selector
+from clientgo.rest.request import MERGE_PATCH, Requester
+from clientgo.typed.client import Patch
+from clientgo.typed.options import DeleteOptions
+from clientgo.typed.scale import ScaleClient
+
+T = TypeVar("T", bound=ApiObject)
+
+List = list  # inside a class that has a method of that name, the type needs another
+
+
+class ApiReader:
+    """Reads from the server, whatever is cached; safe for any number of threads."""
+
+    def __init__(self, requester: Requester, kinds: Kinds) -> None:
+        self._requester = requester
+        self._kinds = kinds
+
+    def get(self, cls: type[T], name: ObjectName) -> T:
+        """The object of that name; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
+        return self._kinds.client(cls, self._requester, name.namespace).get(name.name)
+
+    def list(
+        self, cls: type[T], *, namespace: str = "", labels: str | Selector = everything(), field_selector: str = ""
+    ) -> List[T]:
+        """The objects that match, of one namespace or of all; `field_selector` is the server's."""
+        client = self._kinds.client(cls, self._requester, namespace)
+        return List(client.list(label_selector=str(labels), field_selector=field_selector).items)
+
+
+class Client:
+    """Reads from `cache` and writes by `writer`, as `field_manager`; safe for any number of threads.
+
+    Objects of a class of `Unstructured` are read from the server unless `cache_unstructured`, because a program that
+    learns of a kind at run time seldom means to keep all of it.
+    """
+
+    def __init__(
+        self, cache: Cache, writer: Requester, kinds: Kinds, *, field_manager: str, cache_unstructured: bool = False
+    ) -> None:
+        self._cache = cache
+        self._writer = writer
+        self._kinds = kinds
+        self._field_manager = field_manager
+        self._cache_unstructured = cache_unstructured
+        self._direct = ApiReader(writer, kinds)
+
+    def get(self, cls: type[T], name: ObjectName) -> T:
+        """The object of that name.
+
+        Raises:
+            NotFound: none is known.
+            CacheNotSynced: the cache can't be read.
+            LookupError: its namespace is not cached.
+            ValueError: the name has a namespace where its kind has none, or the other way round.
+        """
+        check_scope(api_of(cls), name)
+        if self._is_direct(cls):
+            return self._direct.get(cls, name)
+        known = self._known(cls, name.namespace)
+        found = known.memory.get_by_key(name)
+        return found if found is not None else Lister(known.informer.indexer, name.namespace, kind=cls).get(name.name)
+
+    def find(self, cls: type[T], name: ObjectName) -> T | None:
+        """The object of that name, or None; raises as `get` does."""
+        check_scope(api_of(cls), name)
+        if self._is_direct(cls):
+            return next(iter(self._direct.list(cls, namespace=name.namespace, field_selector=_named(name))), None)
+        return self._known(cls, name.namespace).memory.get_by_key(name)
+
+    def list(
+        self,
+        cls: type[T],
+        *,
+        namespace: str = "",
+        labels: str | Selector = everything(),
+        fields: Mapping[str, str] = EMPTY_MAP,
+    ) -> List[T]:
+        """The objects that match, in no order; for each of `fields` there must be an index (`Cache.add_index`).
+
+        Raises:
+            KeyError: a field has no index.
+            CacheNotSynced: the cache can't be read.
+            LookupError: the namespace is not cached.
+        """
+        selector = parse_selector(labels) if isinstance(labels, str) else labels
+        if self._is_direct(cls):
+            return self._direct.list(cls, namespace=namespace, labels=selector, field_selector=_equal(fields))
+        known = self._known(cls, namespace)
+        found: Iterable[T]
+        if fields:
+            (first, value), *others = fields.items()
+            found = known.memory.by_index(index_name(first), value)
+            for name, wanted in others:
+                found = [obj for obj in found if wanted in known.informer.indexer.values_of(index_name(name), obj)]
+            found = (obj for obj in found if namespace in ("", obj.metadata.namespace))
+        else:
+            found = known.list(namespace)
+        return [obj for obj in found if selector.empty or selector.matches(obj.metadata.labels)]
+
+    def create(self, obj: T, *, dry_run: bool = False) -> T:
+        """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
+        return self._wrote(self._of(obj).create(obj, field_manager=self._field_manager, dry_run=dry_run), dry_run)
+
+    def update(self, obj: T, *, dry_run: bool = False) -> T:
+        """Replace the object of that name; `Conflict` if it changed since `obj` was read."""
+        return self._wrote(self._of(obj).update(obj, field_manager=self._field_manager, dry_run=dry_run), dry_run)
+
+    def update_status(self, obj: T, *, dry_run: bool = False) -> T:
+        """Replace the status alone; `Conflict` if the object changed since `obj` was read."""
+        done = self._of(obj).update_status(obj, field_manager=self._field_manager, dry_run=dry_run)
+        return self._wrote(done, dry_run)
+
+    def patch(
+        self,
+        obj: T,
+        patch: Patch,
+        *,
+        content_type: str = MERGE_PATCH,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> T:
+        """Change what `patch` names of the object that is called as `obj` is, whatever else it is by now."""
+        done = self._of(obj).patch(
+            obj.metadata.name,
+            patch,
+            content_type=content_type,
+            subresource=subresource,
+            field_manager=self._field_manager,
+            dry_run=dry_run,
+        )
+        return self._wrote(done, dry_run)
+
+    def patch_status(self, obj: T, patch: Patch, *, content_type: str = MERGE_PATCH, dry_run: bool = False) -> T:
+        """Change what `patch` names of the status."""
+        return self.patch(obj, patch, content_type=content_type, subresource="status", dry_run=dry_run)
+
+    def apply(self, obj: T, *, force: bool = False, status: bool = False, dry_run: bool = False) -> T:
+        """Server-side apply: the fields in `obj`, or of its status, become as given and are this program's.
+
+        Raises:
+            Conflict: another manager owns one of them and `force` is not set.
+        """
+        client = self._of(obj)
+        act = client.apply_status if status else client.apply
+        return self._wrote(act(obj, field_manager=self._field_manager, force=force, dry_run=dry_run), dry_run)
+
+    def apply_configuration(
+        self, configuration: ObjectApplyConfiguration[T], *, force: bool = False, status: bool = False
+    ) -> T:
+        """Server-side apply of a generated configuration, which says no more than it means.
+
+        Raises:
+            Conflict: another manager owns one of its fields and `force` is not set.
+            ValueError: it has no name.
+        """
+        client: ScaleClient[T] = self.typed(configuration.kind, _namespace_in(configuration))
+        act = client.apply_status if status else client.apply
+        return self._wrote(act(configuration, field_manager=self._field_manager, force=force), dry_run=False)
+
+    def delete(self, obj: ApiObject, options: DeleteOptions | None = None) -> None:
+        """Delete the object that is called as `obj` is; `NotFound` if there is none. Finalizers may keep it."""
+        self._of(obj).delete(obj.metadata.name, options)
+
+    def delete_all_of(self, cls: type[Any], *, namespace: str = "", labels: str | Selector = everything()) -> None:
+        """Delete every object that matches, of one namespace or, of a kind without, in the cluster."""
+        self.typed(cls, namespace).delete_collection(label_selector=str(labels))
+
+    def typed(self, cls: type[T], namespace: str = "") -> ScaleClient[T]:
+        """The typed client of a kind, for what is not offered here; it reads from the server, and is fenced too."""
+        return self._kinds.client(cls, self._writer, namespace)
+
+    def _known(self, cls: type[T], namespace: str) -> Known[T]:
+        self._cache.check_namespace(cls, namespace)
+        return self._cache.synced(cls)
+
+    def _of(self, obj: T) -> ScaleClient[T]:
+        return self.typed(type(obj), object_name(obj).namespace)
+
+    def _wrote(self, obj: T, dry_run: bool) -> T:
+        if not dry_run:
+            self._cache.remember(obj)
+        return obj
+
+    def _is_direct(self, cls: type) -> bool:
+        return issubclass(cls, Unstructured) and not self._cache_unstructured
+
+
+def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:
+    namespace = getattr(configuration.get("metadata"), "namespace", "")
+    return namespace if isinstance(namespace, str) else ""  # else it was not given
+
+
+def _named(name: ObjectName) -> str:
+    return f"metadata.name={name.name}"
+
+
+def _equal(fields: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in fields.items())

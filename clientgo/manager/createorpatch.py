@@ -1,0 +1,63 @@
+"""Have an object be as it should be, whether it is there or not, and send only what has to change."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from clientgo.manager.client import Client
+from clientgo.meta.codec import to_dict
+from clientgo.meta.names import object_name
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.scheme import api_of
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class Outcome(StrEnum):
+    """What was done to an object (controller-runtime's OperationResult)."""
+
+    UNCHANGED = "unchanged"
+    CREATED = "created"
+    UPDATED = "updated"
+    UPDATED_STATUS = "updatedStatus"
+    UPDATED_STATUS_ONLY = "updatedStatusOnly"
+
+
+def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T, Outcome]:
+    """Have the object that is called as `obj` be as `change` makes it, and return it with what was done.
+
+    `change` is given the object as it is, or `obj` if there is none, and gives it as it should be: that is created, or
+    a merge patch of the difference is sent; a second one for the status, where that is a subresource. What `change`
+    leaves alone, others may own. Nothing is sent if there is no difference.
+
+    Raises:
+        ValueError: `change` gave an object of another name.
+        ApiError, ConnectionFailed, LeaseNotHeld: a write failed.
+    """
+    known = client.find(type(obj), object_name(obj))
+    wanted = change(obj if known is None else known)
+    if object_name(wanted) != object_name(obj):
+        raise ValueError(f"{object_name(obj)} was changed into {object_name(wanted)}: an object keeps its name")
+    if known is None:
+        return client.create(wanted), Outcome.CREATED
+    patch = merge_patch(to_dict(known), to_dict(wanted))
+    status = {key: patch.pop(key) for key in ("status",) if key in patch and api_of(type(obj)).status}
+    done = known
+    if patch:
+        done = client.patch(obj, patch)
+    if status:
+        return client.patch_status(obj, status), Outcome.UPDATED_STATUS if patch else Outcome.UPDATED_STATUS_ONLY
+    return done, Outcome.UPDATED if patch else Outcome.UNCHANGED
+
+
+def merge_patch(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What makes `after` of `before` (RFC 7386): null for what is gone, lists whole; empty if they are equal."""
+    patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
+    for key, new in after.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            if inner := merge_patch(old, new):
+                patch[key] = inner
+        elif key not in before or old != new:
+            patch[key] = new
+    return patch

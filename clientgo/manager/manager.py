@@ -1,0 +1,277 @@
+"""Owns what controllers of one program share, and runs them: caches, a client, events, the lease, servers.
+
+    manager = Manager(load_config(), options=Options(name="foo-manager", health_probe_bind_address=":8081"))
+    controller(manager).for_(Foo).owns(Deployment).complete(FooReconciler(manager))
+    manager.run(stop_on_signals())
+
+It begins in the order servers, webhooks, caches, whatever every replica runs, the lease, whatever only the leader runs;
+and ends in the opposite order, within `graceful_shutdown_timeout` seconds.
+"""
+
+import logging
+import threading
+from contextlib import ExitStack, closing
+
+from clientgo.cache.identity import InformerName
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ConfigError
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
+from clientgo.lifecycle import StillRunning
+from clientgo.manager.cache import Cache
+from clientgo.manager.client import ApiReader, Client
+from clientgo.manager.controllers import Controller, release_name
+from clientgo.manager.deadline import Deadline
+from clientgo.manager.kinds import Kinds
+from clientgo.manager.options import LeaderElectionOptions, Options
+from clientgo.manager.serving import Exhibits, Servers
+from clientgo.manager.stages import CACHES, LEADER, ORDER, Runnable, Stage, function_of, stage_of
+from clientgo.manager.timelimit import LimitedRequester
+from clientgo.manager.turns import Alone, Turn
+from clientgo.meta.scheme import Scheme
+from clientgo.record import EventBroadcaster, EventRecorder, sink_for
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.rest.fence import FencedRequester
+from clientgo.rest.request import Requester
+from clientgo.serving import Check
+from clientgo.typed.clientset import BaseClientset
+
+log = logging.getLogger(__name__)
+
+
+class Manager:
+    """Runs controllers and whatever else is added, once.
+
+    `config` says which cluster; a clientset or requester, fakes included, stands in for one. `client` reads from the
+    cache and writes as long as this replica may; `api_reader` reads from the server; `requester` does what it is told
+    even in a replica that stands by. With metrics, whatever is to be counted must be made after the manager.
+    """
+
+    def __init__(
+        self, config: Config | Requester | BaseClientset, *, options: Options | None = None, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
+        self.options = options = options if options is not None else Options()
+        self.clock = clock
+        self._config = config if isinstance(config, Config) else None
+        self._own = ExitStack()
+        self._exhibits = Exhibits(lambda: self.cache.informers(), clock=clock)
+        self._servers = Servers(options, self._config, self._exhibits)
+        self.elected = threading.Event()
+        """Set once this replica works: it leads, or is alone, and caches can be read."""
+        # What ends the program, and why: set by whoever fails first.
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._failure: BaseException | None = None
+        self._begun = False
+        # Set when ending begins: no request waits then for its turn, or for a server that asks to come again later.
+        self._ending = threading.Event()
+        self.requester: Requester = self._connect(config)
+        self._kinds = Kinds(options.scheme)
+        self._controllers: list[Controller] = []
+        self._broadcaster = EventBroadcaster(clock=clock)
+        self.recorder: EventRecorder = self._broadcaster.new_recorder(component=options.name)
+        self._turn: Turn = self._turn_of(options.leader_election)
+        self._exhibits.alive["leaderElection"] = self._turn.check
+        # Set once the leader's work has ended, or was given up: whatever goes on all the same may write no more.
+        self._closed = False
+        limited = LimitedRequester(self.requester, clock=clock)
+        self._writer = FencedRequester(limited, self._may_write)
+        self.cache = Cache(self.requester, self._kinds, options.cache, name=self._informer_name(), clock=clock)
+        self.client = Client(
+            self.cache,
+            self._writer,
+            self._kinds,
+            field_manager=options.name,
+            cache_unstructured=options.cache_unstructured,
+        )
+        self.api_reader = ApiReader(limited, self._kinds)
+        self._stages = {name: Stage(name, self._fail, clock=clock) for name in ORDER}
+        self._stages[CACHES].add(self._end_caches)
+
+    def __repr__(self) -> str:
+        return f"<Manager {self.options.name} of {', '.join(one.name for one in self._controllers) or 'nothing'}>"
+
+    @property
+    def scheme(self) -> Scheme:
+        """The kinds in use, each by one class."""
+        return self._kinds.scheme
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """Where its servers are reached while it runs: `probes` and `metrics`."""
+        return dict(self._servers.urls)
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this replica may write."""
+        return self._may_write()
+
+    def add(self, runnable: Runnable) -> None:
+        """Run it with the manager, or from now on: a function of a stop event, or something with `start(stop)`.
+
+        Only the leader runs it, unless it has an attribute `needs_leader_election` that is False; see `Startable`.
+
+        Raises:
+            TypeError: it is neither.
+            ValueError: it names a stage that there is not.
+        """
+        function_of(runnable)
+        self._stages[stage_of(runnable)].add(runnable)
+
+    def add_controller(self, controller: Controller) -> None:
+        """Run a controller; for builders, which call it."""
+        with self._lock:
+            self._controllers.append(controller)
+            begun = self._begun
+        self._exhibits.queues.append(controller.queue)
+        if begun and controller.options.warm_up:
+            controller.warm_up(self._stages[LEADER].stop_event)
+        self.add(controller)
+
+    def add_healthz_check(self, name: str, check: Check) -> None:
+        """Ask `check` when `/healthz` is asked: a kubelet restarts the program when it raises."""
+        self._exhibits.alive[name] = check
+
+    def add_readyz_check(self, name: str, check: Check) -> None:
+        """Ask `check` when `/readyz` is asked: as long as it raises, no requests are sent here."""
+        self._exhibits.ready[name] = check
+
+    def close(self) -> None:
+        """Let go of connections and names; for a manager that is not to be run, as `run` ends with this."""
+        for one in self._controllers:
+            release_name(one)
+        self._own.close()
+
+    def run(self, stop: threading.Event) -> None:
+        """Run everything until `stop` is set, and end it in good order; `stop` is set in any case when this returns.
+
+        Raises:
+            LeadershipLost: another replica may lead now.
+            StillRunning: something did not end within `graceful_shutdown_timeout`; the message names it.
+            ConfigError: an address is taken, or a certificate can't be used.
+            RuntimeError: it has run before.
+            BaseException: the first error of what it ran.
+        """
+        with self._lock:
+            if self._begun:
+                raise RuntimeError("a manager runs once: make another")
+            self._begun, self._stop = True, stop
+        deadline = Deadline(self.options.grace, clock=self.clock)
+        try:
+            with self._servers.serving():
+                self._exhibits.began(stop)
+                self._run(stop, deadline)
+        finally:
+            stop.set()
+            self.close()
+        if self._failure is not None:
+            raise self._failure
+        if deadline.late and self.options.grace:  # who gives no time does not want to hear of it
+            raise StillRunning(
+                f"still running {self.options.grace:g} s after the stop: {', '.join(dict.fromkeys(deadline.late))}"
+            )
+        log.info("stopped")
+
+    def _run(self, stop: threading.Event, deadline: Deadline) -> None:
+        try:
+            self._broadcaster.start_recording_to_sink(sink_for(self._writer))
+            for name in ORDER[: ORDER.index(LEADER)]:
+                self._begin(name, stop)
+            for one in self._controllers.copy():
+                if one.needs_leader_election and one.options.warm_up:
+                    one.warm_up(self._stages[LEADER].stop_event)
+            self._turn.run(lambda over: self._lead(over, deadline), stop)
+        except BaseException as error:  # noqa: BLE001  # raised by `run`, once all has ended
+            self._fail(error)
+        finally:
+            stop.set()
+            self._broadcaster.shutdown()
+            for name in reversed(ORDER):
+                self._end(name, deadline)
+            self._closed = True
+
+    def _begin(self, name: str, stop: threading.Event) -> None:
+        if stop.is_set():
+            return
+        stage = self._stages[name]
+        if name == CACHES:
+            self.cache.start(stage.stop_event)
+        stage.begin(stop)
+        if name == CACHES:
+            self.cache.wait_for(stop, self.cache.informers(), what="the cache")
+
+    def _lead(self, over: threading.Event, deadline: Deadline) -> None:
+        stage = self._stages[LEADER]
+        stage.begin(over)
+        self.elected.set()
+        over.wait()
+        self._end(LEADER, deadline)
+        # Here, because events may be sent only as long as the lease is held.
+        self._broadcaster.shutdown()
+        self._closed = True
+
+    def _end(self, name: str, deadline: Deadline) -> None:
+        self._ending.set()
+        deadline.begin()
+        deadline.late.extend(self._stages[name].end(deadline.left()))
+
+    def _end_caches(self, stop: threading.Event) -> None:
+        stop.wait()
+        # Raises what an informer died of, which sets this event too.
+        self.cache.shutdown()
+
+    def _may_write(self) -> bool:
+        return not self._closed and self._turn.may_write()
+
+    def _fail(self, error: BaseException) -> None:
+        with self._lock:
+            if self._failure is None:
+                self._failure = error
+        self._stop.set()
+
+    def _informer_name(self) -> InformerName | None:
+        try:
+            name = InformerName(self.options.name)
+        except ValueError:
+            # Another manager of this process has it; two sets of figures under one name would be worth nothing.
+            log.info("informers are not measured: their name is in use", extra={"informers": self.options.name})
+            return None
+        self._own.callback(name.release)
+        return name
+
+    def _connect(self, config: Config | Requester | BaseClientset) -> Requester:
+        if isinstance(config, BaseClientset):
+            return config.requester
+        if not isinstance(config, Config):
+            return config
+        return self._own.enter_context(closing(RESTClient(config, stop=self._ending)))
+
+    def _turn_of(self, options: LeaderElectionOptions | None) -> Turn:
+        if options is None:
+            return Alone()
+        requester, namespace = self.requester, options.namespace
+        if self._config is not None:
+            # Connections of its own, which the rest of the program can't keep busy.
+            own = config_for_lock(self._config, renew_deadline=options.renew_deadline)
+            requester = self._own.enter_context(closing(Clientset(own))).requester
+            namespace = namespace or self._config.namespace
+        lock = LeaseLock(
+            requester,
+            namespace or "default",
+            options.id,
+            new_identity(),
+            labels=options.labels,
+            recorder=self.recorder,
+        )
+        try:
+            return Leadership(
+                lock,
+                lease_duration=options.lease_duration,
+                renew_deadline=options.renew_deadline,
+                retry_period=options.retry_period,
+                name=options.id,
+                clock=self.clock,
+            )
+        except ValueError as error:
+            raise ConfigError(f"the times of leader election can't work together: {error}") from error

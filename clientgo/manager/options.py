@@ -1,0 +1,58 @@
+"""What a manager is to be like; times are seconds, addresses `HOST:PORT` or `:PORT`, and None is off."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clientgo.errors import ConfigError
+from clientgo.flags import Address
+from clientgo.manager.cache import CacheOptions
+from clientgo.meta.objects import EMPTY_MAP
+from clientgo.meta.scheme import Scheme
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderElectionOptions:
+    """By which Lease replicas elect the one that works: `id` is its name; its namespace is the program's by default."""
+
+    id: str
+    namespace: str = ""
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+    labels: Mapping[str, str] = EMPTY_MAP
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            raise ConfigError("leader election needs an id, the name of the Lease that replicas share")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a manager is to be like. Nothing listens, and nobody is elected, unless it is asked for.
+
+    `name` is what the program calls itself: as a field manager, in events, in its informers' metrics. Metrics are
+    served by HTTPS, and to whom the cluster allows it, beyond loopback or as `metrics_secure` says; with the
+    certificate in `metrics_cert_dir` (tls.crt, tls.key) or one of its own. `graceful_shutdown_timeout` is how long all
+    of it may take to end: 0 for no time, -1 for all the time it takes.
+    """
+
+    name: str = "manager"
+    scheme: Scheme = field(default_factory=Scheme)
+    cache: CacheOptions = field(default_factory=CacheOptions)
+    cache_unstructured: bool = False
+    leader_election: LeaderElectionOptions | None = None
+    metrics_bind_address: Address | str | None = None
+    metrics_secure: bool | None = None
+    metrics_cert_dir: str | None = None
+    health_probe_bind_address: Address | str | None = None
+    graceful_shutdown_timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ConfigError("a manager needs a name: its writes, events and metrics carry it")
+
+    @property
+    def grace(self) -> float:
+        """Seconds that ending may take; infinity for all the time it takes."""
+        return math.inf if self.graceful_shutdown_timeout < 0 else self.graceful_shutdown_timeout

@@ -1,0 +1,120 @@
+"""What a manager runs, in groups that begin one after another and end in the opposite order."""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.lifecycle import Group, StillRunning
+
+log = logging.getLogger(__name__)
+
+SERVERS, WEBHOOKS, CACHES, OTHERS, LEADER = "servers", "webhooks", "caches", "others", "leader"
+ORDER = (SERVERS, WEBHOOKS, CACHES, OTHERS, LEADER)
+"""In which order stages begin: whoever converts objects before whoever lists them, whoever writes last."""
+
+
+class Startable(Protocol):
+    """Something that runs until it is told to stop.
+
+    Three attributes are heeded if it has them. `needs_leader_election` (True by default): only the leader runs it.
+    `stage`: one of "servers", "webhooks", "caches", "others", for what every replica runs. `ready`, an event: the next
+    stage begins once it is set.
+    """
+
+    def start(self, stop: threading.Event) -> object:
+        """Run until `stop` is set; what it raises ends the program."""
+
+
+Runnable = Startable | Callable[[threading.Event], object]
+"""Something with `start(stop)`, or a function of `stop`."""
+
+
+def stage_of(runnable: Runnable) -> str:
+    """Which stage a runnable belongs to; ValueError if it names one that there is not."""
+    if (stage := getattr(runnable, "stage", None)) is not None:
+        if stage not in ORDER:
+            raise ValueError(f"there is no stage {stage!r}, only {', '.join(ORDER)}")
+        return str(stage)
+    return LEADER if getattr(runnable, "needs_leader_election", True) else OTHERS
+
+
+def function_of(runnable: Runnable) -> Callable[[threading.Event], object]:
+    """What runs it; TypeError if it is neither of what a runnable may be."""
+    start = getattr(runnable, "start", None)
+    if callable(start):
+        found: Callable[[threading.Event], object] = start
+        return found
+    if not callable(runnable):
+        raise TypeError(f"{type(runnable).__qualname__} can't be run: it has no start(stop)")
+    return runnable
+
+
+def name_of(runnable: Runnable) -> str:
+    """What a runnable and its thread are called."""
+    own = getattr(runnable, "name", None) or getattr(runnable, "__name__", None)
+    return str(own or type(runnable).__name__)
+
+
+class Stage:
+    """Runnables that begin and end together; each has a thread of its own."""
+
+    def __init__(self, name: str, failed: Callable[[BaseException], None], *, clock: Clock = SYSTEM_CLOCK) -> None:
+        """`failed` is called with what a runnable raised, from its thread."""
+        self.name = name
+        self._failed = failed
+        self._clock = clock
+        self._group = Group(clock=clock)
+        self._lock = threading.Lock()
+        # Guarded by _lock: what waits for the stage to begin; None once it has.
+        self._waiting: list[Runnable] | None = []
+
+    def __repr__(self) -> str:
+        return f"<Stage {self.name} {self._group!r}>"
+
+    @property
+    def stop_event(self) -> threading.Event:
+        """Set when the stage is told to end."""
+        return self._group.stop_event
+
+    def add(self, runnable: Runnable) -> None:
+        """Run it with the stage: now if the stage has begun; never if it is told to end."""
+        with self._lock:
+            if self._waiting is not None:
+                self._waiting.append(runnable)
+                return
+        self._run(runnable)
+
+    def begin(self, stop: threading.Event) -> None:
+        """Start what was added, and wait until it is ready, or `stop` is set."""
+        with self._lock:
+            runnables, self._waiting = self._waiting or [], None
+        for runnable in runnables:
+            self._run(runnable)
+        for runnable in runnables:
+            self._wait_until_ready(runnable, stop)
+
+    def end(self, timeout: float | None) -> list[str]:
+        """Tell all to end and wait, at most `timeout` seconds; returns the names of the threads that have not."""
+        self._group.stop()
+        try:
+            self._group.join(timeout)
+        except StillRunning:
+            return self._group.alive()
+        return []
+
+    def _run(self, runnable: Runnable) -> None:
+        if not self.stop_event.is_set():
+            self._group.start(self._guarded, runnable, name=name_of(runnable))
+
+    def _guarded(self, runnable: Runnable) -> None:
+        try:
+            function_of(runnable)(self.stop_event)
+        except BaseException as error:  # noqa: BLE001  # it is told to the manager, which ends the program with it
+            self._failed(error)
+
+    def _wait_until_ready(self, runnable: Runnable, stop: threading.Event) -> None:
+        ready = getattr(runnable, "ready", None)
+        while isinstance(ready, threading.Event) and not ready.is_set() and not stop.is_set():
+            self._clock.sleep(stop, 0.01)

@@ -1,0 +1,141 @@
+"""`/debug/queue` and `/debug/caches`: what waits, what is in process since when, and how far the caches have come.
+
+JSON by default, a table for `?format=table` or for whoever accepts only text. Keys are objects' names, which are not
+everybody's business: the routes are for this machine and for those the authorizer lets in.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from clientgo.cache.state import InformerState
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.serving.message import JSON, Response, ServingRequest
+from clientgo.serving.routing import Access, Route
+from clientgo.serving.tables import table
+from clientgo.workqueue.state import QueueState
+
+SHOWN = 100
+"""Keys shown of each part of a queue unless `?limit=` says otherwise: a queue may hold a hundred thousand."""
+
+_PARTS = ("processing", "queued", "waiting")
+
+
+class Queue(Protocol):
+    """What is asked of a queue."""
+
+    def state(self) -> QueueState[Any]:
+        """What is in it."""
+
+
+class Informer(Protocol):
+    """What is asked of an informer."""
+
+    def state(self) -> InformerState:
+        """How it stands."""
+
+
+def queue_route(queues: Iterable[Queue]) -> Route:
+    """Shows what each queue holds: keys, for how long (`waiting`: for how long yet), and how often each has failed.
+
+    `?name=` picks a queue, `?limit=` says how many keys of each part are shown; the counts are of all.
+    """
+
+    def show(request: ServingRequest) -> Response:
+        limit = request.first("limit", str(SHOWN))
+        if not (limit.isascii() and limit.isdigit() and len(limit) < 10):
+            return Response(400, f"limit must be a whole number, not {limit!r}\n")
+        wanted = request.query.get("name")
+        states = [state for state in (queue.state() for queue in queues) if wanted is None or state.name in wanted]
+        if _as_table(request):
+            return Response(200, queues_table(states, int(limit)))
+        return _json({"queues": [_queue(state, int(limit)) for state in states]})
+
+    return Route(show, access=Access.PRIVATE)
+
+
+def caches_route(informers: Iterable[Informer], *, clock: Clock = SYSTEM_CLOCK) -> Route:
+    """Shows how each informer stands: objects, versions, lists and watches, and when the server was heard last."""
+
+    def show(request: ServingRequest) -> Response:
+        states = [informer.state() for informer in informers]
+        if _as_table(request):
+            return Response(200, informers_table(states, clock))
+        return _json({"caches": [_informer(state, clock.now()) for state in states]})
+
+    return Route(show, access=Access.PRIVATE)
+
+
+def queues_table(states: Iterable[QueueState[Any]], limit: int = SHOWN) -> str:
+    """A line for each key, and one for what is left out."""
+    rows: list[Sequence[object]] = []
+    for state in states:
+        retries = dict(state.retries)
+        for part in _PARTS:
+            keys = getattr(state, part)
+            rows += [(state.name, part, key, seconds, retries.get(key, 0)) for key, seconds in keys[:limit]]
+            if len(keys) > limit:
+                rows.append((state.name, part, f"and {len(keys) - limit} more", None, None))
+    return table(("QUEUE", "STATE", "KEY", "SECONDS", "RETRIES"), rows)
+
+
+def informers_table(states: Iterable[InformerState], clock: Clock) -> str:
+    """A line for each informer."""
+    now = clock.now()
+    return table(
+        ("NAME", "KIND", "SYNCED", "OBJECTS", "VERSION", "LISTS", "WATCHES", "UNDECODABLE", "HEARD", "ERROR"),
+        (
+            (
+                *(state.name, state.kind, "yes" if state.synced else "no", state.objects, state.resource_version),
+                *(state.lists, state.watches, state.undecodable, _ago(now, state.last_event), state.last_error),
+            )
+            for state in states
+        ),
+    )
+
+
+def _queue(state: QueueState[Any], limit: int) -> Mapping[str, Any]:
+    retries = dict(state.retries)
+    shown: dict[str, Any] = {
+        part: [
+            {"key": str(key), "seconds": round(seconds, 3), "retries": retries.get(key, 0)}
+            for key, seconds in getattr(state, part)[:limit]
+        ]
+        for part in _PARTS
+    }
+    counts = {part: len(getattr(state, part)) for part in (*_PARTS, "retries")}
+    return {"name": state.name, "shuttingDown": state.shutting_down, "counts": counts, **shown}
+
+
+def _informer(state: InformerState, now: float) -> Mapping[str, Any]:
+    return {
+        "name": state.name,
+        "kind": state.kind,
+        "synced": state.synced,
+        "objects": state.objects,
+        "resourceVersion": state.resource_version,
+        "lists": state.lists,
+        "watches": state.watches,
+        "undecodable": state.undecodable,
+        "notificationsWaiting": state.waiting,
+        "secondsSinceLastEvent": None if state.last_event is None else round(now - state.last_event, 3),
+        "secondsWatching": None if state.watching_since is None else round(now - state.watching_since, 3),
+        "lastError": state.last_error,
+    }
+
+
+def _as_table(request: ServingRequest) -> bool:
+    chosen = request.first("format")
+    if chosen:
+        return chosen == "table"
+    accept = request.headers.get("accept", "")
+    return "text/plain" in accept and JSON not in accept
+
+
+def _json(value: Mapping[str, Any]) -> Response:
+    return Response(200, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n", JSON)
+
+
+def _ago(now: float, at: float | None) -> str:
+    return "never" if at is None else f"{now - at:.1f} s ago"

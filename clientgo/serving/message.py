@@ -1,0 +1,138 @@
+"""Requests and responses of HTTP/1.1 as values; nothing here touches a socket.
+
+The reader is strict, because what it reads may come from anybody: a head that two programs could read in two ways
+(a folded line, two lengths, a chunked body) is refused, and never guessed at.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from email.utils import formatdate
+from http import HTTPStatus
+from urllib.parse import parse_qs, unquote
+
+PLAIN = "text/plain; charset=utf-8"
+JSON = "application/json"
+
+_START = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,8192}) HTTP/1\.([01])")
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
+_ONCE = frozenset({"host", "content-length", "authorization"})
+
+
+class Refused(Exception):
+    """The request can't be served; `status` and the message are the answer, after which the connection ends."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a route answers; `content_type` is sent as it stands."""
+
+    status: int = 200
+    body: bytes | str = b""
+    content_type: str = PLAIN
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def with_header(self, name: str, value: str) -> "Response":
+        """The same with one header more."""
+        return replace(self, headers={**self.headers, name: value})
+
+
+@dataclass(frozen=True, slots=True)
+class ServingRequest:
+    """What a client asks: names of headers are lower case, `path` is decoded, `peer` is the client's address."""
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # not shown: one may be a credential
+    body: bytes = field(default=b"", repr=False)
+    peer: str = ""
+    keep_alive: bool = False
+
+    def first(self, name: str, default: str = "") -> str:
+        """The first value of a query parameter."""
+        return self.query.get(name, [default])[0]
+
+    @property
+    def content_length(self) -> int:
+        """How many bytes of body follow the head."""
+        return int(self.headers.get("content-length", "0"))
+
+
+def parse_head(head: bytes, *, peer: str = "") -> ServingRequest:
+    """The request whose head this is, up to but without its empty line.
+
+    Raises:
+        Refused: it is not HTTP/1.x, or could be read in more than one way.
+    """
+    start, *lines = head.split(b"\r\n")
+    found = _START.fullmatch(start)
+    if found is None:
+        raise Refused(400, "the request line is not one of HTTP/1.1")
+    headers = _headers(lines)
+    minor = int(found[3])
+    if minor and "host" not in headers:
+        raise Refused(400, "the request has no Host header")
+    if "transfer-encoding" in headers:
+        raise Refused(501, "a body must come with its length; chunks are not read")
+    if not re.fullmatch("[0-9]{1,10}", headers.get("content-length", "0")):
+        raise Refused(400, "Content-Length is no number")
+    path, query = _target(found[2].decode("ascii"))
+    wish = headers.get("connection", "").lower()
+    keep_alive = "close" not in wish if minor else "keep-alive" in wish
+    return ServingRequest(found[1].decode("ascii"), path, query, headers, peer=peer, keep_alive=keep_alive)
+
+
+def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> bytes:
+    """The bytes of a response; without its body, as HEAD wants it, the length is told all the same."""
+    body = response.body.encode() if isinstance(response.body, str) else response.body
+    lines = [
+        f"HTTP/1.1 {response.status} {_phrase(response.status)}",
+        f"Date: {formatdate(usegmt=True)}",
+        f"Content-Type: {response.content_type}",
+        f"Content-Length: {len(body)}",
+        "Cache-Control: no-cache, private",
+        # What is shown is never a page: a browser must not take text that names objects for one.
+        "X-Content-Type-Options: nosniff",
+        f"Connection: {'keep-alive' if keep_alive else 'close'}",
+        *(f"{name}: {value}" for name, value in response.headers.items()),
+    ]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body if with_body else b"")
+
+
+def _headers(lines: list[bytes]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        found = _HEADER.fullmatch(line)
+        if found is None:
+            raise Refused(400, "a header line is malformed")
+        name, value = found[1].decode("ascii").lower(), found[2].decode("latin-1")
+        if name in headers and name in _ONCE:
+            raise Refused(400, f"the header {name} is there twice")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def _target(target: str) -> tuple[str, dict[str, list[str]]]:
+    if target.startswith(("http://", "https://")):
+        target = (
+            "/" + target.split("/", 3)[3] if target.count("/") > 2 else "/"
+        )  # as proxies write it (RFC 9112, 3.2.2)
+    path, _, query = target.partition("?")
+    if not path.startswith("/"):
+        raise Refused(400, "the request's target is no path")
+    try:
+        return unquote(path), parse_qs(query, keep_blank_values=True, max_num_fields=100)
+    except ValueError as error:
+        raise Refused(400, "the request has too many query parameters") from error
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"

@@ -1,0 +1,184 @@
+"""A small HTTP(S) server for what a controller shows of itself: probes, metrics, pages for whoever debugs it.
+
+Written for hostile neighbours rather than for many clients: a bounded number of threads, each owned by a `Group`; times
+and sizes that hold for a whole request; TLS agreed on in the connection's thread. It serves what it is given and knows
+no routes of its own.
+"""
+
+import logging
+import selectors
+import socket
+import ssl
+from collections.abc import Mapping
+from typing import Protocol
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.flags import Address
+from clientgo.lifecycle import Group
+from clientgo.serving.connection import Closed, Connection, Limits
+from clientgo.serving.listening import address_of, is_every_interface, listen
+from clientgo.serving.message import Refused, Response, ServingRequest
+from clientgo.serving.places import Places, State
+from clientgo.serving.routing import Authorizer, Handler, Router
+
+log = logging.getLogger(__name__)
+
+_LOOK = 0.5
+"""Seconds between two looks at whether the group stops; `Server.stop` is noticed at once."""
+
+_PATIENCE = 1.0
+"""Seconds a newcomer waits while every connection is being answered."""
+
+
+class TLSSource(Protocol):
+    """Gives the TLS context for a new connection."""
+
+    def context(self) -> ssl.SSLContext:
+        """The context to serve with now."""
+
+
+class Server:
+    """Serves `routes` on `address` from `start` until `stop`, or until its group stops.
+
+    `address` is `HOST:PORT`, `:PORT`, or what `clientgo.flags.address` made of it; port 0 takes any, and `0` alone, or
+    None, means that nothing is served. With `tls` it speaks HTTPS only. `authorizer` is asked for every
+    route that is not open.
+
+    Raises:
+        ConfigError: `address` is none.
+    """
+
+    def __init__(
+        self,
+        address: Address | str | None,
+        routes: Mapping[str, Handler],
+        *,
+        tls: TLSSource | None = None,
+        authorizer: Authorizer | None = None,
+        name: str = "serving",
+        limits: Limits | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.name = name
+        self.port = 0
+        self.address = address_of(address)
+        self._router = Router(routes, authorizer)
+        self._tls = tls
+        self._limits = limits if limits is not None else Limits()
+        self._clock = clock
+        self._places: Places[Connection] = Places(self._limits.connections, clock)
+        self._ring: socket.socket | None = None
+        self._count = 0
+
+    def __repr__(self) -> str:
+        where = "off" if self.address is None else self.url or f"not started, {self.address}"
+        return f"<Server {self.name} {where}>"
+
+    @property
+    def url(self) -> str:
+        """How this machine reaches it; empty unless it is started."""
+        if self.address is None or not self.port:
+            return ""
+        host = "127.0.0.1" if is_every_interface(self.address) else self.address.host
+        return f"{'https' if self._tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths that are served, sorted; those below `x` as `x/`."""
+        return self._router.paths
+
+    def start(self, group: Group) -> None:
+        """Listen from now on, with threads of `group`; nothing if the address is none.
+
+        Raises:
+            ConfigError: the address is taken, or there is no usable certificate.
+        """
+        if self.address is None:
+            return
+        if self._tls is not None:
+            self._tls.context()  # what is wrong with the certificate is said now, not to the first client
+        listener = listen(self.address)
+        listener.setblocking(False)
+        self.port = listener.getsockname()[1]
+        bell, self._ring = socket.socketpair()
+        log.info("serving", extra={"server": self.name, "address": str(self.address), "url": self.url})
+        group.start(self._accept, group, listener, bell, name=f"{self.name}-accept")
+
+    def stop(self) -> None:
+        """Listen no more and let go of idle clients; requests that are being answered are. Returns at once."""
+        ring, self._ring = self._ring, None
+        if ring is not None:
+            ring.close()  # which the other end sees
+
+    def _accept(self, group: Group, listener: socket.socket, bell: socket.socket) -> None:
+        with listener, bell, selectors.DefaultSelector() as selector:
+            selector.register(listener, selectors.EVENT_READ)
+            ended = selector.register(bell, selectors.EVENT_READ)
+            while not group.stop_event.is_set():
+                ready = [key for key, _ in selector.select(_LOOK)]
+                if ended in ready:
+                    break
+                if ready and not self._welcome(group, listener):
+                    self._clock.sleep(group.stop_event, _LOOK)
+        self.stop()
+        self._places.close()
+
+    def _welcome(self, group: Group, listener: socket.socket) -> bool:
+        """Take the next client in; returns whether to go on at once."""
+        try:
+            accepted, peer = listener.accept()
+        except (BlockingIOError, ConnectionError):  # gone again before its turn came
+            return True
+        except OSError as error:  # no file descriptor is left, say: that takes some time to change
+            log.warning("no connection can be accepted", extra={"server": self.name, "err": error})
+            return False
+        connection = Connection(accepted, str(peer[0]), self._limits, self._clock)
+        if not self._places.take(connection, _PATIENCE):
+            log.warning("every connection is being answered; one more was closed", extra={"server": self.name})
+            connection.close()
+            return True
+        self._count += 1
+        try:
+            group.start(self._converse, connection, name=f"{self.name}-{self._count}")
+        except RuntimeError as error:  # the machine gives no more threads
+            log.warning("no connection can be answered", extra={"server": self.name, "err": error})
+            self._places.leave(connection)
+            connection.close()
+            return False
+        return True
+
+    def _converse(self, connection: Connection) -> None:
+        try:
+            if self._tls is not None:
+                connection.secure(self._tls.context())
+            while self._exchange(connection):
+                pass
+        except Closed as error:
+            log.debug("a connection ended", extra={"server": self.name, "peer": connection.peer, "err": error})
+        except Exception:
+            # What a stranger sent must not end the program, which a thread that dies would.
+            log.exception("a connection was given up", extra={"server": self.name, "peer": connection.peer})
+        finally:
+            self._places.leave(connection)
+            connection.close()
+
+    def _exchange(self, connection: Connection) -> bool:
+        """Answer one request; returns whether there may be another."""
+        try:
+            request = connection.read()
+        except Refused as refused:
+            connection.write(Response(refused.status, f"{refused}\n"), keep_alive=False)
+            connection.linger()
+            return False
+        began = self._clock.now()
+        goes_on = self._places.moves(connection, State.WORKING) and request.keep_alive
+        response = self._router.answer(request)
+        goes_on = self._places.moves(connection, State.WRITING) and goes_on
+        connection.write(response, keep_alive=goes_on, with_body=request.method != "HEAD")
+        self._note(request, response, self._clock.now() - began)
+        return self._places.moves(connection, State.READING) and goes_on
+
+    def _note(self, request: ServingRequest, response: Response, seconds: float) -> None:
+        # The path alone: a query or a header may hold what is nobody's business.
+        facts = {"server": self.name, "method": request.method, "path": request.path, "status": response.status}
+        log.debug("answered", extra={**facts, "seconds": round(seconds, 6), "peer": request.peer})

@@ -1,0 +1,263 @@
+"""What an API server asks an admission webhook, and what it may be answered: admission.k8s.io/v1.
+
+Reading is lenient: unknown members are left alone, a `null` is an absent member. What is answered has the members that
+the API names and no others.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import msgspec
+
+from clientgo.errors import ApiError, Status, StatusCause, StatusDetails
+from clientgo.meta.codec import Undecodable, decode, encode_value
+from clientgo.meta.objects import EMPTY_MAP, GroupVersionKind, GroupVersionResource
+from clientgo.meta.scheme import api_of
+from clientgo.webhook.jsonpatch import Json, Operation, diff
+
+T = TypeVar("T")
+
+API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
+
+
+NO_STATUS = Status()
+
+
+class BadReview(ValueError):
+    """What was sent is no AdmissionReview, or not about what it was expected to be; the message is one sentence."""
+
+
+class UserInfo(msgspec.Struct, frozen=True):
+    """Who asks (authentication.k8s.io/v1)."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+    def public(self) -> GroupVersionKind:
+        return GroupVersionKind(self.group, self.version, self.kind)
+
+
+class _Resource(msgspec.Struct, frozen=True):
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+    def public(self) -> GroupVersionResource:
+        return GroupVersionResource(self.group, self.version, self.resource)
+
+
+class _Request(msgspec.Struct, frozen=True, rename="camel"):
+    uid: str = ""
+    kind: _Kind = _Kind()
+    resource: _Resource = _Resource()
+    sub_resource: str = ""
+    request_kind: _Kind | None = None
+    request_resource: _Resource | None = None
+    request_sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    operation: str = ""
+    user_info: UserInfo = UserInfo()
+    object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
+    dry_run: bool = False
+    options: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Review(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    request: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_REVIEW = msgspec.json.Decoder(_Review)
+_REQUEST = msgspec.json.Decoder(_Request)
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRequest:
+    """What somebody wants to do to one object.
+
+    `kind` and `resource` are those the webhook was registered for, `request_kind` and `request_resource` those the user
+    named, which differ where the API server converted the object. `operation` is CREATE, UPDATE, DELETE or CONNECT.
+    `name` is empty if the server is to make one up.
+    """
+
+    uid: str
+    kind: GroupVersionKind
+    resource: GroupVersionResource
+    operation: str
+    sub_resource: str = ""
+    request_kind: GroupVersionKind
+    request_resource: GroupVersionResource
+    request_sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    user_info: UserInfo
+    dry_run: bool = False
+    raw_object: bytes = field(default=b"null", repr=False)
+    raw_old_object: bytes = field(default=b"null", repr=False)
+    raw_options: bytes = field(default=b"null", repr=False)
+
+    @property
+    def object(self) -> Json:
+        """The object as it is to be; None if it is to be deleted."""
+        return msgspec.json.decode(self.raw_object)
+
+    @property
+    def old_object(self) -> Json:
+        """The object as it is; None if it is to be created."""
+        return msgspec.json.decode(self.raw_old_object)
+
+    @property
+    def options(self) -> Json:
+        """The CreateOptions, UpdateOptions or DeleteOptions of the request."""
+        return msgspec.json.decode(self.raw_options)
+
+    def decode(self, cls: type[T]) -> T:
+        """The object as it is to be; raises `BadReview` if there is none, or it is of another kind."""
+        return self._decoded(cls, self.raw_object, "object")
+
+    def decode_old(self, cls: type[T]) -> T:
+        """The object as it is; raises `BadReview` if there is none, or it is of another kind."""
+        return self._decoded(cls, self.raw_old_object, "oldObject")
+
+    def _decoded(self, cls: type[T], data: bytes, member: str) -> T:
+        wanted = api_of(cls).gvk
+        # Lenient decoding would make an object of any kind into one without a single field set.
+        if self.kind != wanted:
+            raise BadReview(f"this webhook is for {wanted}, and was asked about {self.kind}: its rules name too much")
+        if data == b"null":
+            raise BadReview(f"the request has no {member}")
+        try:
+            return decode(cls, data)
+        except Undecodable as error:
+            raise BadReview(str(error)) from error
+
+
+def read_review(body: bytes) -> AdmissionRequest:
+    """The request in an AdmissionReview.
+
+    Raises:
+        BadReview: it is none of v1, or has no request with a uid.
+    """
+    try:
+        review = _REVIEW.decode(body)
+        if (review.api_version, review.kind) != (API_VERSION, KIND):
+            given = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
+            raise BadReview(f"this is a webhook for {API_VERSION}, Kind={KIND}; it was sent {given}")
+        # What is null is absent, as Go reads it.
+        members = {name: raw for name, raw in _MEMBERS.decode(review.request).items() if bytes(raw) != b"null"}
+        found = _REQUEST.decode(encode_value(members))
+    except _UNREADABLE as error:
+        raise BadReview(f"the body is no {KIND}: {error}") from error
+    if not found.uid:
+        raise BadReview(f"the {KIND} has no request with a uid")
+    return AdmissionRequest(
+        uid=found.uid,
+        kind=found.kind.public(),
+        resource=found.resource.public(),
+        operation=found.operation,
+        sub_resource=found.sub_resource,
+        request_kind=(found.request_kind or found.kind).public(),
+        request_resource=(found.request_resource or found.resource).public(),
+        request_sub_resource=found.request_sub_resource or found.sub_resource,
+        name=found.name,
+        namespace=found.namespace,
+        user_info=found.user_info,
+        dry_run=found.dry_run,
+        raw_object=bytes(found.object),
+        raw_old_object=bytes(found.old_object),
+        raw_options=bytes(found.options),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionResponse:
+    """Whether the request may pass, how its object is to be changed, and what its user is told."""
+
+    allowed: bool
+    status: Status = NO_STATUS
+    patch: Sequence[Operation] = ()
+    warnings: tuple[str, ...] = ()
+    audit_annotations: Mapping[str, str] = EMPTY_MAP
+
+    def with_warnings(self, *warnings: str) -> "AdmissionResponse":
+        """The same with more warnings, which kubectl prints; each is best kept below 120 characters."""
+        return replace(self, warnings=(*self.warnings, *warnings))
+
+    def with_audit_annotations(self, **annotations: str) -> "AdmissionResponse":
+        """The same with more annotations for the API server's audit log."""
+        return replace(self, audit_annotations={**self.audit_annotations, **annotations})
+
+
+def validation_response(is_allowed: bool, message: str = "") -> AdmissionResponse:
+    """An answer with a message: 200, or 403 with reason Forbidden."""
+    if is_allowed:
+        return AdmissionResponse(True, Status(code=HTTPStatus.OK, message=message))
+    return AdmissionResponse(False, Status(code=HTTPStatus.FORBIDDEN, reason="Forbidden", message=message))
+
+
+def allowed(message: str = "") -> AdmissionResponse:
+    """The request may pass."""
+    return validation_response(True, message)
+
+
+def denied(message: str) -> AdmissionResponse:
+    """The request may not pass (403); the user reads the message."""
+    return validation_response(False, message)
+
+
+def errored(code: int, message: str) -> AdmissionResponse:
+    """The request may not pass, because it could not be judged; `code` is an HTTP status of 400 or more."""
+    return AdmissionResponse(False, Status(code=code, message=message))
+
+
+def patched(message: str, *operations: Operation) -> AdmissionResponse:
+    """The request may pass with its object changed so."""
+    return AdmissionResponse(True, Status(code=HTTPStatus.OK, message=message), operations)
+
+
+def patch_response(original: Json, current: Json) -> AdmissionResponse:
+    """The request may pass with `original`, which is its object, changed to `current`."""
+    return replace(allowed(), patch=diff(original, current))
+
+
+def refused(error: ApiError) -> AdmissionResponse:
+    """The request may not pass, for what an API server would say in the error's words."""
+    details = error.details if error.details != StatusDetails() else None
+    code = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
+    return AdmissionResponse(False, Status(code=code, reason=error.reason, message=str(error), details=details))
+
+
+def status_details(*, name: str, group: str, kind: str, causes: Iterable[StatusCause] = ()) -> StatusDetails:
+    """What a refusal is about."""
+    return StatusDetails(name=name, group=group, kind=kind, causes=tuple(causes))
+
+
+def write_review(uid: str, response: AdmissionResponse) -> bytes:
+    """The AdmissionReview that answers the request of that uid."""
+    answer: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
+    if response.status != NO_STATUS:
+        answer["status"] = {"metadata": {}, **msgspec.to_builtins(response.status)}
+    if response.allowed and response.patch:
+        answer["patchType"] = "JSONPatch"
+        answer["patch"] = b64encode(encode_value(list(response.patch))).decode()
+    if response.audit_annotations:
+        answer["auditAnnotations"] = dict(response.audit_annotations)
+    if response.warnings:
+        answer["warnings"] = list(response.warnings)
+    return encode_value({"kind": KIND, "apiVersion": API_VERSION, "response": answer})

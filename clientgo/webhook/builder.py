@@ -1,0 +1,106 @@
+"""How a kind's webhooks are put together, under the paths that the manifests of kubebuilder and controller-gen name.
+
+webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator()).complete()
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.scheme import ApiType, api_of
+from clientgo.webhook.handlers import AdmissionHandler, Defaulter, Validator, defaulting, validating
+from clientgo.webhook.hub import Hub
+
+T = TypeVar("T", bound=ApiObject)
+S = TypeVar("S", bound=ApiObject)
+
+
+class Registry(Protocol):
+    """Where webhooks are registered: a `WebhookServer`."""
+
+    def register(self, path: str, handler: AdmissionHandler) -> None:
+        """Let the handler judge what is asked at this path."""
+
+    def register_hub(self, hub: Hub[Any]) -> None:
+        """Convert a kind's objects."""
+
+
+def mutate_path(kind: type) -> str:
+    """`/mutate-ajd-my-domain-v1-home`."""
+    return f"/mutate-{_place(api_of(kind))}"
+
+
+def validate_path(kind: type) -> str:
+    """`/validate-ajd-my-domain-v1-home`."""
+    return f"/validate-{_place(api_of(kind))}"
+
+
+def webhook_managed_by(server: Registry) -> "_Unnamed":
+    """Begin with a kind: `.for_(Home)`."""
+    return _Unnamed(server)
+
+
+class _Unnamed:
+    """A builder that does not know its kind yet."""
+
+    def __init__(self, server: Registry) -> None:
+        self._server = server
+
+    def for_(self, kind: type[T]) -> "WebhookBuilder[T]":
+        """Webhooks of this kind; TypeError if the class is not marked with `@api_type`."""
+        return WebhookBuilder(self._server, kind)
+
+
+class WebhookBuilder(Generic[T]):
+    """Collects the webhooks of one kind; each method gives the builder back. Wrong use is a ValueError."""
+
+    def __init__(self, server: Registry, kind: type[T]) -> None:
+        api_of(kind)
+        self._server = server
+        self._kind = kind
+        self._handlers: dict[str, AdmissionHandler] = {}
+        self._hub: Hub[T] | None = None
+
+    def with_defaulter(self, defaulter: Defaulter[T], *, path: str = "") -> "WebhookBuilder[T]":
+        """Let it fill in what users leave out, at `path` or where the manifests have it."""
+        return self._add(path or mutate_path(self._kind), defaulting(self._kind, defaulter))
+
+    def with_validator(self, validator: Validator[T], *, path: str = "") -> "WebhookBuilder[T]":
+        """Let it object to what may not be, at `path` or where the manifests have it."""
+        return self._add(path or validate_path(self._kind), validating(self._kind, validator))
+
+    def with_conversion(
+        self,
+        spoke: type[S],
+        *,
+        to_hub: Callable[[S], T] | None = None,
+        from_hub: Callable[[T], S] | None = None,
+    ) -> "WebhookBuilder[T]":
+        """Convert between this kind, which becomes the hub, and another version of it; see `Hub.spoke`."""
+        if self._hub is None:
+            self._hub = Hub(self._kind)
+        self._hub.spoke(spoke, to_hub=to_hub, from_hub=from_hub)
+        return self
+
+    def complete(self) -> None:
+        """Register everything with the server.
+
+        Raises:
+            ValueError: there is nothing to register, or a path is taken.
+        """
+        if not self._handlers and self._hub is None:
+            raise ValueError(f"{self._kind.__name__} has no webhook: give it a defaulter, a validator or a conversion")
+        for path, handler in self._handlers.items():
+            self._server.register(path, handler)
+        if self._hub is not None:
+            self._server.register_hub(self._hub)
+
+    def _add(self, path: str, handler: AdmissionHandler) -> "WebhookBuilder[T]":
+        if path in self._handlers:
+            raise ValueError(f"{self._kind.__name__} has a webhook at {path} already")
+        self._handlers[path] = handler
+        return self
+
+
+def _place(api: ApiType) -> str:
+    return f"{api.group.replace('.', '-')}-{api.version}-{api.kind.lower()}"

@@ -1,0 +1,110 @@
+"""Telling the API server whom to trust: `caBundle` in webhook configurations and in CRDs that are converted.
+
+Each write names the resourceVersion it was made from, so that nobody's change is lost: who is late reads again.
+"""
+
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from clientgo.meta.codec import encode_value
+from clientgo.meta.objects import GroupVersionResource
+from clientgo.rest.request import JSON_PATCH, Request, Requester
+from clientgo.retry import DEFAULT_BACKOFF, retry_on_conflict
+
+_REGISTRATION = "admissionregistration.k8s.io"
+MUTATING = GroupVersionResource(_REGISTRATION, "v1", "mutatingwebhookconfigurations")
+VALIDATING = GroupVersionResource(_REGISTRATION, "v1", "validatingwebhookconfigurations")
+CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+Object = dict[str, Any]
+
+Bundle = Callable[[bytes], bytes]
+"""The bundle (PEM) that is to take the place of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """The names of what has webhooks of one server."""
+
+    mutating: tuple[str, ...] = ()
+    validating: tuple[str, ...] = ()
+    crds: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[tuple[GroupVersionResource, str]]:
+        """Each with its resource."""
+        for resource, names in ((MUTATING, self.mutating), (VALIDATING, self.validating), (CRDS, self.crds)):
+            for name in names:
+                yield resource, name
+
+
+def inject_ca(requester: Requester, targets: Targets, bundle: Bundle) -> None:
+    """Let the API server trust, for each webhook of the targets, what `bundle` makes of whom it trusts now.
+
+    Raises:
+        ApiError: one of the targets is not there, or may not be read or patched.
+    """
+    for resource, name in targets:
+        retry_on_conflict(partial(_inject, requester, resource, name, bundle), DEFAULT_BACKOFF)
+
+
+def server_names(requester: Requester, targets: Targets) -> list[str]:
+    """The names under which the API server calls the targets' webhooks: what their certificate must be for.
+
+    Raises:
+        ApiError: one of the targets is not there, or may not be read.
+    """
+    found: dict[str, None] = {}
+    for resource, name in targets:
+        for _, client in _client_configs(_get(requester, resource, name)):
+            service = client.get("service") or {}
+            host = f"{service.get('name')}.{service.get('namespace')}.svc" if service else _host(client.get("url"))
+            if host:
+                found[host] = None
+    return list(found)
+
+
+def _inject(requester: Requester, resource: GroupVersionResource, name: str, bundle: Bundle) -> None:
+    obj = _get(requester, resource, name)
+    patch: list[Object] = []
+    for path, client in _client_configs(obj):
+        now = _decoded(client.get("caBundle"))
+        if (then := bundle(now)) != now:
+            patch.append({"op": "add", "path": f"{path}/caBundle", "value": b64encode(then).decode()})
+    if patch:
+        version = obj["metadata"]["resourceVersion"]
+        patch.append({"op": "replace", "path": "/metadata/resourceVersion", "value": version})
+        body = encode_value(patch)
+        requester.do(Request(verb="patch", resource=resource, name=name, body=body, content_type=JSON_PATCH))
+
+
+def _get(requester: Requester, resource: GroupVersionResource, name: str) -> Object:
+    found: Object = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
+    return found
+
+
+def _client_configs(obj: Object) -> Iterator[tuple[str, Object]]:
+    """Each `clientConfig` of a webhook configuration or a CRD, and where it stands."""
+    for index, hook in enumerate(obj.get("webhooks") or ()):
+        yield f"/webhooks/{index}/clientConfig", hook.get("clientConfig") or {}
+    conversion = (obj.get("spec") or {}).get("conversion") or {}
+    client = (conversion.get("webhook") or {}).get("clientConfig")
+    if client is not None:
+        yield "/spec/conversion/webhook/clientConfig", client
+
+
+def _decoded(text: str | None) -> bytes:
+    try:
+        return b64decode(text or "", validate=True)
+    except NotBase64:
+        return b""  # a placeholder of somebody's, which nothing trusts
+
+
+def _host(url: str | None) -> str:
+    return urlsplit(url or "").hostname or ""

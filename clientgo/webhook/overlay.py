@@ -1,0 +1,86 @@
+"""What a change of a typed object means for the JSON it was read from.
+
+A class need not know every field of a kind: a newer version of the CRD has more, and some CRDs keep what nobody
+declared. So a defaulter's answer is never taken for the whole object. It is compared with what the class could see, and
+the differences alone are carried over.
+
+What a class sees has its defaults in it, or a field that is set back to its default could not be told from one that was
+removed. What is new is written as the codec writes it, without them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from clientgo.meta.codec import encode_value, to_dict
+from clientgo.meta.wire import to_wire
+from clientgo.webhook.jsonpatch import Json, same
+
+_ABSENT: Any = object()
+
+
+def changed(raw: Json, before: object, after: object) -> Json:
+    """`raw`, from which `before` was read, with what differs in `after`; what is the same is `raw`'s own, no copy."""
+    return _carried(raw, _seen(to_wire(before)), _seen(to_wire(after)), to_dict(after))
+
+
+def _seen(value: Any) -> Json:
+    """A value with all of its fields, but for those that are None or empty, which mean absent."""
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        shown = {wire: getattr(value, name) for name, wire in names}
+        return {wire: _seen(one) for wire, one in shown.items() if not _is_absent(one)}
+    if isinstance(value, Mapping):
+        return {name: _seen(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_seen(one) for one in value]
+    if isinstance(value, str | bool | int | float | None):
+        return value
+    return msgspec.json.decode(encode_value(value))
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping | list | tuple) and not value)
+
+
+def _carried(raw: Json, before: Json, after: Json, written: Json) -> Json:
+    if same(before, after):
+        return raw
+    if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
+        return _members(raw, before, after, written if isinstance(written, dict) else {})
+    if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
+        return _items(raw, before, after, written)
+    return written
+
+
+def _members(raw: dict[str, Json], before: Json, after: Json, written: dict[str, Json]) -> dict[str, Json]:
+    gone = before.keys() - after.keys()
+    made = {name: value for name, value in raw.items() if name not in gone}
+    for name, value in after.items():
+        was, here, text = before.get(name, _ABSENT), made.get(name, _ABSENT), written.get(name, value)
+        if was is _ABSENT:
+            made[name] = text
+        elif not same(was, value):
+            # Where the class saw no more than its own defaults there may be nothing in the JSON.
+            start = {} if here is _ABSENT and isinstance(value, dict) else here
+            made[name] = text if start is _ABSENT else _carried(start, was, value, text)
+    return made
+
+
+def _items(raw: list[Json], before: list[Json], after: list[Json], written: list[Json]) -> list[Json]:
+    """Items at both ends that are the same are `raw`'s; so are, of those between, the ones that only moved."""
+    begin, shorter = 0, min(len(before), len(after))
+    while begin < shorter and same(before[begin], after[begin]):
+        begin += 1
+    end = 0
+    while end < shorter - begin and same(before[-1 - end], after[-1 - end]):
+        end += 1
+    here, there = range(begin, len(before) - end), range(begin, len(after) - end)
+    if len(here) == len(there):
+        middle = [_carried(raw[index], before[index], after[index], written[index]) for index in here]
+    else:
+        # By their text, because a comparison of each with each would let a long list take minutes.
+        known = {encode_value(before[index]): raw[index] for index in here}
+        middle = [known.get(encode_value(after[index]), written[index]) for index in there]
+    return [*raw[:begin], *middle, *raw[len(raw) - end :]]

@@ -1,0 +1,110 @@
+"""What is sent so that an object is as it should be."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Manager, Outcome, create_or_patch
+from clientgo.manager.createorpatch import merge_patch
+from clientgo.meta import ObjectMeta, replace
+from clientgo.testing.fake import FakeRequester
+from controller.api.v1alpha1 import Foo, FooStatus
+from tests.manager.managed import fake, manager_of, new_foo, running
+
+pytestmark = pytest.mark.feature("B-CR-11")
+
+FOO = replace(new_foo(), status=FooStatus(1))
+
+
+@pytest.fixture
+def requester() -> FakeRequester:
+    return fake(FOO)
+
+
+@pytest.fixture
+def manager(requester: FakeRequester) -> Iterator[Manager]:
+    made = manager_of(requester)
+    with running(made):
+        made.client.list(Foo)
+        made.client.list(ConfigMap)
+        requester.clear_actions()
+        yield made
+
+
+def patches(requester: FakeRequester) -> list[tuple[str, object]]:
+    return [(one.subresource, json.loads(one.patch)) for one in requester.actions if one.verb == "patch"]
+
+
+def test_what_is_not_there_is_created(manager: Manager) -> None:
+    config = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"))
+    made, outcome = create_or_patch(manager.client, config, lambda obj: replace(obj, data={"a": "b"}))
+    assert outcome == "created"
+    assert manager.api_reader.list(ConfigMap) == [made]
+    assert made.data == {"a": "b"}
+
+
+def test_what_is_as_it_should_be_is_left_alone(manager: Manager, requester: FakeRequester) -> None:
+    _, outcome = create_or_patch(manager.client, FOO, lambda obj: obj)
+    assert outcome == Outcome.UNCHANGED
+    assert [action.verb for action in requester.actions] == []
+
+
+def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester) -> None:
+    done, outcome = create_or_patch(
+        manager.client, FOO, lambda obj: replace(obj, spec=replace(obj.spec, replicas=3, deployment_name=""))
+    )
+    assert outcome == Outcome.UPDATED
+    assert done.spec.replicas == 3
+    assert patches(requester) == [("", {"spec": {"replicas": 3, "deploymentName": ""}})]
+
+
+def test_the_status_is_sent_apart(manager: Manager, requester: FakeRequester) -> None:
+    _, outcome = create_or_patch(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
+    assert outcome == Outcome.UPDATED_STATUS_ONLY
+    assert patches(requester) == [("status", {"status": {"availableReplicas": 2}})]
+    requester.clear_actions()
+    done, outcome = create_or_patch(
+        manager.client, FOO, lambda obj: replace(obj, status=FooStatus(), spec=replace(obj.spec, replicas=None))
+    )
+    assert outcome == Outcome.UPDATED_STATUS
+    assert [subresource for subresource, _ in patches(requester)] == ["", "status"]
+    assert (done.spec.replicas, done.status.available_replicas) == (None, None)
+
+
+def test_an_object_keeps_its_name(manager: Manager) -> None:
+    with pytest.raises(ValueError, match="ns/a was changed into ns/b: an object keeps its name"):
+        create_or_patch(manager.client, FOO, lambda _: new_foo("b"))
+
+
+JSON = st.recursive(
+    st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=10,
+)
+OBJECTS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
+
+
+def patched(target: object, patch: object) -> object:
+    """RFC 7386, section 2."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = patched(result.get(key), value)
+    return result
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_merge_patch_makes_one_of_the_other_and_is_empty_only_between_equals(
+    before: dict[str, object], after: dict[str, object]
+) -> None:
+    patch = merge_patch(before, after)
+    assert patched(before, patch) == after
+    assert (patch == {}) == (before == after)

@@ -1,0 +1,114 @@
+"""Which names events lead to."""
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
+from clientgo.manager.enqueueing import EventHandler, itself, owners_of
+from clientgo.manager.predicates import Funcs, Predicate
+from clientgo.manager.priority import LOW, NORMAL
+from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, object_name, replace
+from controller.api.v1alpha1 import Foo
+from tests.manager.managed import new_foo
+
+A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
+
+
+class Asked:
+    """What was put into a queue."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[ObjectName, int]] = []
+
+    def __call__(self, request: ObjectName, priority: int) -> None:
+        self.requests.append((request, priority))
+
+
+def config(*references: OwnerReference, version: str = "1") -> ConfigMap:
+    return ConfigMap(
+        metadata=ObjectMeta(name="c", namespace="ns", resource_version=version, owner_references=references)
+    )
+
+
+def reference(
+    name: str = "a",
+    *,
+    controller: bool | None = True,
+    kind: str = "Foo",
+    api_version: str = "samplecontroller.k8s.io/v1alpha1",
+) -> OwnerReference:
+    return OwnerReference(name=name, uid="u", controller=controller, kind=kind, api_version=api_version)
+
+
+@pytest.mark.feature("A-13")
+def test_only_the_controlling_owner_of_the_kind_is_asked_for() -> None:
+    owners = owners_of(Foo)
+    assert list(owners(config(reference(), reference("b", controller=None)))) == [A]
+    assert list(owners(config(reference(kind="Bar")))) == []
+    assert list(owners(config(reference(api_version="other.example.com/v1")))) == []
+    assert list(owners(config())) == []
+
+
+@pytest.mark.feature("A-13")
+def test_any_owner_is_asked_for_if_that_is_wanted() -> None:
+    owners = owners_of(Foo, any_owner=True)
+    assert list(owners(config(reference(), reference("b", controller=None)))) == [A, B]
+
+
+def test_an_owner_is_found_whatever_the_version_of_its_kind() -> None:
+    assert list(owners_of(Foo)(config(reference(api_version="samplecontroller.k8s.io/v2")))) == [A]
+
+
+def test_an_owner_without_namespace_is_asked_for_without_one() -> None:
+    (found,) = owners_of(Node)(config(reference("n", api_version="v1", kind="Node")))
+    assert found == ObjectName("", "n")
+
+
+@pytest.mark.feature("A-13")
+def test_an_update_asks_for_what_old_and_new_lead_to_each_once() -> None:
+    asked = Asked()
+    handler: EventHandler[ConfigMap] = EventHandler(owners_of(Foo, any_owner=True), Predicate(), asked)
+    handler.updated(config(reference("a"), version="1"), config(reference("b"), reference("a"), version="2"))
+    assert asked.requests == [(A, NORMAL), (B, NORMAL)]
+
+
+@pytest.mark.feature("B-CR-07")
+def test_what_was_there_and_what_has_not_changed_is_less_urgent() -> None:
+    asked, foo = Asked(), new_foo()
+    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), asked)
+    handler.listed(foo)
+    handler.updated(foo, foo)
+    handler.created(foo)
+    handler.updated(foo, replace(foo, metadata=replace(foo.metadata, resource_version="2")))
+    handler.deleted(foo)
+    handler.happened(foo)
+    assert asked.requests == [(A, LOW), (A, LOW), (A, NORMAL), (A, NORMAL), (A, NORMAL), (A, NORMAL)]
+
+
+def test_a_deletion_nobody_saw_asks_too() -> None:
+    asked = Asked()
+    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), asked)
+    handler.deleted(DeletedFinalStateUnknown(A, new_foo()))
+    handler.deleted(DeletedFinalStateUnknown(B, None))
+    assert asked.requests == [(A, NORMAL)]
+
+
+@pytest.mark.feature("A-13")
+def test_predicates_are_asked_by_the_kind_of_event() -> None:
+    asked, foo, never = Asked(), new_foo(), lambda *_: False
+    none = Funcs(create=never, update=never, delete=never, generic=never)
+    handler: EventHandler[Foo] = EventHandler(itself, none, asked)
+    handler.listed(foo)
+    handler.created(foo)
+    handler.updated(foo, foo)
+    handler.deleted(foo)
+    handler.happened(foo)
+    assert asked.requests == []
+
+
+@pytest.mark.feature("A-13")
+def test_a_map_function_s_repeated_names_are_asked_for_once() -> None:
+    asked, foo = Asked(), new_foo()
+    handler: EventHandler[Foo] = EventHandler(lambda obj: [object_name(obj)] * 3, Predicate(), asked)
+    handler.created(foo)
+    assert asked.requests == [(A, NORMAL)]

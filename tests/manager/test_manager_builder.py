@@ -1,0 +1,160 @@
+"""Putting a controller together."""
+
+import gc
+from collections.abc import Iterable
+
+import pytest
+
+from clientgo.dynamic.metadata import metadata_type
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import (
+    Channel,
+    ControllerOptions,
+    FuncSource,
+    InformerSource,
+    Manager,
+    controller,
+    set_controller_reference,
+)
+from clientgo.manager.predicates import GenerationChanged, LabelSelector
+from clientgo.meta import ApiObject, ObjectMeta, ObjectName, api_of, replace
+from clientgo.testing.fake import FakeRequester
+from clientgo.workqueue import ItemFastSlowRateLimiter
+from controller.api.v1alpha1 import Foo
+from tests.manager.managed import eventually, fake, manager_of, new_foo, running
+
+A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
+
+
+def config(name: str, **labels: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}", labels=labels))
+
+
+class Asked:
+    """A manager over some objects, and what its controller was asked to reconcile."""
+
+    def __init__(self, *objects: object) -> None:
+        self.requester: FakeRequester = fake(*objects)
+        self.manager: Manager = manager_of(self.requester)
+        self.requests: list[ObjectName] = []
+
+    def reconcile(self, request: ObjectName) -> None:
+        self.requests.append(request)
+
+    def eventually(self, *requests: ObjectName) -> None:
+        eventually(lambda: set(self.requests) == set(requests))
+        self.requests.clear()
+
+
+def named_in(obj: ApiObject) -> Iterable[ObjectName]:
+    return [ObjectName("ns", name) for name in obj.metadata.labels.values()]
+
+
+@pytest.mark.feature("A-13")
+@pytest.mark.feature("B-CR-05")
+def test_a_controller_hears_of_its_kind_of_what_it_owns_and_of_what_it_watches() -> None:
+    foo, other = new_foo("a"), new_foo("b")
+    asked = Asked(foo, other)
+    made = controller(asked.manager).for_(Foo).owns(ConfigMap).watches(Deployment, lambda _: [B])
+    assert made.complete(asked).name == "foo"
+    with running(asked.manager):
+        asked.eventually(A, B)
+        asked.manager.client.create(set_controller_reference(foo, config("c")))
+        asked.eventually(A)
+        asked.manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
+        asked.eventually(B)
+
+
+@pytest.mark.feature("A-13")
+def test_a_map_function_and_predicates_say_what_of_a_kind_matters() -> None:
+    asked = Asked()
+    made = controller(asked.manager).named("configs").watches(ConfigMap, named_in, LabelSelector("foo"))
+    made.with_predicates(GenerationChanged()).complete(asked.reconcile)
+    with running(asked.manager):
+        created = asked.manager.client.create(config("c", foo="a"))
+        asked.eventually(A)
+        asked.manager.client.create(config("d", bar="b"))
+        asked.manager.client.update(replace(created, data={"changed": "yes"}))
+        asked.manager.client.delete(config("c"))
+        asked.eventually(A)
+
+
+@pytest.mark.feature("B-CR-05")
+def test_of_a_kind_the_metadata_alone_may_be_watched() -> None:
+    asked = Asked(config("c", foo="a"))
+    controller(asked.manager).named("configs").watches_metadata(ConfigMap, named_in).complete(asked)
+    with running(asked.manager):
+        asked.eventually(A)
+        name, metadata = ObjectName("ns", "c"), metadata_type(api_of(ConfigMap).gvr)
+        found = asked.manager.client.get(metadata, name)
+        assert found == metadata(metadata=asked.manager.client.get(ConfigMap, name).metadata)
+        assert len(asked.manager.cache.informers()) == 2
+
+
+@pytest.mark.feature("B-CR-08")
+def test_events_come_from_channels_functions_and_informers_too() -> None:
+    asked, own = Asked(config("c", foo="b")), manager_of(fake(config("d", foo="b")), name="another")
+    channel: Channel[Foo] = Channel()
+    channel.send(new_foo("a"))
+    starting = FuncSource(lambda enqueue, _: enqueue(ObjectName("", "function"), 0))
+    informer = own.cache.informer(ConfigMap)
+    made = controller(asked.manager).named("several").watches_source(channel).watches_source(starting)
+    made.watches_source(InformerSource(informer, named_in)).complete(asked)
+    with running(own), running(asked.manager):
+        asked.eventually(A, B, ObjectName("", "function"))
+        channel.send(new_foo("b"))
+        asked.eventually(B)
+
+
+def test_a_controller_made_while_its_manager_runs_works_at_once() -> None:
+    asked = Asked(new_foo("a"))
+    with running(asked.manager):
+        controller(asked.manager).for_(Foo).complete(asked)
+        asked.eventually(A)
+
+
+@pytest.mark.feature("B-CR-05")
+def test_a_controller_is_for_one_kind() -> None:
+    with pytest.raises(ValueError, match="for one kind, and this one is for Foo already"):
+        controller(manager_of(fake())).for_(Foo).for_(ConfigMap)
+
+
+@pytest.mark.feature("B-CR-05")
+def test_what_a_controller_is_told_is_what_it_is() -> None:
+    manager, limiter = manager_of(fake()), ItemFastSlowRateLimiter[ObjectName](1.0, 2.0, 3)
+    made = controller(manager).for_(Foo).with_workers(3).with_limiter(limiter)
+    made = made.expecting(KeyError).expecting(ValueError).with_options(recover_panic=False)
+    assert made.complete(lambda _: None).options == ControllerOptions(
+        workers=3, limiter=limiter, expected=(KeyError, ValueError), recover_panic=False
+    )
+    manager.close()
+
+
+@pytest.mark.feature("B-CR-05")
+def test_what_makes_no_controller_is_refused_in_a_sentence() -> None:
+    manager = manager_of(fake())
+    with pytest.raises(ValueError, match="what owns a ConfigMap is not known"):
+        controller(manager).named("x").owns(ConfigMap).complete(lambda _: None)
+    with pytest.raises(ValueError, match="there is nothing to reconcile"):
+        controller(manager).named("x").complete(lambda _: None)
+    with pytest.raises(ValueError, match="needs a name"):
+        controller(manager).watches(ConfigMap, named_in).complete(lambda _: None)
+    with pytest.raises(ValueError, match="needs a worker at least, not 0"):
+        controller(manager).with_workers(0)
+    with pytest.raises(TypeError, match="is not an API kind"):
+        controller(manager).for_(dict)
+
+
+@pytest.mark.feature("B-CR-05")
+def test_no_two_controllers_of_a_process_have_one_name() -> None:
+    manager, other = manager_of(fake()), manager_of(fake(), name="other")
+    first = controller(manager).for_(Foo).complete(lambda _: None)
+    with pytest.raises(ValueError, match='there is a controller named "foo" in this process already'):
+        controller(other).for_(Foo).complete(lambda _: None)
+    second = controller(other).for_(Foo).named("foo", unique=False).complete(lambda _: None)
+    assert (first.name, second.name) == ("foo", "foo")
+    manager.close()
+    controller(other).for_(Foo).complete(lambda _: None)
+    other.close()
+    gc.collect()

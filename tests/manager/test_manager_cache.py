@@ -1,0 +1,154 @@
+"""Informers that are shared, and started when they are needed."""
+
+import threading
+
+import pytest
+
+from clientgo.errors import Forbidden
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import ByObject, CacheNotSynced, CacheOptions, KindSource, controller
+from clientgo.manager.cache import RESYNC_SECONDS, Cache
+from clientgo.manager.kinds import Kinds
+from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
+from clientgo.meta.objects import ManagedFieldsEntry
+from clientgo.testing.actions import Action
+from clientgo.testing.clock import FakeClock
+from controller.api.v1alpha1 import Foo, FooSpec
+from tests.manager.managed import eventually, fake, manager_of, new_foo, running
+
+A = ObjectName("ns", "a")
+
+pytestmark = pytest.mark.feature("B-CR-03")
+
+
+def test_what_is_not_running_can_not_be_read() -> None:
+    manager = manager_of(fake())
+    with pytest.raises(CacheNotSynced, match="foos can't be read from the cache before the manager runs"):
+        manager.client.find(Foo, A)
+    with running(manager):
+        assert manager.client.find(Foo, A) is None
+    with pytest.raises(CacheNotSynced, match="configmaps can't be read from the cache: it was stopped"):
+        manager.client.find(ConfigMap, A)
+
+
+def refuse(_: Action) -> tuple[bool, object]:
+    raise Forbidden("foos is forbidden")
+
+
+def test_a_cache_that_is_not_filled_in_time_says_why() -> None:
+    requester = fake()
+    requester.prepend_reactor("list", "foos", refuse)
+    clock = FakeClock()
+    cache = Cache(requester, Kinds(), CacheOptions(sync_timeout=5.0), clock=clock)
+    stop = threading.Event()
+    cache.start(stop)
+    informer = cache.informer(Foo)
+    eventually(lambda: informer.state().last_error)
+    ticking = FakeClock(auto=True)
+    cache._clock = ticking
+    with pytest.raises(CacheNotSynced, match=r"the cache was not filled within 5 s: foos: .*foos is forbidden"):
+        cache.synced(Foo)
+    stop.set()
+    cache.shutdown(10.0)
+
+
+def test_reads_may_be_kept_from_starting_informers() -> None:
+    manager = manager_of(fake(), cache=CacheOptions(fail_on_missing_informer=True))
+    manager.cache.informer(ConfigMap)
+    with running(manager):
+        assert manager.client.list(ConfigMap) == []
+        with pytest.raises(LookupError, match=r"there is no informer of foos\.samplecontroller\.k8s\.io"):
+            manager.client.list(Foo)
+
+
+def test_managed_fields_are_not_kept_and_objects_are_shown_again_every_ten_hours() -> None:
+    foo = new_foo()
+    foo = replace(foo, metadata=replace(foo.metadata, managed_fields=(ManagedFieldsEntry(manager="kubectl"),)))
+    manager = manager_of(fake(foo))
+    with running(manager):
+        assert manager.client.get(Foo, A).metadata.managed_fields == ()
+        assert manager.cache.informer(Foo).resync == RESYNC_SECONDS == 36_000.0
+
+
+def test_namespaces_selectors_and_transforms_may_be_a_kind_s_own() -> None:
+    def shortened(obj: ConfigMap) -> ConfigMap:
+        return replace(obj, data={})
+
+    configs = [
+        ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace, labels={"keep": keep}), data={"long": "text"})
+        for name, namespace, keep in (("a", "one", "yes"), ("b", "two", "yes"), ("c", "one", "no"))
+    ]
+    own = ByObject(namespaces=("one",), label_selector="keep=yes", transform=shortened, resync=5.0)
+    options = CacheOptions(namespaces=("ns",), by_object={ConfigMap: own})
+    manager = manager_of(fake(*configs, new_foo(), new_foo("b", namespace="other")), cache=options)
+    with running(manager):
+        (kept,) = manager.client.list(ConfigMap)
+        assert (kept.metadata.name, dict(kept.data)) == ("a", {})
+        assert manager.cache.informer(ConfigMap).resync == 5.0
+        assert [foo.metadata.name for foo in manager.client.list(Foo)] == ["a"]
+        with pytest.raises(LookupError, match="foos of namespace other are not cached, only of ns"):
+            manager.client.find(Foo, ObjectName("other", "b"))
+        with pytest.raises(LookupError, match="configmaps of namespace ns are not cached, only of one"):
+            manager.client.list(ConfigMap, namespace="ns")
+
+
+@api_type(group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo")
+class OtherFoo:
+    """Another class of the same kind."""
+
+    metadata: ObjectMeta
+    spec: FooSpec
+
+
+def test_one_class_stands_for_a_kind() -> None:
+    manager = manager_of(fake())
+    manager.cache.informer(Foo)
+    with pytest.raises(ValueError, match="is Foo already, it can't be OtherFoo too"):
+        manager.cache.informer(OtherFoo)
+    assert [str(kind) for kind in manager.scheme.kinds()] == ["samplecontroller.k8s.io/v1alpha1, Kind=Foo"]
+    manager.close()
+
+
+def test_an_index_is_made_once() -> None:
+    manager = manager_of(fake())
+    manager.cache.add_index(Foo, "spec.replicas", lambda foo: [str(foo.spec.replicas)])
+    with pytest.raises(ValueError, match="indexer conflict"):
+        manager.cache.add_index(Foo, "spec.replicas", lambda foo: [str(foo.spec.replicas)])
+    manager.close()
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_written_object_that_was_deleted_is_not_read_any_more(watched: bool) -> None:
+    manager, found = manager_of(fake(new_foo())), list[Foo | None]()
+    if watched:
+        controller(manager).for_(Foo).complete(lambda request: found.append(manager.client.find(Foo, request)))
+    with running(manager):
+        client, indexer = manager.client, manager.cache.informer(Foo).indexer
+        eventually(lambda: A in indexer)
+        created = client.create(new_foo("b"))
+        assert len(manager.cache.informer(Foo)._listeners) == 1
+        client.delete(client.patch(created, {"spec": {"replicas": 2}}))
+        assert len(manager.cache.informer(Foo)._listeners) == 1
+        client.delete(new_foo())
+        # Not asked for in between: what was written is forgotten because it is gone, and not because it was seen.
+        eventually(lambda: len(indexer) == 0)
+        eventually(lambda: len(manager.cache.known(Foo).memory) == 0)
+        assert client.find(Foo, ObjectName("ns", "b")) is None
+        eventually(lambda: not watched or found[-1] is None)
+
+
+def test_a_handler_is_not_shown_what_is_gone() -> None:
+    requester, found = fake(), list[Foo | None]()
+    manager = manager_of(requester)
+    known = manager.cache.known(Foo)
+    source = KindSource(manager.cache, Foo)
+    name = ObjectName("ns", "a")
+    source.start(lambda *_: found.append(known.memory.get_by_key(name)), (), threading.Event())
+    with running(manager):
+        manager.client.list(Foo)
+        written = manager.client.create(new_foo())
+        eventually(lambda: found)
+        manager.cache.remember(written)
+        manager.client.delete(written)
+        eventually(lambda: len(found) > 1)
+    assert found[-1] is None

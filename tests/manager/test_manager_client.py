@@ -1,0 +1,157 @@
+"""Reads from the cache, writes to the server, and one's own writes read back at once."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.dynamic.unstructured import unstructured_type
+from clientgo.errors import BadRequest, Conflict, NotFound
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
+from clientgo.manager import Manager
+from clientgo.meta import ObjectMeta, ObjectName, api_of, replace
+from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
+from clientgo.testing.fake import FakeRequester
+from controller.api.v1alpha1 import Foo, FooStatus
+from generated.applyconfigurations.samplecontroller_v1alpha1 import FooApplyConfiguration, FooStatusApplyConfiguration
+from tests.manager.managed import fake, manager_of, new_foo, running
+
+A = ObjectName("ns", "a")
+
+pytestmark = pytest.mark.feature("B-CR-04")
+
+
+@pytest.fixture
+def requester() -> FakeRequester:
+    return fake(new_foo("a"), new_foo("b"), new_foo("c", namespace="other"))
+
+
+@pytest.fixture
+def manager(requester: FakeRequester) -> Iterator[Manager]:
+    made = manager_of(requester)
+    made.cache.add_index(Foo, "spec.deploymentName", lambda foo: [foo.spec.deployment_name])
+    with running(made):
+        yield made
+
+
+def names(objects: list[Foo]) -> list[str]:
+    return sorted(foo.metadata.name for foo in objects)
+
+
+@pytest.mark.feature("B-CR-03")
+def test_the_first_read_starts_an_informer_and_no_later_read_asks_the_server(
+    manager: Manager, requester: FakeRequester
+) -> None:
+    assert manager.client.get(Foo, A) == manager.api_reader.get(Foo, A)
+    requester.clear_actions()
+    assert names(manager.client.list(Foo)) == ["a", "b", "c"]
+    assert manager.client.find(Foo, ObjectName("ns", "absent")) is None
+    assert requester.actions == []
+    assert manager.client.list(ConfigMap) == []
+    assert [action.verb for action in requester.actions if action.resource.resource == "configmaps"][:1] == ["list"]
+
+
+def test_what_is_not_there_is_not_found(manager: Manager) -> None:
+    with pytest.raises(NotFound, match=r'foos.samplecontroller.k8s.io "x" not found'):
+        manager.client.get(Foo, ObjectName("ns", "x"))
+
+
+def test_a_name_must_have_a_namespace_just_where_its_kind_has_one(manager: Manager) -> None:
+    with pytest.raises(ValueError, match="a Foo needs a namespace"):
+        manager.client.get(Foo, ObjectName("", "a"))
+    with pytest.raises(ValueError, match="a Node is in no namespace"):
+        manager.client.find(Node, A)
+
+
+@pytest.mark.feature("B-CR-03")
+def test_objects_are_listed_by_namespace_labels_and_indexed_fields(manager: Manager) -> None:
+    client = manager.client
+    client.patch(new_foo("a"), {"metadata": {"labels": {"team": "x"}}})
+    assert names(client.list(Foo, namespace="ns")) == ["a", "b"]
+    assert names(client.list(Foo, labels="team=x")) == ["a"]
+    assert names(client.list(Foo, fields={"spec.deploymentName": "b-deployment"})) == ["b"]
+    assert names(client.list(Foo, namespace="other", fields={"spec.deploymentName": "b-deployment"})) == []
+    two = {"spec.deploymentName": "a-deployment", "metadata.uid": "uid-b"}
+    manager.cache.add_index(Foo, "metadata.uid", lambda foo: [foo.metadata.uid])
+    assert client.list(Foo, fields=two) == []
+    assert names(client.list(Foo, fields={**two, "metadata.uid": "uid-a"})) == ["a"]
+    with pytest.raises(KeyError, match=r"spec\.replicas"):
+        client.list(Foo, fields={"spec.replicas": "1"})
+
+
+@pytest.mark.feature("C-39")
+def test_what_was_written_is_read_before_the_cache_has_heard_of_it(manager: Manager, requester: FakeRequester) -> None:
+    client = manager.client
+    client.get(Foo, A)
+    informer = manager.cache.informer(Foo)
+    for feed in informer._reflectors:
+        feed.close()  # nothing is heard from now on
+    updated = client.update_status(replace(client.get(Foo, A), status=FooStatus(3)))
+    created = client.create(new_foo("d", namespace="new"))
+    assert client.get(Foo, A) == updated
+    assert names(client.list(Foo)) == ["a", "b", "c", "d"]
+    assert client.list(Foo, namespace="new") == [created]
+    assert informer.indexer.get_by_key(A) != updated
+
+
+def test_a_rehearsed_write_is_not_remembered(manager: Manager) -> None:
+    before = manager.client.get(Foo, A)
+    manager.client.patch(before, {"spec": {"replicas": 5}}, dry_run=True)
+    assert manager.client.get(Foo, A) == before
+
+
+@pytest.mark.feature("C-35")
+def test_every_write_goes_to_the_server_and_says_who_writes(manager: Manager, requester: FakeRequester) -> None:
+    client = manager.client
+    foo = client.create(new_foo("d"))
+    foo = client.update(replace(foo, spec=replace(foo.spec, replicas=2)))
+    foo = client.update_status(replace(foo, status=FooStatus(1)))
+    foo = client.patch(foo, {"spec": {"replicas": 3}})
+    foo = client.patch_status(foo, {"status": {"availableReplicas": 3}})
+    assert (foo.spec.replicas, foo.status.available_replicas) == (3, 3)
+    labelled = ObjectMetaApplyConfiguration(name="d", namespace="ns", labels={"team": "x"})
+    assert client.apply_configuration(FooApplyConfiguration(metadata=labelled)).metadata.labels == {"team": "x"}
+    with pytest.raises(Conflict):
+        client.update(foo)
+    client.delete(foo)
+    client.delete_all_of(Foo, namespace="ns")
+    writes = [action for action in requester.actions if action.is_write]
+    assert [action.verb for action in writes] == [
+        "create", "update", "update", "patch", "patch", "apply", "update", "delete", "deletecollection",
+    ]  # fmt: skip
+    assert {action.field_manager for action in writes[:7]} == {"test"}
+    assert names(manager.api_reader.list(Foo)) == ["c"]
+
+
+@pytest.mark.feature("C-35")
+def test_an_object_or_its_status_is_applied_and_is_the_program_s(manager: Manager, requester: FakeRequester) -> None:
+    foo = new_foo("d")
+    assert manager.client.apply(foo).spec == foo.spec
+    with_status = replace(foo, status=FooStatus(2))
+    assert manager.client.apply(with_status, status=True).status == FooStatus(2)
+    configured = FooApplyConfiguration(
+        metadata=ObjectMetaApplyConfiguration(name="d", namespace="ns"),
+        status=FooStatusApplyConfiguration(available_replicas=3),
+    )
+    assert manager.client.apply_configuration(configured, status=True, force=True).status == FooStatus(3)
+    applies = [(one.subresource, one.field_manager) for one in requester.actions if one.verb == "apply"]
+    assert applies == [("", "test"), ("status", "test"), ("status", "test")]
+    with pytest.raises(BadRequest, match="a namespace must be given"):
+        manager.client.apply_configuration(FooApplyConfiguration(metadata=ObjectMetaApplyConfiguration(name="d")))
+
+
+def test_kinds_of_unknown_shape_are_read_from_the_server_unless_asked_for(requester: FakeRequester) -> None:
+    cls = unstructured_type(api_of(Foo).gvr, kind="Foo")
+    for cached in (False, True):
+        manager = manager_of(requester, cache_unstructured=cached)
+        with running(manager):
+            assert manager.client.get(cls, A)["spec"]["deploymentName"] == "a-deployment"
+            found = manager.client.find(cls, A)
+            assert found is not None
+            assert len(manager.client.list(cls, namespace="ns")) == 2
+            assert len(manager.cache.informers()) == int(cached)
+
+
+def test_scale_and_whatever_else_a_kind_has_is_behind_its_typed_client(manager: Manager) -> None:
+    manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
+    assert manager.client.typed(Deployment, "ns").get_scale("d").metadata.name == "d"

@@ -1,0 +1,243 @@
+"""What becomes of a name after `reconcile`: one at a time, with a fake clock and no threads."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from clientgo.errors import ConnectionFailed
+from clientgo.lifecycle import Group
+from clientgo.manager import Controller, ControllerOptions, Result, TerminalError
+from clientgo.manager.cache import CacheNotSynced
+from clientgo.manager.priority import LOW
+from clientgo.manager.results import reconcile_of
+from clientgo.meta import ObjectName
+from clientgo.testing.clock import FakeClock
+from clientgo.workqueue import RateLimitingQueue
+from tests.cache.keptmetrics import KeepingProvider, kept_metrics
+
+A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
+
+
+class Fixture:
+    """A controller whose reconciler gives one answer after another, None at the end."""
+
+    def __init__(self, *answers: Result | Exception | None, **options: object) -> None:
+        self.clock, self.requests = FakeClock(), list[ObjectName]()
+        self._answers = iter(answers)
+        with kept_metrics() as self.kept:
+            self.controller = Controller(
+                "foos",
+                "Foo",
+                self.reconcile,
+                (),
+                options=ControllerOptions(**options),  # type: ignore[arg-type]
+                clock=self.clock,
+            )
+        self.queue = self.controller.queue
+
+    def reconcile(self, request: ObjectName) -> Result | None:
+        self.requests.append(request)
+        answer = next(self._answers, None)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def process(self, request: ObjectName = A) -> None:
+        self.controller.enqueue(request)
+        self.controller.process_next()
+
+    def waits(self) -> float | None:
+        """How many seconds the name waits for its turn; None if it is not in the queue."""
+        return dict(self.queue.state().waiting).get(A, 0.0 if len(self.queue) else None)
+
+
+def counted(kept: KeepingProvider, name: str, *labels: str) -> float:
+    return kept[f"controller_runtime_{name}", "foos", *labels].value
+
+
+@pytest.mark.feature("A-12")
+@pytest.mark.parametrize("answer", [None, Result(), Result(requeue_after=-1.0)])
+def test_what_went_well_is_not_looked_at_again_and_its_failures_are_forgotten(answer: Result | None) -> None:
+    fixture = Fixture(ConnectionFailed("refused"), answer)
+    fixture.process()
+    assert fixture.queue.num_requeues(A) == 1
+    fixture.clock.step(1.0)
+    fixture.controller.process_next()
+    assert fixture.queue.num_requeues(A) == 0
+    assert fixture.waits() is None
+    assert counted(fixture.kept, "reconcile_total", "success") == 1
+    assert fixture.requests == [A, A]
+
+
+@pytest.mark.feature("A-12")
+@pytest.mark.feature("B-CR-09")
+def test_an_error_is_tried_again_later_each_time() -> None:
+    fixture = Fixture(*[ConnectionFailed("refused")] * 3)
+    delays = []
+    for _ in range(3):
+        fixture.process()
+        delays.append(fixture.waits())
+        fixture.clock.step(1.0)
+        assert fixture.queue.get() == A
+        fixture.queue.done(A)
+    assert delays == pytest.approx([0.005, 0.01, 0.02])
+    assert counted(fixture.kept, "reconcile_total", "error") == 3
+    assert counted(fixture.kept, "reconcile_errors_total") == 3
+    assert counted(fixture.kept, "reconcile_panics_total") == 0
+
+
+@pytest.mark.feature("A-12")
+def test_a_bug_is_an_error_that_is_counted_besides(caplog: pytest.LogCaptureFixture) -> None:
+    fixture = Fixture(KeyError("a bug"))
+    fixture.process()
+    assert fixture.waits() == 0.005
+    assert counted(fixture.kept, "reconcile_panics_total") == 1
+    assert caplog.records[0].exc_info is not None
+
+
+def test_an_expected_error_is_no_bug() -> None:
+    fixture = Fixture(KeyError("known"), expected=(KeyError,))
+    fixture.process()
+    assert fixture.waits() == 0.005
+    assert counted(fixture.kept, "reconcile_panics_total") == 0
+
+
+@pytest.mark.feature("B-CR-09")
+def test_a_bug_ends_the_program_if_that_is_asked_for() -> None:
+    fixture = Fixture(ConnectionFailed("refused"), KeyError("a bug"), recover_panic=False)
+    fixture.process()
+    with pytest.raises(KeyError, match="a bug"):
+        fixture.process(B)
+
+
+@pytest.mark.feature("A-12")
+def test_a_terminal_error_is_counted_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    fixture = Fixture(ConnectionFailed("refused"), TerminalError("no such region"))
+    fixture.process()
+    fixture.clock.step(1.0)
+    fixture.controller.process_next()
+    assert fixture.waits() is None
+    assert fixture.queue.num_requeues(A) == 0
+    assert counted(fixture.kept, "terminal_reconcile_errors_total") == 1
+    assert counted(fixture.kept, "reconcile_errors_total") == 2
+    assert "waiting for a change" in caplog.text
+
+
+@pytest.mark.feature("A-12")
+def test_requeue_after_forgets_the_failures_and_looks_again_then() -> None:
+    fixture = Fixture(ConnectionFailed("refused"), Result(requeue_after=60.0))
+    fixture.process()
+    fixture.clock.step(1.0)
+    fixture.controller.process_next()
+    assert fixture.waits() == 60.0
+    assert fixture.queue.num_requeues(A) == 0
+    assert counted(fixture.kept, "reconcile_total", "requeue_after") == 1
+
+
+@pytest.mark.feature("C-31")
+def test_what_is_requeued_waits_with_the_priority_it_came_with_or_is_given() -> None:
+    fixture = Fixture(Result(requeue_after=1.0), Result(requeue_after=1.0, priority=5))
+    fixture.controller.enqueue(A, LOW)
+    fixture.controller.process_next()
+    fixture.clock.step(1.0)
+    fixture.controller.enqueue(B)
+    fixture.controller.process_next()
+    fixture.clock.step(1.0)
+    fixture.controller.process_next()
+    assert fixture.requests == [A, B, B]
+
+
+def test_a_queue_without_priorities_may_be_had() -> None:
+    fixture = Fixture(Result(requeue_after=5.0, priority=7), priority_queue=False)
+    assert type(fixture.queue) is RateLimitingQueue
+    fixture.process()
+    assert fixture.waits() == 5.0
+
+
+class Never:
+    """A source that never has put everything in."""
+
+    has_synced = False
+
+    def __str__(self) -> str:
+        return "never"
+
+    def start(self, *_: object) -> "Never":
+        return self
+
+
+@pytest.mark.feature("B-CR-09")
+@pytest.mark.feature("C-37")
+def test_workers_wait_until_the_sources_have_put_everything_in() -> None:
+    clock = FakeClock(auto=True)
+    controller = Controller("foos", "Foo", lambda _: None, (Never(), Never()), why=lambda: "foos: refused", clock=clock)
+    with pytest.raises(CacheNotSynced, match=r"foos: not synced within 120 s: never, never \(1\); foos: refused"):
+        controller.start(threading.Event())
+    assert clock.now() >= 120.0
+
+
+def test_a_controller_that_is_stopped_before_its_sources_are_ready_just_ends() -> None:
+    stop = threading.Event()
+    stop.set()
+    Controller("foos", "Foo", lambda _: None, (Never(),), clock=FakeClock()).start(stop)
+
+
+@pytest.mark.feature("B-CR-09")
+def test_as_many_workers_as_asked_for_reconcile_at_once() -> None:
+    barrier = threading.Barrier(3, timeout=10.0)
+
+    def reconcile(_: ObjectName) -> None:
+        barrier.wait()
+
+    controller = Controller("foos", "Foo", reconcile, (), options=ControllerOptions(workers=2))
+    with Group() as group:
+        group.start(controller.start, group.stop_event, name="foos")
+        controller.enqueue(A)
+        controller.enqueue(B)
+        barrier.wait()
+
+
+@pytest.mark.feature("A-11")
+def test_a_controller_that_is_stopped_finishes_what_it_is_at_and_no_more() -> None:
+    began, release, done = threading.Event(), threading.Event(), list[ObjectName]()
+
+    def reconcile(request: ObjectName) -> None:
+        began.set()
+        release.wait(10.0)
+        done.append(request)
+
+    controller = Controller("foos", "Foo", reconcile, ())
+    for request in (A, B):
+        controller.enqueue(request)
+    with Group() as group:
+        group.start(controller.start, group.stop_event, name="foos")
+        assert began.wait(10.0)
+        group.stop()
+        release.set()
+    assert done == [A]
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        (7, "reconcile returned a int, and not a Result or None"),
+        (Result(requeue_after="5s"), "requeue_after is '5s', and not a number of seconds"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_result_that_is_none_is_a_bug_and_ends_no_worker(
+    returned: object, sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fixture = Fixture(returned)  # type: ignore[arg-type]
+    fixture.process()
+    assert fixture.waits() == 0.005
+    assert sentence in caplog.text
+
+
+def test_a_reconciler_is_an_object_or_a_function() -> None:
+    fixture = Fixture()
+    assert reconcile_of(fixture) == fixture.reconcile
+    function: Callable[[ObjectName], None] = lambda _: None  # noqa: E731
+    assert reconcile_of(function) is function
+    with pytest.raises(TypeError, match="str is no reconciler: it has no method reconcile"):
+        reconcile_of("reconcile")  # type: ignore[arg-type]

@@ -1,0 +1,69 @@
+"""References to owners."""
+
+import pytest
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
+from clientgo.manager.owners import (
+    AlreadyOwnedError,
+    has_controller_reference,
+    remove_owner_reference,
+    set_controller_reference,
+    set_owner_reference,
+)
+from clientgo.meta import ObjectMeta, OwnerReference, new_controller_ref, replace
+from tests.manager.managed import new_foo
+
+pytestmark = pytest.mark.feature("B-CR-11")
+
+FOO = new_foo()
+CONFIG = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"))
+
+
+def test_a_controller_is_set_once() -> None:
+    owned = set_controller_reference(FOO, CONFIG)
+    assert owned.metadata.owner_references == (new_controller_ref(FOO),)
+    assert has_controller_reference(owned)
+    assert not has_controller_reference(CONFIG)
+    assert set_controller_reference(FOO, owned) is owned
+
+
+def test_a_second_controller_is_refused_by_name() -> None:
+    owned = set_controller_reference(FOO, CONFIG)
+    with pytest.raises(AlreadyOwnedError, match="ns/c is controlled by Foo a already") as refused:
+        set_controller_reference(new_foo("b"), owned)
+    assert refused.value.owner == new_controller_ref(FOO)
+
+
+def test_the_reference_to_an_owner_that_was_made_anew_is_put_right() -> None:
+    owned = set_controller_reference(FOO, CONFIG)
+    again = replace(FOO, metadata=replace(FOO.metadata, uid="another"))
+    assert [one.uid for one in set_controller_reference(again, owned).metadata.owner_references] == ["another"]
+
+
+def test_an_owner_beside_the_controller_is_added_and_removed() -> None:
+    other = new_foo("b")
+    owned = set_owner_reference(other, set_controller_reference(FOO, CONFIG))
+    assert owned.metadata.owner_references[1] == OwnerReference(
+        api_version="samplecontroller.k8s.io/v1alpha1", kind="Foo", name="b", uid="uid-b"
+    )
+    assert remove_owner_reference(other, owned) == set_controller_reference(FOO, CONFIG)
+    with pytest.raises(ValueError, match="ns/c has no reference to Foo b"):
+        remove_owner_reference(other, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("owned", "where"),
+    [
+        (ConfigMap(metadata=ObjectMeta(name="c", namespace="other")), "in another namespace"),
+        (Node(metadata=ObjectMeta(name="n")), "in no namespace"),
+    ],
+)
+def test_an_owner_in_a_namespace_owns_only_what_is_there_too(owned: ConfigMap | Node, where: str) -> None:
+    with pytest.raises(ValueError, match=where):
+        set_controller_reference(FOO, owned)
+
+
+def test_an_owner_without_namespace_owns_anything() -> None:
+    node = Node(metadata=ObjectMeta(name="n", uid="u"))
+    assert has_controller_reference(set_controller_reference(node, CONFIG))
+    assert has_controller_reference(set_controller_reference(node, replace(node, metadata=ObjectMeta(name="m"))))

@@ -1,0 +1,110 @@
+"""Keys in the order of their priorities."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.manager.priority import LOW, NORMAL, ByPriority, PriorityQueue
+from clientgo.testing.clock import FakeClock
+
+
+def taken(queue: PriorityQueue[str]) -> list[str]:
+    order = []
+    while len(queue):
+        with queue.taking() as key:
+            order.append(key)
+    return order
+
+
+@pytest.mark.feature("C-30")
+def test_a_live_event_overtakes_ten_thousand_of_the_initial_list() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    for number in range(10_000):
+        queue.add(f"listed-{number}", priority=LOW)
+    queue.add("live")
+    assert queue.get() == "live"
+    assert queue.get() == "listed-0"
+
+
+@pytest.mark.feature("C-30")
+def test_of_several_wishes_for_a_key_the_highest_counts() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    queue.add("a", priority=LOW)
+    queue.add("b", priority=LOW)
+    queue.add("b", priority=NORMAL)
+    queue.add("b", priority=LOW)
+    assert taken(queue) == ["b", "a"]
+
+
+def test_a_key_that_is_raised_keeps_its_turn_among_those_it_joins() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    queue.add("early", priority=LOW)
+    queue.add("later")
+    queue.add("early")
+    assert taken(queue) == ["early", "later"]
+
+
+def test_a_wish_for_a_key_in_process_holds_when_it_is_handed_out_again() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    queue.add("a", priority=LOW)
+    assert queue.get() == "a"
+    queue.add("a", priority=LOW)
+    queue.add("b")
+    queue.done("a")
+    assert taken(queue) == ["b", "a"]
+
+
+@pytest.mark.feature("C-31")
+def test_a_key_that_failed_comes_back_with_the_priority_it_had() -> None:
+    clock = FakeClock()
+    queue: PriorityQueue[str] = PriorityQueue(clock=clock)
+    queue.add("a", priority=LOW)
+    with queue.taking() as key:
+        queue.add_rate_limited(key)
+    clock.step(1.0)
+    queue.add("b")
+    assert taken(queue) == ["b", "a"]
+
+
+@pytest.mark.feature("C-31")
+def test_a_delayed_key_may_be_given_another_priority() -> None:
+    clock = FakeClock()
+    queue: PriorityQueue[str] = PriorityQueue(clock=clock)
+    queue.add("a", priority=LOW)
+    with queue.taking() as key:
+        queue.add_after(key, 1.0, priority=7)
+    queue.add("b")
+    clock.step(1.0)
+    assert taken(queue) == ["a", "b"]
+
+
+def test_nothing_is_remembered_of_a_key_that_was_handed_out() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    queue.add("a", priority=7)
+    assert taken(queue) == ["a"]
+    queue.add("b", priority=1)
+    queue.add("a")
+    assert taken(queue) == ["b", "a"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(-2, 2)), max_size=40))
+def test_keys_leave_by_priority_and_then_by_first_arrival(wishes: list[tuple[str, int]]) -> None:
+    order: ByPriority[str] = ByPriority()
+    known: dict[str, int] = {}
+    for key, priority in wishes:
+        order.wish(key, priority)
+        (order.touch if key in known else order.push)(key)
+        known[key] = max(known.get(key, priority), priority)
+    assert len(order) == len(known)
+    arrival = list(known)
+    expected = sorted(known, key=lambda key: (-known[key], arrival.index(key)))
+    assert [order.pop() for _ in range(len(order))] == expected
+    assert order.taken == known
+
+
+def test_a_wish_for_later_moves_a_key_that_is_ready_at_once() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    queue.add("b")
+    queue.add("a")
+    queue.add_after("a", 1.0, priority=5)
+    assert taken(queue) == ["a", "b"]

@@ -1,0 +1,72 @@
+"""The priority queue against a model: nothing is lost, nothing comes twice, the most urgent comes first."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from clientgo.manager.priority import NORMAL, PriorityQueue
+from clientgo.testing.clock import FakeClock
+
+KEYS = st.sampled_from("abcd")
+PRIORITIES = st.sampled_from([-100, 0, 5])
+
+
+class Model(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FakeClock()
+        self.queue: PriorityQueue[str] = PriorityQueue(clock=self.clock)
+        self.wishes: dict[str, int] = {}  # the highest since the key was handed out last
+        self.dirty: set[str] = set()
+        self.processing: set[str] = set()
+        self.delayed: dict[str, float] = {}
+
+    @rule(key=KEYS, priority=PRIORITIES)
+    def add(self, key: str, priority: int) -> None:
+        self.queue.add(key, priority=priority)
+        self._wish(key, priority)
+        self.dirty.add(key)
+
+    @rule(key=KEYS, priority=PRIORITIES, delay=st.integers(1, 5))
+    def add_later(self, key: str, priority: int, delay: int) -> None:
+        self.queue.add_after(key, delay, priority=priority)
+        self._wish(key, priority)
+        at = self.clock.now() + delay
+        self.delayed[key] = min(self.delayed.get(key, at), at)
+
+    @rule(seconds=st.integers(1, 5))
+    def wait(self, seconds: int) -> None:
+        self.clock.step(seconds)
+        for key in [key for key, at in self.delayed.items() if at <= self.clock.now()]:
+            del self.delayed[key]
+            self.dirty.add(key)
+
+    @precondition(lambda self: self.dirty - self.processing)
+    @rule()
+    def get(self) -> None:
+        key = self.queue.get()
+        ready = self.dirty - self.processing
+        assert key in ready
+        # A key that fell due in the dark has the priority wished for it; one whose wish was used up is a normal one.
+        assert self.wishes.get(key, NORMAL) == max(self.wishes.get(one, NORMAL) for one in ready)
+        self.wishes.pop(key, None)
+        self.dirty.discard(key)
+        self.processing.add(key)
+
+    @precondition(lambda self: self.processing)
+    @rule(data=st.data())
+    def done(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.processing)))
+        self.queue.done(key)
+        self.processing.discard(key)
+
+    @invariant()
+    def as_many_are_ready_as_should_be(self) -> None:
+        assert len(self.queue) == len(self.dirty - self.processing)
+
+    def _wish(self, key: str, priority: int) -> None:
+        self.wishes[key] = max(self.wishes.get(key, priority), priority)
+
+
+TestPriorityQueue = Model.TestCase
+TestPriorityQueue.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)

@@ -1,0 +1,78 @@
+"""How long the requests of one reconciliation may take."""
+
+import pytest
+
+from clientgo.errors import ConnectionFailed
+from clientgo.manager import Controller, ControllerOptions
+from clientgo.manager.timelimit import LimitedRequester, ReconciliationTimeout, limited
+from clientgo.meta import ObjectName, api_of
+from clientgo.rest.request import EventStream, Request
+from clientgo.testing.clock import FakeClock
+from controller.api.v1alpha1 import Foo
+from tests.cache.keptmetrics import kept_metrics
+
+pytestmark = pytest.mark.feature("C-33")
+
+GET = Request(verb="get", resource=api_of(Foo).gvr, namespace="ns", name="a")
+
+
+class Slow:
+    """A server that takes two seconds for an answer, if it is given them."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.timeouts: list[float | None] = []
+
+    def do(self, request: Request) -> bytes:
+        self.timeouts.append(request.timeout)
+        self._clock.step(min(2.0, request.timeout or 2.0))
+        if request.timeout is not None and request.timeout < 2.0:
+            raise ConnectionFailed("no answer in time", timeout=True)
+        return b"{}"
+
+    def watch(self, request: Request) -> EventStream:
+        raise AssertionError
+
+
+def test_requests_get_what_time_is_left_and_none_is_sent_after() -> None:
+    clock = FakeClock()
+    slow = Slow(clock)
+    requester = LimitedRequester(slow, clock=clock)
+    with limited(5.0, clock=clock):
+        requester.do(GET)
+        requester.do(Request(verb="get", resource=GET.resource, name="a", timeout=2.5))
+        with pytest.raises(ConnectionFailed):
+            requester.do(GET)
+        with pytest.raises(ReconciliationTimeout, match="not sent: get foos, because the time is up"):
+            requester.do(GET)
+    requester.do(GET)
+    assert slow.timeouts == [5.0, 2.5, 1.0, None]
+
+
+def test_without_a_limit_requests_are_as_they_were() -> None:
+    clock = FakeClock()
+    slow = Slow(clock)
+    with limited(0.0, clock=clock):
+        LimitedRequester(slow, clock=clock).do(GET)
+    assert slow.timeouts == [None]
+
+
+@pytest.mark.feature("B-CR-10")
+@pytest.mark.parametrize(("seconds", "timeouts"), [(4.0, 1), (3.0, 1), (5.0, 1), (0.0, 0)])
+def test_a_reconciliation_out_of_time_is_counted_and_tried_again(seconds: float, timeouts: int) -> None:
+    clock = FakeClock()
+    requester = LimitedRequester(Slow(clock), clock=clock)
+
+    def reconcile(_: ObjectName) -> None:
+        for request in [GET] * 4:
+            requester.do(request)
+        raise ConnectionFailed("in the end")
+
+    with kept_metrics() as kept:
+        options = ControllerOptions(reconciliation_timeout=seconds)
+        controller = Controller("foos", "Foo", reconcile, (), options=options, clock=clock)
+        controller.enqueue(ObjectName("ns", "a"))
+        controller.process_next()
+    assert kept["controller_runtime_reconcile_timeouts_total", "foos"].value == timeouts
+    assert kept["controller_runtime_reconcile_total", "foos", "error"].value == 1
+    assert controller.queue.num_requeues(ObjectName("ns", "a")) == 1

@@ -1,0 +1,60 @@
+"""What a query in PromQL asks for: metrics, the labels it picks them by, and the labels it groups by."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import promql_parser as promql
+
+# What Grafana puts in before Prometheus sees a query; variables inside of quotes are values, and stay.
+_VARIABLES = re.compile(r"\$(__rate_interval|__interval|__range)\b")
+
+
+@dataclass(frozen=True)
+class Selector:
+    """One metric that is asked for, and the labels with their values; a value is None if it is a pattern."""
+
+    metric: str
+    labels: tuple[tuple[str, str | None], ...]
+
+
+def parsed(query: str) -> promql.Expr:
+    """The query as Prometheus' own grammar has it; ValueError if it is none."""
+    return promql.parse(_VARIABLES.sub("5m", query))
+
+
+def selectors(query: str) -> list[Selector]:
+    """Every metric the query names."""
+    return [
+        Selector(
+            selector.name or "",
+            tuple((one.name, one.value if one.op == promql.MatchOp.Equal else None) for one in matchers),
+        )
+        for selector in _selectors(parsed(query))
+        if (matchers := selector.matchers.matchers) is not None
+    ]
+
+
+def grouped(query: str) -> set[str]:
+    """The labels the query groups or joins by."""
+    found = set[str]()
+    for node in _nodes(parsed(query)):
+        if isinstance(node, promql.AggregateExpr) and node.modifier is not None:
+            found.update(node.modifier.labels)
+        if isinstance(node, promql.BinaryExpr) and node.modifier is not None and node.modifier.matching is not None:
+            found.update(node.modifier.matching.labels)
+    return found
+
+
+def _selectors(expression: promql.Expr) -> Iterator[promql.VectorSelector]:
+    for node in _nodes(expression):
+        if isinstance(node, promql.VectorSelector):
+            yield node
+        elif isinstance(node, promql.MatrixSelector):
+            yield node.vector_selector
+
+
+def _nodes(expression: promql.Expr) -> list[promql.Expr]:
+    found: list[promql.Expr] = []
+    promql.walk(expression, found.append)
+    return found

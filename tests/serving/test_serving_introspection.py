@@ -1,0 +1,141 @@
+"""The debugging pages: what a queue and a cache hold, in JSON and as tables, and for whom."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clientgo.cache.state import InformerState
+from clientgo.serving import Response, Route, ServingRequest
+from clientgo.serving.introspection import caches_route, queue_route
+from clientgo.serving.routing import Router
+from clientgo.serving.tables import table
+from clientgo.testing.clock import FakeClock
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
+
+
+class Informer:
+    def __init__(self, state: InformerState) -> None:
+        self._state = state
+
+    def state(self) -> InformerState:
+        return self._state
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(clock: FakeClock) -> Iterator[RateLimitingQueue[str]]:
+    """One key in process for 3 s, one queued for 1 s, one failed twice and due in 10 s."""
+    made: RateLimitingQueue[str] = RateLimitingQueue(
+        ItemExponentialFailureRateLimiter(5.0, 60.0), name="foos", clock=clock
+    )
+    made.add("default/a")
+    assert made.get() == "default/a"
+    clock.step(2)
+    made.add("default/b")
+    clock.step(1)
+    made.add_rate_limited("default/c")
+    made.add_rate_limited("default/c")
+    yield made
+    made.shut_down()
+
+
+def show(route: Route, **query: str) -> Response:
+    return route(ServingRequest("GET", "/", query={name: [value] for name, value in query.items()}))
+
+
+def parsed(response: Response) -> Any:
+    assert (response.status, response.content_type) == (200, "application/json")
+    return json.loads(response.body)
+
+
+def test_a_queue_shows_its_keys_and_for_how_long(queue: RateLimitingQueue[str]) -> None:
+    [shown] = parsed(show(queue_route([queue])))["queues"]
+    assert shown == {
+        "name": "foos",
+        "shuttingDown": False,
+        "counts": {"processing": 1, "queued": 1, "waiting": 1, "retries": 1},
+        "processing": [{"key": "default/a", "seconds": 3.0, "retries": 0}],
+        "queued": [{"key": "default/b", "seconds": 1.0, "retries": 0}],
+        "waiting": [{"key": "default/c", "seconds": 5.0, "retries": 2}],
+    }
+
+
+def test_a_queue_is_a_table_for_people(queue: RateLimitingQueue[str]) -> None:
+    route = queue_route([queue])
+    assert show(route, format="table").body == (
+        "QUEUE   STATE        KEY         SECONDS   RETRIES\n"
+        "foos    processing   default/a   3.0       0\n"
+        "foos    queued       default/b   1.0       0\n"
+        "foos    waiting      default/c   5.0       2\n"
+    )
+    assert route(ServingRequest("GET", "/", headers={"accept": "text/plain"})) == show(route, format="table")
+
+
+def test_no_more_keys_are_shown_than_asked_for_and_all_are_counted(queue: RateLimitingQueue[str]) -> None:
+    for number in range(500):
+        queue.add(f"default/{number}")
+    [shown] = parsed(show(queue_route([queue])))["queues"]
+    assert (len(shown["queued"]), shown["counts"]["queued"]) == (100, 501)
+    [shown] = parsed(show(queue_route([queue]), limit="1000"))["queues"]
+    assert len(shown["queued"]) == 501
+    text = show(queue_route([queue]), format="table", limit="0").body
+    assert "foos    queued       and 501 more   -         -\n" in str(text)
+
+
+def test_a_queue_is_picked_by_name(queue: RateLimitingQueue[str]) -> None:
+    assert parsed(show(queue_route([queue]), name="bars")) == {"queues": []}
+    assert len(parsed(show(queue_route([queue]), name="foos"))["queues"]) == 1
+
+
+@pytest.mark.parametrize("limit", ["-1", "many", "٣", "9" * 5000])
+def test_a_limit_that_is_no_number_is_refused(limit: str) -> None:
+    response = show(queue_route([]), limit=limit)
+    assert response.status == 400
+    assert str(response.body).startswith("limit must be a whole number")
+
+
+def test_a_cache_shows_how_it_stands(clock: FakeClock) -> None:
+    now = clock.now()
+    state = InformerState("foos", "Foo", True, 3, "42", 1, 2, 1, now, now, "boom", 7)
+    clock.step(1.5)
+    never = InformerState("pods", "Pod", False, 0, "", 0, 0, 0, None, None, "")
+    route = caches_route([Informer(state), Informer(never)], clock=clock)
+    assert parsed(show(route))["caches"][0] == {
+        "name": "foos",
+        "kind": "Foo",
+        "synced": True,
+        "objects": 3,
+        "resourceVersion": "42",
+        "lists": 1,
+        "watches": 2,
+        "undecodable": 1,
+        "notificationsWaiting": 7,
+        "secondsSinceLastEvent": 1.5,
+        "secondsWatching": 1.5,
+        "lastError": "boom",
+    }
+    assert show(route, format="table").body == (
+        "NAME   KIND   SYNCED   OBJECTS   VERSION   LISTS   WATCHES   UNDECODABLE   HEARD       ERROR\n"
+        "foos   Foo    yes      3         42        1       2         1             1.5 s ago   boom\n"
+        "pods   Pod    no       0         -         0       0         0             never       -\n"
+    )
+
+
+@pytest.mark.parametrize("route", [queue_route([]), caches_route([])])
+def test_these_pages_are_not_for_everybody(route: Route) -> None:
+    far = ServingRequest("GET", "/x", peer="10.0.0.1")
+    assert Router({"/x": route}).answer(far).status == 403
+    assert Router({"/x": route}, lambda _: Response(401)).answer(far).status == 401
+    assert Router({"/x": route}, lambda _: None).answer(far).status == 200
+    assert Router({"/x": route}).answer(ServingRequest("GET", "/x", peer="127.0.0.1")).status == 200
+
+
+def test_a_value_of_a_table_stays_on_its_line() -> None:
+    assert table(("A", "B"), [("x\ny\x1b[31m", "")]).count("\n") == 2
+    assert "\x1b" not in table(("A",), [("\x1b[31m",)])

@@ -1,0 +1,322 @@
+"""The server over real sockets: what it answers, whom it outlasts, and that it ends."""
+
+import logging
+import socket
+import threading
+import time
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import ConfigError
+from clientgo.lifecycle import Group
+from clientgo.serving import Access, Handler, Limits, Response, Route, Server, ServingRequest
+from clientgo.serving.connection import Connection
+from tests.serving.serving_client import ask, exchange, raw, serving, until_closed
+
+GET = b"GET /hello HTTP/1.1\r\nHost: x\r\n"
+
+
+def hello(request: ServingRequest) -> Response:
+    return Response(200, f"hello {request.first('name', 'nobody')}\n")
+
+
+def echo(request: ServingRequest) -> Response:
+    return Response(200, request.body)
+
+
+def fails(_: ServingRequest) -> Response:
+    raise ValueError("the reason is nobody's business")
+
+
+ROUTES: dict[str, Handler] = {
+    "/hello": hello,
+    "/hello/inner/": lambda request: Response(200, f"below {request.path}"),
+    "/fails": fails,
+    "/echo": Route(echo, methods=("PUT",)),
+    "/private": Route(hello, access=Access.PRIVATE),
+}
+
+
+def test_a_route_answers() -> None:
+    with serving(ROUTES) as server:
+        answer = ask(server, "/hello?name=me")
+        assert (answer.status, answer.body) == (200, "hello me\n")
+        assert ask(server, "/hello/inner/x").body == "below /hello/inner/x"
+        assert ask(server, "/hello/inner").status == 404
+
+
+def test_a_head_is_a_get_without_its_body() -> None:
+    with serving(ROUTES) as server:
+        answer = ask(server, "/hello", method="HEAD")
+        assert (answer.status, answer.body, answer.headers["Content-Length"]) == (200, "", "13")
+        received = exchange(server, b"HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert received.endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "body"),
+    [
+        ("GET", "/nothing", 404, "404 page not found\n"),
+        ("POST", "/hello", 405, "Method Not Allowed: use HEAD, GET\n"),
+        ("GET", "/echo", 405, "Method Not Allowed: use PUT\n"),
+        ("GET", "/fails", 500, "Internal Server Error: the program's log says why\n"),
+    ],
+)
+def test_what_can_not_be_answered_is_said_in_a_sentence(method: str, path: str, status: int, body: str) -> None:
+    with serving(ROUTES) as server:
+        answer = ask(server, path, method=method)
+        assert (answer.status, answer.body) == (status, body)
+
+
+def test_a_refused_method_is_told_which_are_allowed() -> None:
+    with serving(ROUTES) as server:
+        assert ask(server, "/hello", method="DELETE").headers["Allow"] == "HEAD, GET"
+
+
+def test_a_route_that_fails_is_told_of_in_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(ROUTES) as server:
+        assert "nobody" not in ask(server, "/fails").body
+    assert "the reason is nobody's business" in caplog.text
+
+
+def test_a_connection_is_kept_for_the_next_request() -> None:
+    with serving(ROUTES) as server, raw(server) as sock:
+        for _ in range(3):
+            sock.sendall(GET + b"\r\n")
+            assert b"hello nobody" in sock.recv(4096)
+        sock.sendall(GET + b"Connection: close\r\n\r\n")
+        assert b"\r\nConnection: close\r\n" in until_closed(sock)
+
+
+def test_requests_sent_at_once_are_answered_in_order() -> None:
+    first, second = (f"GET /hello?name={name} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for name in ("a", "b"))
+    with serving(ROUTES) as server:
+        received = exchange(server, b"\r\n" + first + second)
+    assert received.index(b"hello a") < received.index(b"hello b")
+
+
+def test_a_body_is_read_by_its_length() -> None:
+    head = b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n"
+    with serving(ROUTES) as server:
+        assert ask(server, "/echo", method="PUT", body=b"5" * 60_000).body == "5" * 60_000
+        received = exchange(server, head + b"4321" + GET + b"\r\n")
+    assert b"4321HTTP/1.1 200 OK" in received
+
+
+def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
+    with serving(ROUTES) as server, raw(server) as sock:
+        sock.sendall(b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+        assert sock.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        sock.sendall(b"ok")
+        assert sock.recv(4096).endswith(b"\r\n\r\nok")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"nonsense\r\n\r\n", b"400 Bad Request"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"400 Bad Request"),
+        (GET + b"X: " + b"x" * 20_000 + b"\r\n\r\n", b"431 Request Header Fields Too Large"),
+        (b"x" * 40_000, b"431 Request Header Fields Too Large"),
+        (b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n", b"413 "),
+        (b"PUT /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", b"501 Not Implemented"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_and_the_connection_ends(sent: bytes, status: bytes) -> None:
+    with serving(ROUTES) as server:
+        received = exchange(server, sent)
+        assert received.startswith(b"HTTP/1.1 " + status)
+        assert received.count(b"HTTP/1.1 ") == 1
+        assert ask(server, "/hello").status == 200
+
+
+def test_a_client_that_reads_late_gets_its_refusal_all_the_same() -> None:
+    with serving(ROUTES) as server, raw(server) as sock:
+        sock.sendall(b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 400000\r\n\r\n" + b"x" * 200_000)
+        sock.sendall(b"x" * 200_000)
+        assert sock.recv(4096).startswith(b"HTTP/1.1 413 ")
+        assert sock.recv(4096) == b""
+
+
+def send_until_refused(sock: socket.socket) -> None:
+    while True:
+        sock.sendall(b"x" * 10_000)
+
+
+def test_a_refused_client_that_goes_on_sending_is_let_go_of() -> None:
+    with serving(ROUTES, limits=Limits(linger=0.1)) as server, raw(server) as sock:
+        sock.sendall(b"nonsense\r\n\r\n")
+        received = until_closed(sock)
+        assert received.startswith(b"HTTP/1.1 400 ")
+        with pytest.raises(ConnectionError):
+            send_until_refused(sock)
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET", GET, b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nonly"])
+def test_a_client_that_does_not_go_on_is_let_go_of(begun: bytes) -> None:
+    with serving(ROUTES, limits=Limits(request=0.1)) as server, raw(server) as sock:
+        sock.sendall(begun)
+        assert until_closed(sock) == b""
+
+
+def test_a_client_that_sends_a_byte_now_and_then_gets_no_more_time_for_it() -> None:
+    with serving(ROUTES, limits=Limits(request=0.3)) as server, raw(server) as sock:
+        sock.settimeout(0.05)
+        sent = 0
+        while True:
+            try:
+                sock.sendall(b"G")
+                sent += 1
+                if sock.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue  # it listens still
+            except ConnectionError:
+                break
+        assert 2 <= sent <= 40
+
+
+def test_an_idle_connection_ends_after_its_time() -> None:
+    with serving(ROUTES, limits=Limits(idle=0.1)) as server, raw(server) as sock:
+        sock.sendall(GET + b"\r\n")
+        assert until_closed(sock).endswith(b"hello nobody\n")
+
+
+def test_a_connection_may_be_idle_for_longer_than_a_request_may_take() -> None:
+    with serving(ROUTES, limits=Limits(request=0.05)) as server, raw(server) as sock:
+        sock.sendall(GET + b"\r\n")
+        assert sock.recv(4096).endswith(b"hello nobody\n")
+        sock.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            sock.recv(1)
+
+
+def test_clients_that_say_nothing_do_not_keep_others_out() -> None:
+    with serving(ROUTES, limits=Limits(connections=3)) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(9)]
+        try:
+            assert ask(server, "/hello").status == 200
+            assert silent[0].recv(1) == b"", "the oldest had to go"
+        finally:
+            for sock in silent:
+                sock.close()
+
+
+def test_no_more_clients_are_answered_at_once_than_allowed(caplog: pytest.LogCaptureFixture) -> None:
+    go, asked = threading.Event(), threading.Semaphore(0)
+
+    def slow(_: ServingRequest) -> Response:
+        asked.release()
+        go.wait(10)
+        return Response()
+
+    with serving({"/slow": slow}, limits=Limits(connections=1)) as server, raw(server) as first:
+        first.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert asked.acquire(timeout=10)
+        with raw(server) as second:
+            assert until_closed(second) == b""
+        go.set()
+        assert first.recv(4096).startswith(b"HTTP/1.1 200 OK")
+    assert "every connection is being answered" in caplog.text
+
+
+def test_stopping_ends_idle_connections_and_lets_an_answer_go_out() -> None:
+    go, asked = threading.Event(), threading.Event()
+
+    def slow(_: ServingRequest) -> Response:
+        asked.set()
+        go.wait(10)
+        return Response(200, b"done")
+
+    group, server = Group(), Server("127.0.0.1:0", {"/slow": slow}, name="probes")
+    server.start(group)
+    with raw(server) as idle, raw(server) as busy:
+        busy.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert asked.wait(10)
+        assert "probes-accept" in group.alive()
+        server.stop()
+        assert until_closed(idle) == b""
+        go.set()
+        received = until_closed(busy)
+    assert b"\r\nConnection: close\r\n" in received
+    assert received.endswith(b"done")
+    group.join(10)
+    with pytest.raises(ConnectionRefusedError):
+        ask(server, "/slow")
+    server.stop()
+
+
+def test_a_group_that_stops_takes_its_server_along() -> None:
+    with Group() as group:
+        server = Server("127.0.0.1:0", ROUTES)
+        server.start(group)
+        assert ask(server, "/hello").status == 200
+    assert group.alive() == []
+
+
+@pytest.mark.parametrize("address", ["0", None])
+def test_a_server_that_is_off_does_nothing(address: str | None) -> None:
+    group, server = Group(), Server(address, ROUTES)
+    server.start(group)
+    assert group.alive() == []
+    assert (server.port, server.url, repr(server)) == (0, "", "<Server serving off>")
+    server.stop()
+
+
+def test_every_interface_is_listened_on() -> None:
+    with serving(ROUTES, address=":0") as server:
+        assert server.url == f"http://127.0.0.1:{server.port}"
+        assert repr(server) == f"<Server serving {server.url}>"
+        assert ask(server, "/hello").status == 200
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6")
+def test_every_interface_means_both_protocols() -> None:
+    with serving(ROUTES, address=":0") as server, socket.create_connection(("::1", server.port), timeout=10) as sock:
+        sock.sendall(GET + b"Connection: close\r\n\r\n")
+        assert until_closed(sock).endswith(b"hello nobody\n")
+
+
+@pytest.mark.parametrize("address", ["8081", "localhost", "[::1", "1:2:3", ":65536", ""])
+def test_what_is_no_address_is_said(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"address|port"):
+        Server(address, ROUTES)
+
+
+def test_an_address_that_is_taken_is_said() -> None:
+    with serving(ROUTES) as server:
+        other = Server(f"127.0.0.1:{server.port}", ROUTES)
+        with Group() as group, pytest.raises(ConfigError, match=rf"cannot listen on 127\.0\.0\.1:{server.port}: "):
+            other.start(group)
+
+
+def test_access_is_logged_at_debug_without_what_was_asked(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "clientgo.serving")
+    with serving(ROUTES, name="metrics") as server:
+        ask(server, "/hello?name=canary", headers={"Authorization": "Bearer canary"})
+    [record] = [record for record in caplog.records if record.getMessage() == "answered"]
+    assert record.levelno == logging.DEBUG
+    facts = vars(record)
+    assert (facts["server"], facts["method"], facts["path"], facts["status"]) == ("metrics", "GET", "/hello", 200)
+    assert not any("canary" in str(vars(record)) for record in caplog.records)
+
+
+class Pieces(socket.socket):
+    """A client that sends a few bytes at a time, and never ends."""
+
+    def settimeout(self, value: float | None, /) -> None:
+        pass
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        return bytes(512)
+
+
+def test_a_body_costs_what_its_length_does_however_it_comes() -> None:
+    length = 4 * 1024 * 1024
+    with Pieces() as sock:
+        connection = Connection(sock, "", Limits(body=length, request=1000), SYSTEM_CLOCK)
+        connection._buffer = f"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+        began = time.process_time()
+        assert len(connection.read().body) == length
+        assert time.process_time() - began < 1.0  # to copy what is there for each piece takes several

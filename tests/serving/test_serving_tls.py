@@ -1,0 +1,225 @@
+"""HTTPS over real sockets: certificates from files that change, one of its own, and clients that can't agree."""
+
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from clientgo.clock import SYSTEM_CLOCK, utc
+from clientgo.envtest.apiserver.tls import Authority
+from clientgo.errors import ConfigError
+from clientgo.lifecycle import Group
+from clientgo.serving import Limits, Response
+from clientgo.serving.certificates import CertificateDirectory, server_context, serving_certificate
+from clientgo.serving.selfsigned import SelfSigned
+from clientgo.testing.clock import FakeClock
+from tests.serving.serving_client import ask, raw, serving, until_closed
+
+ROUTES = {"/hello": lambda _: Response(200, "hello")}
+
+
+@pytest.fixture
+def authority() -> Authority:
+    return Authority()
+
+
+def trusting(authority: Authority) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    return context
+
+
+def issue(authority: Authority, folder: Path) -> bytes:
+    """A new pair in the folder, as a Secret is mounted."""
+    certificate, key = authority.server(["127.0.0.1"])
+    (folder / "tls.crt").write_bytes(certificate)
+    (folder / "tls.key").write_bytes(key)
+    return certificate
+
+
+def shown(port: int) -> str:
+    return ssl.get_server_certificate(("127.0.0.1", port), timeout=10)
+
+
+def test_a_certificate_from_files_is_served_and_the_protocol_agreed_on(tmp_path: Path, authority: Authority) -> None:
+    issue(authority, tmp_path)
+    with serving(ROUTES, tls=CertificateDirectory(tmp_path)) as server:
+        assert server.url.startswith("https://")
+        assert ask(server, "/hello", context=trusting(authority)).body == "hello"
+        with raw(server) as sock, trusting(authority).wrap_socket(sock, server_hostname="127.0.0.1") as tls:
+            assert tls.selected_alpn_protocol() == "http/1.1"
+            assert tls.version() == "TLSv1.3"
+
+
+def test_a_new_certificate_is_served_and_open_connections_go_on(tmp_path: Path, authority: Authority) -> None:
+    first = issue(authority, tmp_path)
+    request = b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
+    with (
+        serving(ROUTES, tls=CertificateDirectory(tmp_path)) as server,
+        raw(server) as sock,
+        trusting(authority).wrap_socket(sock, server_hostname="127.0.0.1") as tls,
+    ):
+        tls.sendall(request)
+        assert tls.recv(4096).endswith(b"hello")
+        assert shown(server.port).encode() == first
+        second = issue(authority, tmp_path)
+        assert shown(server.port).encode() == second
+        tls.sendall(request)
+        assert tls.recv(4096).endswith(b"hello")
+
+
+def test_who_comes_while_a_new_pair_is_loaded_is_served_with_it(tmp_path: Path, authority: Authority) -> None:
+    group, served, answered = Group(), list[ssl.SSLContext](), threading.Event()
+
+    class Slow(CertificateDirectory):
+        def second(self) -> None:
+            served.append(self.context())
+            answered.set()
+
+        def _load(self, pair: tuple[bytes, bytes]) -> ssl.SSLContext:
+            if hasattr(self, "_context"):  # not the first
+                group.start(self.second, name="second")
+                answered.wait(0.2)  # as long as a load may take; whoever is not kept waiting answers at once
+            return super()._load(pair)
+
+    issue(authority, tmp_path)
+    directory = Slow(tmp_path)
+    former = directory.context()
+    issue(authority, tmp_path)
+    new = directory.context()
+    group.join(10)
+    assert new is not former
+    assert served == [new]
+
+
+@pytest.mark.parametrize("harm", ["half", "others", "gone", "empty"])
+def test_a_pair_that_can_not_be_used_is_told_of_once_and_the_former_stays(
+    harm: str, tmp_path: Path, authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, key = issue(authority, tmp_path), tmp_path / "tls.key"
+    with serving(ROUTES, tls=CertificateDirectory(tmp_path)) as server:
+        match harm:
+            case "half":
+                key.write_bytes(key.read_bytes()[:100])
+            case "others":
+                key.write_bytes(authority.server(["127.0.0.1"])[1])
+            case "gone":
+                key.unlink()
+            case _:
+                key.write_bytes(b"")
+        assert [shown(server.port).encode() for _ in range(3)] == [first] * 3
+        told = [record for record in caplog.records if record.levelname == "ERROR"]
+        assert [record.getMessage() for record in told] == [
+            "the serving certificate can't be read anew; the former one stays in use"
+        ]
+        second = issue(authority, tmp_path)
+        assert shown(server.port).encode() == second
+
+
+def test_a_mounted_secret_that_is_swapped_is_noticed(tmp_path: Path, authority: Authority) -> None:
+    """The kubelet changes what a link points to, not the files."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        issue(authority, tmp_path / name)
+    (mounted := tmp_path / "mounted").symlink_to("old")
+    with serving(ROUTES, tls=CertificateDirectory(mounted)) as server:
+        (link := tmp_path / "next").symlink_to("new")
+        link.rename(mounted)
+        assert shown(server.port).encode() == (tmp_path / "new" / "tls.crt").read_bytes()
+
+
+def test_without_a_usable_pair_the_server_does_not_start(tmp_path: Path, authority: Authority) -> None:
+    with pytest.raises(ConfigError, match=r"can't be read: .*tls\.crt"):
+        serving_certificate(tmp_path)
+    issue(authority, tmp_path)
+    (tmp_path / "tls.key").write_bytes(authority.server(["127.0.0.1"])[1])
+    with pytest.raises(ConfigError, match=r"tls\.crt and tls\.key are no certificate and its key: .*MISMATCH"):
+        serving_certificate(tmp_path)
+
+
+def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(tmp_path: Path, authority: Authority) -> None:
+    issue(authority, tmp_path)
+    key = tmp_path / "tls.key"
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl to encrypt a key")
+    encrypt = [openssl, "pkcs8", "-topk8", "-in", str(key), "-out", str(tmp_path / "new"), "-passout", "pass:x"]
+    subprocess.run(encrypt, check=True, timeout=20)
+    (tmp_path / "new").rename(key)
+    with pytest.raises(ConfigError, match="the serving key is encrypted"):
+        serving_certificate(tmp_path)
+
+
+def test_tls_1_1_is_refused(tmp_path: Path, authority: Authority) -> None:
+    issue(authority, tmp_path)
+    old = trusting(authority)
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    with serving(ROUTES, tls=CertificateDirectory(tmp_path)) as server:
+        with pytest.raises(ssl.SSLError):
+            ask(server, "/hello", context=old)
+        assert ask(server, "/hello", context=trusting(authority)).status == 200
+
+
+def test_a_client_can_not_ask_for_new_keys_again_and_again(authority: Authority) -> None:
+    assert server_context(authority.server(["127.0.0.1"])).options & ssl.OP_NO_RENEGOTIATION
+
+
+def test_clients_that_do_not_shake_hands_keep_nobody_waiting(tmp_path: Path, authority: Authority) -> None:
+    issue(authority, tmp_path)
+    limits = Limits(handshake=0.2)
+    with serving(ROUTES, tls=CertificateDirectory(tmp_path), limits=limits) as server, raw(server) as silent:
+        with raw(server) as plain:
+            plain.sendall(b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"HTTP/1.1" not in until_closed(plain)
+        assert ask(server, "/hello", context=trusting(authority)).status == 200
+        assert until_closed(silent) == b""
+
+
+def test_without_files_it_makes_a_certificate_for_its_names() -> None:
+    with serving(ROUTES, tls=serving_certificate(hosts=["metrics.example.svc"])) as server:
+        pem = shown(server.port)
+        trust = ssl.create_default_context(cadata=pem)
+        assert ask(server, "/hello", context=trust).body == "hello"
+        assert shown(server.port) == pem, "the same for every connection"
+    names = x509.load_pem_x509_certificate(pem.encode()).extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    assert {"metrics.example.svc", "localhost"} <= set(names.value.get_values_for_type(x509.DNSName))
+
+
+def test_its_own_certificate_is_made_anew_long_before_it_ends() -> None:
+    clock = FakeClock()
+    own = SelfSigned(clock=clock)
+    first = own.context()
+    clock.step(timedelta(days=182).total_seconds())
+    assert own.context() is first
+    clock.step(timedelta(days=1).total_seconds())
+    assert own.context() is not first
+
+
+def test_its_own_certificate_is_valid_now() -> None:
+    with serving(ROUTES, tls=SelfSigned()) as server:
+        certificate = x509.load_pem_x509_certificate(shown(server.port).encode())
+    now = utc(SYSTEM_CLOCK)
+    assert certificate.not_valid_before_utc < now < certificate.not_valid_after_utc
+
+
+def test_without_the_library_one_sentence_says_what_to_do() -> None:
+    program = (
+        "import sys; sys.modules['cryptography'] = None\n"
+        "from clientgo.errors import ConfigError\n"
+        "from clientgo.serving.certificates import serving_certificate\n"
+        "try: serving_certificate()\n"
+        "except ConfigError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == (
+        "no serving certificate was given, and cryptography is missing to make one: name a directory with tls.crt and "
+        "tls.key, or pip install 'clientgo[secure-serving]'\n"
+    )

@@ -1,0 +1,235 @@
+"""A kind with webhooks, in two versions, and what an API server sends about it."""
+
+import http.client
+import json
+import ssl
+import threading
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.lifecycle import Group
+from clientgo.meta import EMPTY_MAP, Int32, ObjectMeta, WebhookConversion, api_type, replace
+from clientgo.meta.declarations import admission_webhook
+from clientgo.serving import Response, ServingRequest
+from clientgo.webhook import AdmissionRequest, Denied, Warnings, WebhookServer, field
+from clientgo.webhook.authority import Authority
+
+GROUP = "ajd.my.domain"
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Garden:
+    trees: Int32 = 0
+    flowers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HomeSpec:
+    owner: str = ""
+    rooms: Int32 | None = None
+    heated: bool = True
+    garden: Garden | None = None
+    doors: tuple[Garden, ...] = ()
+    labels: Mapping[str, str] = EMPTY_MAP
+
+
+@dataclass(frozen=True, slots=True)
+class HomeStatus:
+    visits: Int32 = 0
+
+
+@api_type(group=GROUP, version="v1", storage=False)
+@dataclass(frozen=True, slots=True)
+class Home:
+    metadata: ObjectMeta
+    spec: HomeSpec = HomeSpec()
+    status: HomeStatus = HomeStatus()
+
+
+@dataclass(frozen=True, slots=True)
+class HomeSpecV2:
+    owners: tuple[str, ...] = ()
+    rooms: Int32 | None = None
+
+
+@api_type(group=GROUP, version="v2", kind="Home", status=False, conversion=WebhookConversion())
+@dataclass(frozen=True, slots=True)
+class HomeV2:
+    """The hub."""
+
+    metadata: ObjectMeta
+    spec: HomeSpecV2 = HomeSpecV2()
+
+
+def grown(home: Home) -> HomeV2:
+    """v1 -> v2; what v2 can't hold is kept in an annotation, so that nothing is lost on the way back."""
+    meta = home.metadata
+    if not home.spec.heated:
+        meta = replace(meta, annotations={**meta.annotations, "ajd/cold": "true"})
+    owners = tuple(name for name in home.spec.owner.split(" & ") if name)
+    return HomeV2(metadata=meta, spec=HomeSpecV2(owners=owners, rooms=home.spec.rooms))
+
+
+def shrunk(home: HomeV2) -> Home:
+    """v2 -> v1."""
+    annotations = dict(home.metadata.annotations)
+    heated = annotations.pop("ajd/cold", "") != "true"
+    spec = HomeSpec(owner=" & ".join(home.spec.owners), rooms=home.spec.rooms, heated=heated)
+    return Home(metadata=replace(home.metadata, annotations=annotations), spec=spec)
+
+
+@admission_webhook(
+    path="/mutate-ajd-my-domain-v1-home",
+    mutating=True,
+    groups=GROUP,
+    resources="homes",
+    verbs=("create", "update"),
+    versions="v1",
+    name="mhome-v1.kb.io",
+)
+class HomeDefaulter:
+    """One room is the least that a home has."""
+
+    def __init__(self) -> None:
+        self.asked: list[AdmissionRequest] = []
+
+    def default(self, obj: Home, request: AdmissionRequest) -> Home:
+        self.asked.append(request)
+        return obj if obj.spec.rooms is not None else replace(obj, spec=replace(obj.spec, rooms=1))
+
+
+@admission_webhook(
+    path="/validate-ajd-my-domain-v1-home",
+    mutating=False,
+    groups=GROUP,
+    resources="homes",
+    verbs=("create", "update", "delete"),
+    versions="v1",
+    name="vhome-v1.kb.io",
+)
+class HomeValidator:
+    """A home has an owner, and does not shrink; an old one is not torn down."""
+
+    def __init__(self) -> None:
+        self.asked: list[AdmissionRequest] = []
+
+    def validate_create(self, obj: Home, request: AdmissionRequest) -> Warnings:
+        self.asked.append(request)
+        spec = field.Path("spec")
+        problems = []
+        if not obj.spec.owner:
+            problems.append(field.required(spec / "owner", "somebody must live there"))
+        if obj.spec.rooms is not None and obj.spec.rooms < 1:
+            problems.append(field.invalid(spec / "rooms", obj.spec.rooms, "must be at least 1"))
+        field.raise_if_any(problems)
+        return ["that is a large home"] if (obj.spec.rooms or 0) > 100 else None
+
+    def validate_update(self, old: Home, new: Home, request: AdmissionRequest) -> Warnings:
+        self.asked.append(request)
+        if (new.spec.rooms or 0) < (old.spec.rooms or 0):
+            raise Denied("a home does not shrink", warnings=["build another one"])
+        return None
+
+    def validate_delete(self, obj: Home, request: AdmissionRequest) -> Warnings:
+        self.asked.append(request)
+        if obj.spec.owner == "nobody":
+            raise Denied("this one is a monument")
+        return None
+
+
+def home(name: str = "villa", **spec: Any) -> Object:
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Home",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+    }
+
+
+def review(operation: str = "CREATE", obj: Object | None = None, old: Object | None = None, **more: Any) -> Object:
+    """What an API server sends about a Home; members that Go leaves out are not there, objects that miss are null."""
+    kind = {"group": GROUP, "version": "v1", "kind": "Home"}
+    resource = {"group": GROUP, "version": "v1", "resource": "homes"}
+    request = {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "name": (obj or old or home())["metadata"]["name"],
+        "namespace": "default",
+        "operation": operation,
+        "userInfo": {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]},
+        "object": obj,
+        "oldObject": old,
+        "dryRun": False,
+        "options": {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1"},
+        **more,
+    }
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+
+
+def posted(body: bytes | Object, path: str = "/x", content_type: str = "application/json") -> ServingRequest:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return ServingRequest("POST", path, headers={"content-type": content_type}, body=data)
+
+
+def answer_of(response: Response) -> Object:
+    """The `response` of a review that was answered with 200."""
+    assert response.status == 200, response.body
+    assert response.content_type == "application/json"
+    review = json.loads(response.body)
+    found: Object = review["response"]
+    return found
+
+
+def patch_of(answer: Object) -> list[Object]:
+    """The operations of a patch, as an API server reads them."""
+    assert answer["patchType"] == "JSONPatch"
+    found: list[Object] = json.loads(b64decode(answer["patch"], validate=True))
+    return found
+
+
+def certificate(folder: Path, authority: Authority | None = None) -> Authority:
+    """Write a serving certificate for this machine; gives the authority that vouches for it."""
+    signer = authority if authority is not None else Authority.create(lasts=3600.0, clock=SYSTEM_CLOCK)
+    folder.mkdir(exist_ok=True)
+    for name, content in zip(("tls.crt", "tls.key"), signer.serving_pair(["localhost", "127.0.0.1"]), strict=True):
+        (folder / name).write_bytes(content)
+    return signer
+
+
+@contextmanager
+def running(server: WebhookServer) -> Iterator[WebhookServer]:
+    """The server, started; afterwards all of its threads have ended."""
+    with Group() as group:
+        group.start(server.start, group.stop_event, name="webhooks")
+        if not server.ready.wait(10):
+            group.raise_crash()
+        yield server
+
+
+def ask(server: WebhookServer, path: str, body: bytes | Object, authority: Authority, **headers: str) -> Response:
+    """One request over TLS, by a client that trusts the authority."""
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    try:
+        connection.request("POST", path, data, {"Content-Type": "application/json", **headers})
+        got = connection.getresponse()
+        return Response(got.status, got.read(), got.headers["Content-Type"])
+    finally:
+        connection.close()
+
+
+def stopped() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event

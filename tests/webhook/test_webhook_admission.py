@@ -1,0 +1,122 @@
+"""AdmissionReviews as an API server sends them, by Kubernetes' documentation, and what they are answered."""
+
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientgo.errors import Invalid, NotFound, StatusDetails
+from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
+from clientgo.webhook import allowed, denied, errored, patch_response, patched, validation_response
+from clientgo.webhook.admission import AdmissionResponse, BadReview, read_review, refused, write_review
+from tests.webhook.homes import GROUP, Home, HomeV2, home, review
+
+REVIEWS = Path(__file__).parent / "reviews"
+
+
+def recorded(name: str) -> bytes:
+    return (REVIEWS / f"{name}.json").read_bytes()
+
+
+def written(response: AdmissionResponse) -> dict[str, Any]:
+    answer = json.loads(write_review("the-uid", response))
+    assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    assert answer["response"].pop("uid") == "the-uid"
+    found: dict[str, Any] = answer["response"]
+    return found
+
+
+@pytest.mark.feature("A-15")
+def test_a_request_is_read_with_all_that_it_says() -> None:
+    request = read_review(recorded("update"))
+    assert (request.uid, request.operation) == ("0df28fbd-5f5f-11e8-bc74-36e6bb280816", "UPDATE")
+    assert (request.namespace, request.name, request.dry_run) == ("default", "villa", True)
+    assert request.kind == GroupVersionKind(GROUP, "v1", "Home")
+    assert request.request_resource == GroupVersionResource(GROUP, "v2", "homes")
+    assert (request.user_info.username, request.user_info.uid) == ("system:serviceaccount:default:ann", "014fbff9a07c")
+    assert (request.object["spec"]["rooms"], request.old_object["spec"]["rooms"]) == (2, 3)
+    assert request.options["fieldManager"] == "kubectl-edit"
+    assert (request.decode(Home).spec.rooms, request.decode_old(Home).spec.rooms) == (2, 3)
+
+
+def test_a_subresource_s_request_is_read_too() -> None:
+    request = read_review(recorded("scale"))
+    assert (request.sub_resource, request.request_sub_resource, request.kind.kind) == ("scale", "scale", "Scale")
+    assert request.user_info.extra == {"some-key": ("some-value1", "some-value2")}
+    assert request.object["spec"] == {"replicas": 4}
+
+
+def test_what_is_null_or_unknown_or_left_out_is_no_matter() -> None:
+    request = {"uid": "u", "name": None, "subResource": None, "options": None, "userInfo": None, "extra": [1]}
+    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request, "response": None}
+    found = read_review(json.dumps(body).encode())
+    assert (found.name, found.object, found.options, found.user_info.username) == ("", None, None, "")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "the body is no AdmissionReview"),
+        (b"{", "the body is no AdmissionReview"),
+        (b"[]", "the body is no AdmissionReview"),
+        (b"\xff\xfe", "the body is no AdmissionReview"),
+        (b"{}", "sent nothing, Kind=nothing"),
+        (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}', "it was sent admission.k8s.io/v1beta1"),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "the body is no AdmissionReview"),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}', "no request with a uid"),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":7}}', "is no AdmissionReview"),
+        (b"[" * 100_000, "the body is no AdmissionReview"),
+    ],
+)
+def test_what_is_no_review_is_refused_in_a_sentence(body: bytes, why: str) -> None:
+    with pytest.raises(BadReview, match=why):
+        read_review(body)
+
+
+def test_an_object_of_another_kind_or_that_is_not_there_is_refused_in_a_sentence() -> None:
+    request = read_review(json.dumps(review("CREATE", home())).encode())
+    with pytest.raises(BadReview, match=r"for ajd.my.domain/v2, Kind=Home, and was asked about ajd.my.domain/v1"):
+        request.decode(HomeV2)
+    with pytest.raises(BadReview, match="the request has no oldObject"):
+        request.decode_old(Home)
+    with pytest.raises(BadReview, match="Home default/villa can't be decoded"):
+        read_review(json.dumps(review("CREATE", home(rooms="many"))).encode()).decode(Home)
+
+
+@pytest.mark.feature("B-CR-12")
+def test_helpers_make_the_answers_that_controller_runtime_s_make() -> None:
+    assert written(allowed()) == {"allowed": True, "status": {"metadata": {}, "code": 200}}
+    assert written(allowed("fine"))["status"] == {"metadata": {}, "code": 200, "message": "fine"}
+    assert written(denied("no")) == {
+        "allowed": False,
+        "status": {"metadata": {}, "code": 403, "reason": "Forbidden", "message": "no"},
+    }
+    assert written(validation_response(False, "no")) == written(denied("no"))
+    assert written(errored(500, "broken")) == {
+        "allowed": False,
+        "status": {"metadata": {}, "code": 500, "message": "broken"},
+    }
+    warned = written(allowed().with_warnings("a", "b").with_audit_annotations(by="me"))
+    assert (warned["warnings"], warned["auditAnnotations"]) == (["a", "b"], {"by": "me"})
+
+
+def test_a_patch_is_base64_with_its_type() -> None:
+    answer = written(patch_response({"a": 1}, {"a": 2}))
+    assert (answer["allowed"], answer["patchType"]) == (True, "JSONPatch")
+    assert json.loads(b64decode(answer["patch"])) == [{"op": "replace", "path": "/a", "value": 2}]
+    assert "patch" in written(patched("done", {"op": "remove", "path": "/a"}))
+    # An API server refuses a type without a patch, and a patch from who denies.
+    assert written(patch_response({"a": 1}, {"a": 1})).keys() == {"allowed", "status"}
+
+
+def test_an_api_server_s_error_is_answered_in_its_words() -> None:
+    assert written(refused(NotFound("no such owner", details=StatusDetails(name="ann", kind="owners"))))["status"] == {
+        "metadata": {},
+        "code": 404,
+        "reason": "NotFound",
+        "message": "no such owner",
+        "details": {"name": "ann", "kind": "owners"},
+    }
+    assert "details" not in written(refused(Invalid("bad")))["status"]

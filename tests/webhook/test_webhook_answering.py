@@ -1,0 +1,156 @@
+"""Webhooks by HTTP: what is refused, what is counted, and that nothing a stranger sends ends in silence."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.log.fields import current_fields
+from clientgo.metrics import NoMetrics, set_provider
+from clientgo.serving.prometheus import PrometheusProvider
+from clientgo.webhook import AdmissionRequest, AdmissionResponse, allowed, defaulting, patched, validating
+from clientgo.webhook.answering import LARGEST_ADMISSION, admission_route
+from tests.webhook.homes import Home, HomeDefaulter, HomeValidator, answer_of, home, patch_of, posted, review
+
+PATH = "/validate-ajd-my-domain-v1-home"
+ROUTE = admission_route(PATH, validating(Home, HomeValidator()))
+DEFAULTING = admission_route("/mutate", defaulting(Home, HomeDefaulter()))
+
+
+def broken(request: AdmissionRequest) -> AdmissionResponse:
+    raise ZeroDivisionError("division by zero")
+
+
+def unwritable(request: AdmissionRequest) -> AdmissionResponse:
+    return patched("", {"op": "add", "path": "/a", "value": object()})
+
+
+@pytest.mark.feature("A-15")
+def test_the_same_uid_comes_back() -> None:
+    answer = answer_of(ROUTE(posted(review("CREATE", home(owner="ann")))))
+    assert (answer["uid"], answer["allowed"]) == (review()["request"]["uid"], True)
+    assert patch_of(answer_of(DEFAULTING(posted(review("CREATE", home()))))) == [
+        {"op": "add", "path": "/spec/rooms", "value": 1}
+    ]
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON"])
+def test_json_is_taken(content_type: str) -> None:
+    assert ROUTE(posted(review("CREATE", home(owner="a")), content_type=content_type)).status == 200
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/yaml", "application/vnd.kubernetes.protobuf"])
+def test_anything_but_json_is_refused(content_type: str) -> None:
+    response = ROUTE(posted(review("CREATE", home(owner="a")), content_type=content_type))
+    assert response.status == 415
+    assert response.body == f"a review is application/json, and this is {content_type or 'nothing'}\n"
+
+
+def test_bodies_that_are_empty_or_too_long_or_no_review_are_refused_in_a_sentence() -> None:
+    assert ROUTE(posted(b"")).status == 400
+    longest = json.dumps(review("CREATE", home(owner="ann"))).encode().ljust(LARGEST_ADMISSION)
+    assert ROUTE(posted(longest)).status == 200
+    assert ROUTE(posted(longest + b" ")).status == 413
+    response = ROUTE(posted(b"{}"))
+    assert (response.status, response.body) == (
+        400,
+        "this is a webhook for admission.k8s.io/v1, Kind=AdmissionReview; it was sent nothing, Kind=nothing\n",
+    )
+
+
+def test_a_denial_is_logged_for_who_wants_to_know(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="clientgo.webhook"):
+        ROUTE(posted(review("CREATE", home(owner="ann"))))
+        assert caplog.records == []
+        ROUTE(posted(review("CREATE", home())))
+    [record] = caplog.records
+    assert (record.levelno, vars(record)["code"]) == (logging.DEBUG, 422)
+
+
+@pytest.mark.parametrize(
+    ("handler", "why"), [(broken, "ZeroDivisionError: division by zero"), (unwritable, "NotImplementedError: ")]
+)
+def test_a_handler_s_bug_denies_with_500_and_is_logged_with_the_uid(
+    handler: Any, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = answer_of(admission_route("/x", handler)(posted(review("CREATE", home()))))
+    assert (answer["allowed"], answer["status"]["code"]) == (False, 500)
+    assert answer["status"]["message"].startswith(f"the webhook failed: {why}")
+    assert answer["uid"] == review()["request"]["uid"]
+    [record] = caplog.records
+    assert record.levelno == logging.ERROR
+    assert record.exc_info is not None
+
+
+def test_what_a_handler_logs_carries_the_request() -> None:
+    seen: dict[str, Any] = {}
+
+    def handler(request: AdmissionRequest) -> AdmissionResponse:
+        seen.update(current_fields())
+        return allowed()
+
+    admission_route("/x", handler)(posted(review("CREATE", home())))
+    uid = review()["request"]["uid"]
+    assert seen == {
+        "webhook": "/x",
+        "uid": uid,
+        "operation": "CREATE",
+        "kind": "Home",
+        "namespace": "default",
+        "name": "villa",
+    }
+
+
+@pytest.mark.feature("B-CR-12")
+def test_requests_are_counted_by_path_and_code() -> None:
+    kept = PrometheusProvider(process=False)
+    set_provider(kept)
+    try:
+        route, buggy = admission_route(PATH, validating(Home, HomeValidator())), admission_route("/buggy", broken)
+    finally:
+        set_provider(NoMetrics())
+
+    def value(name: str, **labels: str) -> float | None:
+        return kept.registry.get_sample_value(f"controller_runtime_webhook_{name}", labels)
+
+    assert value("requests_total", webhook=PATH, code="200") == value("requests_total", webhook=PATH, code="500") == 0
+    route(posted(review("CREATE", home())))
+    route(posted(b"{}"))
+    buggy(posted(review("CREATE", home())))
+    assert value("requests_total", webhook=PATH, code="200") == 1
+    assert value("requests_total", webhook=PATH, code="400") == 1
+    assert value("latency_seconds_count", webhook=PATH) == 2
+    assert value("requests_in_flight", webhook=PATH) == 0
+    assert value("panics_total") == 1
+    assert value("requests_total", webhook="/buggy", code="200") == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+MEMBERS = ("metadata", "spec", "status", "apiVersion", "kind")
+
+
+@given(st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_body_is_answered(body: bytes) -> None:
+    assert ROUTE(posted(body)).status == 400
+
+
+@given(st.dictionaries(st.sampled_from([*review("CREATE")["request"], "subResource"]), JSON, max_size=4))
+def test_any_member_of_a_request_may_be_anything(members: dict[str, Any]) -> None:
+    body = review("CREATE", home(owner="a"))
+    body["request"].update(members)
+    assert DEFAULTING(posted(body)).status in (200, 400)
+
+
+@given(st.dictionaries(st.sampled_from(MEMBERS), JSON), JSON)
+def test_any_object_is_judged_or_refused(members: dict[str, Any], spec: Any) -> None:
+    for obj in ({**home(owner="a"), **members}, {**home(), "spec": spec}):
+        for route in (ROUTE, DEFAULTING):
+            answer = answer_of(route(posted({**review(), "request": {**review()["request"], "object": obj}})))
+            assert answer["allowed"] or answer["status"]["code"] in (400, 422)

@@ -1,0 +1,166 @@
+"""Conversion between versions: through the hub, in order, with metadata untouched."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta import ObjectMeta, api_type, from_dict, replace, to_dict
+from clientgo.serving import Route
+from clientgo.webhook import ConversionError, Convertible, Hub
+from clientgo.webhook.conversion import conversion_route
+from tests.webhook.homes import GROUP, Home, HomeSpec, HomeSpecV2, HomeV2, answer_of, grown, home, posted, shrunk
+from tests.webhook.test_webhook_admission import recorded
+
+Object = dict[str, Any]
+
+
+@api_type(group=GROUP, version="v3", kind="Home", storage=False)
+class HomeV3(HomeSpecV2):
+    """Marked, and with no way to the hub."""
+
+
+@api_type(group=GROUP, version="v1")
+class Castle(HomeV2):
+    """Another kind."""
+
+
+def hub() -> Hub[HomeV2]:
+    return Hub(HomeV2).spoke(Home, to_hub=grown, from_hub=shrunk)
+
+
+def route(*hubs: Hub[Any]) -> Route:
+    return conversion_route({(one.group, one.kind): one for one in hubs or (hub(),)}, largest=100_000)
+
+
+def asked(desired: str, *objects: Object) -> Object:
+    request = {"uid": "u-1", "desiredAPIVersion": desired, "objects": list(objects)}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
+
+
+@pytest.mark.feature("A-18")
+@pytest.mark.feature("C-36")
+def test_a_recorded_review_is_answered_in_order_with_its_metadata_to_the_letter() -> None:
+    body = recorded("convert")
+    sent = json.loads(body)["request"]
+    answer = answer_of(route()(posted(body)))
+    assert (answer["uid"], answer["result"]["status"]) == (sent["uid"], "Success")
+    villa, hut = answer["convertedObjects"]
+    assert (villa["apiVersion"], villa["kind"]) == (f"{GROUP}/v2", "Home")
+    assert villa["metadata"] == sent["objects"][0]["metadata"]
+    assert villa["spec"] == {"owners": ["ann", "bob"], "rooms": 3}
+    # Annotations may change, which is where a version keeps what it has no field for.
+    assert hut["metadata"] == {**sent["objects"][1]["metadata"], "annotations": {"a": "b", "ajd/cold": "true"}}
+
+
+SPECS = st.builds(
+    HomeSpec,
+    owner=st.sampled_from(["", "ann", "ann & bob"]),
+    rooms=st.none() | st.integers(1, 9),
+    heated=st.booleans(),
+)
+
+
+@pytest.mark.feature("A-18")
+@given(SPECS, st.dictionaries(st.sampled_from("ab"), st.text(max_size=2)))
+def test_spoke_to_hub_to_spoke_loses_nothing(spec: HomeSpec, labels: dict[str, str]) -> None:
+    given = Home(ObjectMeta(name="a", namespace="n", uid="u", labels=labels, resource_version="7"), spec)
+    converted = hub().convert(to_dict(given), f"{GROUP}/v2")
+    assert from_dict(Home, hub().convert(converted, f"{GROUP}/v1")) == given
+
+
+def test_an_object_of_the_desired_version_stays_as_it_is() -> None:
+    obj = home(unknown=1)
+    assert answer_of(route()(posted(asked(f"{GROUP}/v1", obj))))["convertedObjects"] == [obj]
+    assert answer_of(route()(posted(asked(f"{GROUP}/v1"))))["convertedObjects"] == []
+
+
+def renaming(obj: Home) -> HomeV2:
+    return replace(grown(obj), metadata=ObjectMeta(name="other"))
+
+
+def forgetting(obj: Home) -> HomeV2:
+    return replace(grown(obj), metadata=ObjectMeta())
+
+
+def failing(obj: Home) -> HomeV2:
+    raise ValueError(f"{obj.spec.owner} moved out")
+
+
+def objecting(obj: Home) -> HomeV2:
+    raise ConversionError("v2 knows no castles")
+
+
+@pytest.mark.parametrize(
+    ("to_hub", "why"),
+    [
+        (renaming, "the conversion changed metadata.name from 'villa' to 'other': hand metadata on"),
+        (forgetting, "the conversion changed metadata.name from 'villa' to '': hand metadata on"),
+        (failing, "the conversion failed: ValueError: ann moved out"),
+        (objecting, "v2 knows no castles"),
+        (lambda obj: obj, "HomeV2.convert_from made a Home"),
+    ],
+)
+def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> None:
+    broken = Hub(HomeV2).spoke(Home, to_hub=to_hub, from_hub=shrunk)
+    answer = answer_of(route(broken)(posted(asked(f"{GROUP}/v2", home(owner="ann")))))
+    assert answer["convertedObjects"] == []
+    assert answer["result"] == {"metadata": {}, "status": "Failure", "message": f"Home default/villa: {why}"}
+
+
+@pytest.mark.parametrize(
+    ("obj", "desired", "why"),
+    [
+        (home(), f"{GROUP}/v9", "v9 is no version of Home: there are ajd.my.domain/v2, ajd.my.domain/v1"),
+        ({**home(), "apiVersion": f"{GROUP}/v9"}, f"{GROUP}/v2", "v9 is no version of Home"),
+        (
+            {**home(), "kind": "Castle"},
+            f"{GROUP}/v2",
+            "Castle default/villa: nothing is known here of ajd.my.domain/v1",
+        ),
+        (home(rooms="many"), f"{GROUP}/v2", "Home default/villa: Home default/villa can't be decoded"),
+        ({}, "", "an object without kind: nothing is known here of None"),
+        ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "can't be decoded"),
+    ],
+)
+def test_what_is_not_known_or_no_such_object_is_told(obj: Object, desired: str, why: str) -> None:
+    result = answer_of(route()(posted(asked(desired, obj))))["result"]
+    assert result["status"] == "Failure"
+    assert why in result["message"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"{}", b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}', asked("v1")["request"]],
+)
+def test_what_is_no_review_is_refused_in_a_sentence(body: Any) -> None:
+    assert route()(posted(body)).status == 400
+    assert route()(posted(asked("v1", home(owner="x" * 100_000)))).status == 413
+
+
+def test_versions_may_know_the_way_themselves() -> None:
+    @api_type(group=GROUP, version="v1alpha1", kind="Home")
+    class Old(HomeV2):
+        def convert_to(self) -> HomeV2:
+            return HomeV2(self.metadata, self.spec)
+
+        @classmethod
+        def convert_from(cls, hub: HomeV2, /) -> "Old":
+            return cls(hub.metadata, hub.spec)
+
+    assert issubclass(Old, Convertible)
+    both = hub().spoke(Old)
+    assert both.api_versions == [f"{GROUP}/v2", f"{GROUP}/v1", f"{GROUP}/v1alpha1"]
+    # From spoke to spoke it goes through the hub.
+    assert both.convert(home(owner="a & b"), f"{GROUP}/v1alpha1")["spec"] == {"owners": ["a", "b"]}
+
+
+def test_wrong_use_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="HomeV3 can't be converted: give it convert_to and convert_from"):
+        hub().spoke(HomeV3)  # type: ignore[type-var]  # that is what is shown
+    with pytest.raises(ValueError, match="is a version of Home already"):
+        hub().spoke(Home, to_hub=grown, from_hub=shrunk)
+    with pytest.raises(ValueError, match=r"Kind=Castle is no version of Home.ajd.my.domain"):
+        hub().spoke(Castle)

@@ -1,0 +1,159 @@
+"""Defaulters and validators: when they are asked, and what becomes of what they say."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clientgo.errors import Conflict
+from clientgo.meta import replace
+from clientgo.webhook import (
+    AdmissionHandler,
+    AdmissionRequest,
+    AdmissionResponse,
+    Denied,
+    allowed,
+    defaulting,
+    denied,
+    multi_mutating,
+    multi_validating,
+    patched,
+    validating,
+)
+from clientgo.webhook.admission import read_review
+from clientgo.webhook.jsonpatch import apply
+from tests.webhook.homes import Home, HomeDefaulter, HomeValidator, home, review
+from tests.webhook.test_webhook_admission import recorded
+
+Object = dict[str, Any]
+
+
+def request(*args: Any, **more: Any) -> AdmissionRequest:
+    return read_review(json.dumps(review(*args, **more)).encode())
+
+
+class Default:
+    """A defaulter made of a function."""
+
+    def __init__(self, change: Callable[[Home], Any]) -> None:
+        self.change = change
+
+    def default(self, obj: Home, request: AdmissionRequest) -> Home:
+        made: Home = self.change(obj)
+        return made
+
+
+@pytest.mark.feature("A-16")
+def test_the_result_of_defaulting_is_a_patch_of_what_changed() -> None:
+    response = defaulting(Home, HomeDefaulter())(read_review(recorded("create")))
+    assert response.allowed
+    assert response.patch == [{"op": "add", "path": "/spec/rooms", "value": 1}]
+
+
+@pytest.mark.feature("A-16")
+def test_the_defaulter_is_asked_of_new_and_changed_objects_and_never_of_deletions() -> None:
+    defaulter = HomeDefaulter()
+    handler = defaulting(Home, defaulter)
+    assert handler(read_review(recorded("delete"))).allowed
+    assert defaulter.asked == []
+    assert handler(read_review(recorded("update"))).patch == ()
+    assert [one.operation for one in defaulter.asked] == ["UPDATE"]
+
+
+def test_a_defaulter_that_gives_something_else_has_a_bug() -> None:
+    with pytest.raises(TypeError, match="the defaulter of Home gave a NoneType"):
+        defaulting(Home, Default(lambda obj: None))(request("CREATE", home()))
+
+
+@pytest.mark.feature("A-16")
+def test_a_validator_sees_old_and_new_and_what_is_deleted() -> None:
+    validator = HomeValidator()
+    handler = validating(Home, validator)
+    assert handler(read_review(recorded("create"))).allowed
+    shrunk = handler(read_review(recorded("update")))
+    assert (shrunk.allowed, shrunk.status.code, shrunk.status.message) == (False, 403, "a home does not shrink")
+    assert shrunk.status.reason == "Forbidden"
+    assert shrunk.warnings == ("build another one",)
+    assert handler(read_review(recorded("delete"))).status.message == "this one is a monument"
+    assert [one.operation for one in validator.asked] == ["CREATE", "UPDATE", "DELETE"]
+
+
+def test_warnings_reach_whoever_is_allowed() -> None:
+    response = validating(Home, HomeValidator())(request("CREATE", home(owner="ann", rooms=200)))
+    assert (response.allowed, response.warnings) == (True, ("that is a large home",))
+    # What is easily written, and passes every type checker.
+    assert Denied("no", warnings="one").warnings == ("one",)
+
+
+@pytest.mark.feature("A-15")
+def test_problems_with_fields_are_the_422_that_an_api_server_would_answer() -> None:
+    response = validating(Home, HomeValidator())(request("CREATE", home(rooms=0)))
+    status = response.status
+    assert (response.allowed, status.code, status.reason) == (False, 422, "Invalid")
+    assert status.message == (
+        'Home.ajd.my.domain "villa" is invalid: [spec.owner: Required value: somebody must live there, '
+        "spec.rooms: Invalid value: 0: must be at least 1]"
+    )
+    assert status.details is not None
+    assert (status.details.group, status.details.kind, status.details.name) == ("ajd.my.domain", "Home", "villa")
+    assert [(cause.field, cause.reason) for cause in status.details.causes] == [
+        ("spec.owner", "FieldValueRequired"),
+        ("spec.rooms", "FieldValueInvalid"),
+    ]
+
+
+def test_connecting_is_not_judged_and_an_unknown_operation_is_refused() -> None:
+    handler = validating(Home, HomeValidator())
+    assert handler(request("CONNECT", home())).allowed
+    response = handler(request("PAINT", home()))
+    assert (response.status.code, response.status.message[:26]) == (400, "unknown operation 'PAINT':")
+
+
+def test_rules_that_name_too_much_are_told_in_a_sentence() -> None:
+    response = validating(Home, HomeValidator())(read_review(recorded("scale")))
+    assert response.status.code == 400
+    assert "was asked about autoscaling/v1, Kind=Scale: its rules name too much" in response.status.message
+
+
+def refusing(error: Exception) -> AdmissionHandler:
+    def handle(request: AdmissionRequest) -> AdmissionResponse:
+        raise error
+
+    return handle
+
+
+def test_the_first_of_several_that_denies_decides() -> None:
+    asked: list[str] = []
+
+    def noting(name: str, response: AdmissionResponse) -> AdmissionHandler:
+        def handle(request: AdmissionRequest) -> AdmissionResponse:
+            asked.append(name)
+            return response
+
+        return handle
+
+    first = noting("a", allowed().with_warnings("from a"))
+    handler = multi_validating(first, noting("b", denied("no").with_warnings("from b")), noting("c", allowed()))
+    response = handler(request("CREATE", home()))
+    assert (response.allowed, response.status.message, asked) == (False, "no", ["a", "b"])
+    assert response.warnings == ("from a", "from b")
+    assert multi_validating(first)(request("CREATE", home())).warnings == ("from a",)
+    assert multi_validating(refusing(Conflict("busy")))(request("CREATE", home())).status.code == 409
+
+
+def test_several_that_change_the_object_see_what_the_others_made() -> None:
+    def label(name: str) -> AdmissionHandler:
+        def change(obj: Home) -> Home:
+            return replace(obj, metadata=replace(obj.metadata, labels={**obj.metadata.labels, name: "1"}))
+
+        return defaulting(Home, Default(change))
+
+    handler = multi_mutating(label("a"), label("b"), lambda request: patched("", {"op": "remove", "path": "/spec"}))
+    response = handler(request("CREATE", home()))
+    made = apply(home(), response.patch)
+    assert made["metadata"]["labels"] == {"a": "1", "b": "1"}
+    assert "spec" not in made
+    assert multi_mutating(label("a"), refusing(Denied("no")))(request("CREATE", home())).patch == ()
+    misfit = multi_mutating(lambda request: patched("", {"op": "remove", "path": "/none"}))
+    assert misfit(request("CREATE", home())).status.code == 500

@@ -1,0 +1,332 @@
+"""Certificates for development: made, made known, replaced; against the bundled server, by a clock that is stepped."""
+
+import ssl
+import stat
+import threading
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.envtest import Environment
+from clientgo.errors import ConfigError, NotFound
+from clientgo.lifecycle import Group
+from clientgo.meta.codec import encode_value
+from clientgo.rest import RESTClient
+from clientgo.rest.request import Request, Requester
+from clientgo.testing.clock import FakeClock
+from clientgo.webhook.authority import Authority, merged
+from clientgo.webhook.injection import CRDS, MUTATING, VALIDATING, Targets, inject_ca, server_names
+from clientgo.webhook.rotation import SelfSignedCertificates
+
+TARGETS = Targets(mutating=("mutating",), validating=("validating",), crds=("homes.ajd.my.domain",))
+SERVICE = {"namespace": "system", "name": "webhook-service", "path": "/x"}
+
+Object = dict[str, Any]
+
+
+def configuration(kind: str, *clients: Object) -> Object:
+    hooks = [
+        {
+            "name": f"h{index}.example.com",
+            "clientConfig": client,
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        for index, client in enumerate(clients)
+    ]
+    name = kind.lower().removesuffix("webhookconfiguration")
+    api_version = "admissionregistration.k8s.io/v1"
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "webhooks": hooks}
+
+
+def crd() -> Object:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"plural": "homes", "singular": "home", "kind": "Home", "listKind": "HomeList"}
+    webhook = {"clientConfig": {"service": SERVICE}, "conversionReviewVersions": ["v1"]}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "homes.ajd.my.domain"},
+        "spec": {
+            "group": "ajd.my.domain",
+            "names": names,
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+            "conversion": {"strategy": "Webhook", "webhook": webhook},
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[RESTClient]:
+    with Environment(bundled=True) as config, closing(RESTClient(config)) as client:
+        yield client
+
+
+@pytest.fixture
+def installed(client: RESTClient) -> Iterator[Requester]:
+    objects = (
+        (MUTATING, configuration("MutatingWebhookConfiguration", {"service": SERVICE})),
+        (VALIDATING, configuration("ValidatingWebhookConfiguration", {"service": SERVICE}, {"url": "https://h:1/x"})),
+        (CRDS, crd()),
+    )
+    for resource, obj in objects:
+        client.do(Request(verb="create", resource=resource, body=encode_value(obj)))
+    yield client
+    for resource, obj in objects:
+        client.do(Request(verb="delete", resource=resource, name=obj["metadata"]["name"]))
+
+
+def bundles(requester: Requester) -> list[bytes]:
+    """What is trusted, webhook by webhook."""
+    found = []
+    for resource, name in TARGETS:
+        obj = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
+        clients = [hook["clientConfig"] for hook in obj.get("webhooks", ())]
+        if resource == CRDS:
+            clients = [obj["spec"]["conversion"]["webhook"]["clientConfig"]]
+        found += [b64decode(one.get("caBundle", "")) for one in clients]
+    return found
+
+
+def trusts(bundle: bytes, folder: Path, *names: str) -> bool:
+    """Whether TLS succeeds, in memory, between who trusts the bundle and who has the folder's pair."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    trusting = ssl.create_default_context(cadata=bundle.decode())
+    trusting.verify_flags |= ssl.VERIFY_X509_STRICT  # as Python 3.13 is by default
+    for name in names or ("webhook-service.system.svc",):
+        up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+        ours = trusting.wrap_bio(down, up, server_hostname=name)
+        theirs = context.wrap_bio(up, down, server_side=True)
+        for side in (ours, theirs, ours):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError:
+                return False
+    return True
+
+
+class LookingClock(FakeClock):
+    """Passes time at once, and looks at something before each sleep."""
+
+    def __init__(self) -> None:
+        super().__init__(time=SYSTEM_CLOCK.time(), auto=True)
+        self.look: Callable[[], object] = lambda: None
+
+    def sleep(self, stop: threading.Event, seconds: float) -> bool:
+        self.look()
+        return super().sleep(stop, seconds)
+
+
+@pytest.fixture
+def clock() -> LookingClock:
+    return LookingClock()
+
+
+def keeper(requester: Requester, folder: Path, clock: Clock, **options: Any) -> SelfSignedCertificates:
+    return SelfSignedCertificates(requester, folder, TARGETS, **{"lasts": 900.0, "clock": clock, **options})
+
+
+def test_prepared_every_webhook_of_the_targets_is_trusted(
+    installed: Requester, tmp_path: Path, clock: LookingClock
+) -> None:
+    keeper(installed, tmp_path / "certs", clock, hosts=["127.0.0.1"]).prepare()
+    assert len(bundles(installed)) == 4
+    for bundle in bundles(installed):
+        assert trusts(bundle, tmp_path / "certs", "webhook-service.system.svc", "h", "127.0.0.1")
+    assert stat.S_IMODE((tmp_path / "certs" / "ca.key").stat().st_mode) == 0o600
+
+
+def test_prepared_again_it_keeps_its_authority(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+    keeper(installed, tmp_path, clock).prepare()
+    before, files = bundles(installed), (tmp_path / "tls.crt").read_bytes()
+    keeper(installed, tmp_path, clock).prepare()
+    assert (bundles(installed), (tmp_path / "tls.crt").read_bytes()) == (before, files)
+
+
+def test_a_certificate_for_other_names_or_of_somebody_else_is_replaced(
+    installed: Requester, tmp_path: Path, clock: LookingClock
+) -> None:
+    keeper(installed, tmp_path, clock).prepare()
+    authority = (tmp_path / "ca.crt").read_bytes()
+    keeper(installed, tmp_path, clock, hosts=["other.example.com"]).prepare()
+    assert all(trusts(bundle, tmp_path, "other.example.com") for bundle in bundles(installed))
+    for name, content in zip(("tls.crt", "tls.key"), Authority.create(lasts=9.0).serving_pair(["x"]), strict=True):
+        (tmp_path / name).write_bytes(content)
+    keeper(installed, tmp_path, clock).prepare()
+    assert all(trusts(bundle, tmp_path) for bundle in bundles(installed))
+    assert (tmp_path / "ca.crt").read_bytes() == authority
+
+
+@pytest.mark.parametrize("damage", ["ca.crt", "ca.key"])
+def test_an_authority_that_can_not_be_used_is_made_anew(
+    installed: Requester, tmp_path: Path, clock: LookingClock, damage: str
+) -> None:
+    keeper(installed, tmp_path, clock).prepare()
+    (tmp_path / damage).write_bytes(Authority.create(lasts=9.0).key)
+    keeper(installed, tmp_path, clock).prepare()
+    assert all(trusts(bundle, tmp_path) for bundle in bundles(installed))
+
+
+@pytest.mark.feature("A-15")
+def test_replaced_the_certificate_is_trusted_at_every_moment(
+    installed: Requester, tmp_path: Path, clock: LookingClock
+) -> None:
+    certificates = keeper(installed, tmp_path, clock)
+    certificates.prepare()
+    states: list[tuple[int, bool, bytes]] = []
+
+    def look() -> None:
+        [bundle, *others] = bundles(installed)
+        assert others == [bundle] * 3
+        states.append((bundle.count(b"BEGIN"), trusts(bundle, tmp_path), (tmp_path / "tls.crt").read_bytes()))
+
+    clock.look = look
+    look()
+    certificates.rotate(threading.Event())
+    look()
+    assert [count for count, _, _ in states] == [1, 2, 2, 1]
+    assert all(trusted for _, trusted, _ in states)
+    assert len({certificate for _, _, certificate in states[:2]}) == 1
+    assert len({certificate for _, _, certificate in states[1:]}) == 2
+
+
+def test_it_is_replaced_at_two_thirds_of_its_time(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+    certificates = keeper(installed, tmp_path, clock, overlap_seconds=1.0)
+    certificates.prepare()
+    began, stop = clock.time(), threading.Event()
+    replaced: list[float] = []
+    first = (tmp_path / "tls.crt").read_bytes()
+
+    def look() -> None:
+        if (tmp_path / "tls.crt").read_bytes() != first:
+            replaced.append(clock.time() - began)
+            stop.set()
+
+    clock.look = look
+    certificates.start(stop)
+    assert replaced[0] == pytest.approx(601.0, abs=2.0)
+
+
+def test_what_fails_is_tried_again_a_minute_later(
+    installed: Requester, tmp_path: Path, clock: LookingClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing = SelfSignedCertificates(installed, tmp_path, Targets(crds=("none",)), clock=clock)
+    with pytest.raises(NotFound):
+        missing.prepare()
+    stop = threading.Event()
+    clock.look = lambda: stop.set() if len(caplog.records) == 2 else None
+    missing.start(stop)
+    assert clock.slept[0] == 60.0
+    assert {record.getMessage() for record in caplog.records} == {"the webhooks' certificate can't be replaced yet"}
+
+
+def test_another_replica_s_authority_stays_trusted(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+    one, other = (keeper(installed, tmp_path / name, clock) for name in "ab")
+    one.prepare()
+    other.prepare()
+    one.rotate(threading.Event())
+    for bundle in bundles(installed):
+        assert trusts(bundle, tmp_path / "a")
+        assert trusts(bundle, tmp_path / "b")
+        assert bundle.count(b"BEGIN") == 2
+
+
+def test_a_placeholder_is_replaced_and_what_ended_is_left_out(clock: LookingClock) -> None:
+    ended, valid = Authority.create(lasts=-1.0, clock=clock), Authority.create(lasts=9.0, clock=clock)
+    for placeholder in (b"", b"\n", b"-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----"):
+        assert merged(placeholder, add=valid.certificate, clock=clock) == valid.certificate
+    both = ended.certificate + valid.certificate
+    assert merged(both, clock=clock) == valid.certificate
+    assert merged(both, add=valid.certificate, remove=valid.certificate, clock=clock) == valid.certificate
+    assert merged(both, remove=valid.certificate, clock=clock) == b""
+
+
+def test_a_change_of_somebody_else_s_is_not_lost(installed: Requester) -> None:
+    """The write is from what was read: whoever came between is read first."""
+    targets, seen = Targets(validating=("validating",)), []
+
+    def bundle(now: bytes) -> bytes:
+        seen.append(now)
+        if len(seen) == 2:  # behind our back, once
+            inject_ca(installed, targets, lambda now: b"theirs")
+        return now + b" ours"
+
+    inject_ca(installed, targets, bundle)
+    assert bundles(installed)[1:3] == [b"theirs ours"] * 2
+    assert seen == [b"", b"", b"theirs", b"theirs"]
+
+
+def test_names_are_those_the_api_server_calls(installed: Requester) -> None:
+    assert server_names(installed, TARGETS) == ["webhook-service.system.svc", "h"]
+    assert server_names(installed, Targets()) == []
+
+
+def test_without_a_target_it_is_for_this_machine(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+    SelfSignedCertificates(installed, tmp_path, Targets(), clock=clock).prepare()
+    assert trusts((tmp_path / "ca.crt").read_bytes(), tmp_path, "localhost")
+    assert not trusts((tmp_path / "ca.crt").read_bytes(), tmp_path, "webhook-service.system.svc")
+
+
+def test_an_authority_signs_servers_certificates_and_nothing_else() -> None:
+    authority = Authority.create(lasts=100.0)
+    signed, _ = authority.serving_pair(["a" * 70])
+    own, leaf = (x509.load_pem_x509_certificate(one) for one in (authority.certificate, signed))
+    assert own.extensions.get_extension_for_class(x509.BasicConstraints).value == x509.BasicConstraints(True, 0)
+    assert leaf.extensions.get_extension_for_class(x509.BasicConstraints).value == x509.BasicConstraints(False, None)
+    purposes = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert list(purposes) == [ExtendedKeyUsageOID.SERVER_AUTH]
+    for certificate, may in ((own, {"key_cert_sign", "crl_sign"}), (leaf, {"digital_signature"})):
+        usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
+        uses = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+        assert {name for name in (*uses, "key_cert_sign", "crl_sign") if getattr(usage, name)} == may
+
+
+def test_a_certificate_has_ended_at_the_moment_it_ends() -> None:
+    clock = FakeClock()
+    authority = Authority.create(lasts=100.0, clock=clock)
+    clock.step(99.0)
+    assert merged(authority.certificate, clock=clock) == authority.certificate
+    clock.step(1.0)
+    assert merged(authority.certificate, clock=clock) == b""
+
+
+def test_an_authority_vouches_for_what_it_signed_while_it_is_valid(clock: LookingClock) -> None:
+    authority = Authority.create(lasts=100.0, clock=clock)
+    certificate, _ = authority.serving_pair(["a", "10.0.0.1"])
+    assert authority.vouches_for(certificate, ["10.0.0.1", "a"])
+    assert not authority.vouches_for(certificate, ["a", "b"])
+    assert not authority.vouches_for(b"", [])
+    assert not authority.vouches_for(authority.certificate, [])  # which is for no name
+    assert not Authority.create(lasts=100.0, clock=clock).vouches_for(certificate, ["a"])
+    clock.step(101.0)
+    assert not authority.vouches_for(certificate, ["a"])
+
+
+def test_what_is_no_authority_is_told_in_a_sentence() -> None:
+    authority, other = Authority.create(lasts=9.0), Authority.create(lasts=9.0)
+    with pytest.raises(ConfigError, match="the authority of the webhooks can't be read"):
+        Authority(b"x", b"y")
+    with pytest.raises(ConfigError, match="a key that is not its own"):
+        Authority(authority.certificate, other.key)
+    with pytest.raises(ValueError, match="a name at least"):
+        authority.serving_pair([])
+
+
+def test_threads_of_the_manager_can_run_it(installed: Requester, tmp_path: Path) -> None:
+    certificates = keeper(installed, tmp_path, SYSTEM_CLOCK)
+    certificates.prepare()
+    with Group() as group:
+        group.start(certificates.start, group.stop_event, name=certificates.name)
+    assert (certificates.stage, certificates.needs_leader_election) == ("webhooks", False)

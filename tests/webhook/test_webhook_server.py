@@ -1,0 +1,198 @@
+"""The server over TLS: certificates, limits, beginning and end."""
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import ConfigError
+from clientgo.lifecycle import Group
+from clientgo.serving import Limits, Unhealthy
+from clientgo.webhook import (
+    AdmissionRequest,
+    AdmissionResponse,
+    Hub,
+    WebhookServer,
+    allowed,
+    client_authority,
+    tls_minimum,
+    validate_path,
+    webhook_managed_by,
+    webhooks_enabled,
+)
+from clientgo.webhook.answering import LARGEST_ADMISSION
+from clientgo.webhook.authority import Authority
+from clientgo.webhook.server import LARGEST_CONVERSION, default_cert_dir
+from tests.webhook.homes import Home, HomeV2, HomeValidator, answer_of, ask, certificate, home, review, running, stopped
+
+PATH = validate_path(Home)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return certificate(tmp_path)
+
+
+@pytest.fixture
+def server(tmp_path: Path, authority: Authority) -> Iterator[WebhookServer]:
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
+    webhook_managed_by(server).for_(Home).with_validator(HomeValidator()).complete()
+    with running(server):
+        yield server
+
+
+@pytest.mark.feature("A-15")
+def test_a_review_over_tls_is_answered(server: WebhookServer, authority: Authority) -> None:
+    answer = answer_of(ask(server, f"{PATH}?timeout=10s", review("CREATE", home(owner="ann")), authority))
+    assert (answer["uid"], answer["allowed"]) == (review()["request"]["uid"], True)
+    assert server.url == f"https://127.0.0.1:{server.port}"
+
+
+def test_the_largest_objects_an_api_server_takes_are_judged(server: WebhookServer, authority: Authority) -> None:
+    old, new = home(owner="x" * 3 * 1024 * 1024), home(owner="y" * 3 * 1024 * 1024)
+    assert answer_of(ask(server, PATH, review("UPDATE", new, old), authority))["allowed"]
+
+
+def test_other_paths_and_methods_and_bodies_are_refused(server: WebhookServer, authority: Authority) -> None:
+    assert ask(server, "/none", review(), authority).status == 404
+    assert ask(server, PATH, review(), authority, **{"Content-Type": "text/plain"}).status == 415
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    with closing(http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)) as connection:
+        connection.request("GET", PATH)
+        assert connection.getresponse().status == 405
+    with closing(http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)) as connection:
+        connection.putrequest("POST", PATH)
+        connection.putheader("Content-Length", str(7 * 1024 * 1024 + 1))
+        connection.endheaders()
+        assert connection.getresponse().status == 413
+
+
+def test_a_new_certificate_is_served_at_once(server: WebhookServer, authority: Authority, tmp_path: Path) -> None:
+    other = certificate(tmp_path)
+    assert ask(server, PATH, review("CREATE", home()), other).status == 200
+    with pytest.raises(ssl.SSLCertVerificationError):
+        ask(server, PATH, review("CREATE", home()), authority)
+
+
+@pytest.mark.feature("A-35")
+def test_without_certificates_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+    server = WebhookServer(port=0, cert_dir=tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        server.start(stopped())
+    assert str(caught.value) == (
+        f"webhooks need a certificate, and {tmp_path} has no tls.crt and no tls.key: mount one there (cert-manager), "
+        "or set ENABLE_WEBHOOKS=false to run without webhooks"
+    )
+
+
+@pytest.mark.feature("A-35")
+@pytest.mark.parametrize(("value", "enabled"), [(None, True), ("true", True), ("", True), ("false", False)])
+def test_webhooks_can_be_switched_off(value: str | None, enabled: bool) -> None:
+    assert webhooks_enabled({} if value is None else {"ENABLE_WEBHOOKS": value}) is enabled
+
+
+def test_certificates_are_looked_for_where_kubebuilder_mounts_them() -> None:
+    assert WebhookServer().cert_dir == default_cert_dir()
+    assert default_cert_dir().parts[-2:] == ("k8s-webhook-server", "serving-certs")
+    assert WebhookServer().port == 9443
+
+
+@pytest.mark.feature("B-CR-12")
+def test_it_is_ready_while_it_serves(tmp_path: Path, authority: Authority) -> None:
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
+    check = server.started_checker()
+    with pytest.raises(Unhealthy, match="has not been started"):
+        check()
+    with running(server):
+        check()
+        with pytest.raises(RuntimeError, match="the webhook server has been started"):
+            server.register("/late", lambda request: allowed())
+    with pytest.raises(Unhealthy, match="has been stopped"):
+        check()
+    with pytest.raises(RuntimeError, match="is started once"):
+        server.start(stopped())
+
+
+def test_a_request_that_is_being_judged_at_the_end_is_answered(tmp_path: Path, authority: Authority) -> None:
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def slow(request: AdmissionRequest) -> AdmissionResponse:
+        asked.set()
+        assert may_answer.wait(10)
+        return allowed("at last")
+
+    server.register("/slow", slow)
+    answers: list[str] = []
+
+    def client() -> None:
+        answers.append(answer_of(ask(server, "/slow", review(), authority))["status"]["message"])
+
+    serving, clients = Group(), Group()
+    serving.start(server.start, serving.stop_event, name="webhooks")
+    assert server.ready.wait(10)
+    clients.start(client, name="client")
+    assert asked.wait(10)
+    serving.stop()
+    assert serving.alive() == ["webhooks"]
+    may_answer.set()
+    clients.join(10)
+    serving.join(10)
+    assert answers == ["at last"]
+
+
+@pytest.mark.feature("B-CR-12")
+def test_the_least_version_of_tls_is_an_option(tmp_path: Path, authority: Authority) -> None:
+    options = (tls_minimum(ssl.TLSVersion.TLSv1_3),)
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, tls_options=options)
+    server.register("/x", lambda request: allowed())
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    with running(server):
+        assert ask(server, "/x", review(), authority).status == 200
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)
+        with closing(connection), pytest.raises(ssl.SSLError):
+            connection.connect()
+
+
+def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: Authority) -> None:
+    clients = Authority.create(lasts=3600.0, clock=SYSTEM_CLOCK)
+    (tmp_path / "ca.crt").write_bytes(clients.certificate)
+    options = (client_authority(tmp_path / "ca.crt"),)
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, tls_options=options)
+    server.register("/x", lambda request: allowed())
+    with running(server), pytest.raises((ssl.SSLError, OSError, http.client.RemoteDisconnected)):
+        ask(server, "/x", review(), authority)
+    broken = WebhookServer(port=0, cert_dir=tmp_path, tls_options=(client_authority(tmp_path / "none"),))
+    with pytest.raises(ConfigError, match="the authority of clients can't be read"):
+        broken.start(stopped())
+
+
+def test_limits_may_be_one_s_own(tmp_path: Path, authority: Authority) -> None:
+    limits = Limits(body=len(json.dumps(review())) + 10)
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, limits=limits)
+    server.register("/x", lambda request: allowed())
+    server.register_hub(Hub(HomeV2))
+    with running(server):
+        assert ask(server, "/x", review(), authority).status == 200
+        assert ask(server, "/x", review(name="x" * 20), authority).status == 413
+
+
+def test_an_api_server_is_the_first_to_close_an_idle_connection_and_lists_are_converted_at_once() -> None:
+    server = WebhookServer()
+    assert server._limits.idle > 90.0  # Go's http.DefaultTransport
+    assert server._limits.body == LARGEST_ADMISSION
+    server.register_hub(Hub(HomeV2))
+    assert server._limits.body == LARGEST_CONVERSION
+
+
+def test_a_taken_port_is_told_in_a_sentence(server: WebhookServer, tmp_path: Path) -> None:
+    other = WebhookServer(port=server.port, host="127.0.0.1", cert_dir=tmp_path)
+    with pytest.raises(ConfigError, match="cannot listen on"):
+        other.start(stopped())
