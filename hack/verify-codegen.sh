@@ -1,4 +1,3 @@
 #!/usr/bin/env bash
-# Fails, and shows the difference, when generated files are not what hack/update-codegen.sh would write.
-set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/update-codegen.sh" --verify
+set -euo pipefail && cd "$(dirname "${BASH_SOURCE[0]}")/.."
+exec "${PYTHON:-python3}" -m clientgo.codegen --config hack/codegen.yaml --verify "$@"

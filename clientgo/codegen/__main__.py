@@ -1,108 +1,91 @@
 """The generator's command: from `@api_type` dataclasses, or from others' CRDs, to clients, caches and manifests.
 
-    python -m clientgo.codegen --input-module controller.api.v1alpha1 --output-package generated \\
+    clientgo-codegen --input-module controller.api.v1alpha1 --output-package generated \\
         --crd-dir artifacts/crd --boilerplate hack/boilerplate.py.txt [--verify]
+    clientgo-codegen --config hack/codegen.yaml [--verify]
 
-docs/codegen.md tells what each option and each mark becomes.
+`python -m clientgo.codegen` is the same. docs/codegen.md tells what each option and each mark becomes.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
-from clientgo.codegen.cli import add_options, complain, finish, header_of, with_header
-from clientgo.codegen.crd import crds
-from clientgo.codegen.dataclassinput import OwnKind, read_modules
-from clientgo.codegen.declarations import check_declarations, read_declarations
-from clientgo.codegen.manifests import Manifests, openapi_files, role_files, webhook_files
-from clientgo.codegen.options import SUBPACKAGES, add_inputs, chosen
-from clientgo.codegen.problems import Problems
-from clientgo.codegen.render import render
-from clientgo.codegen.renderapply import apply_texts
-from clientgo.codegen.texts import Layout, Text, fill
-from clientgo.codegen.thirdparty.definitions import ForeignKind, check_foreign, read_definitions
-from clientgo.codegen.thirdparty.modules import foreign_groups
-from clientgo.codegen.thirdparty.openapi import read_documents
-from clientgo.codegen.write import Header
+from clientgo.codegen.cli import NoHeader, add_options, complain, finish, header_of, path
+from clientgo.codegen.config import ConfigError, read_config
+from clientgo.codegen.generate import Output, generate
+from clientgo.codegen.options import add_inputs, chosen
+from clientgo.codegen.problems import Problems, shown_text
+
+_NAME = "clientgo-codegen"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Tells what is wrong on one line, whatever it quotes."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(shown_text(message))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or verify; returns the exit code. Nothing is written when anything is wrong with the input."""
-    parser = argparse.ArgumentParser(
-        prog="python -m clientgo.codegen", description="Generate from @api_type dataclasses, or from others' CRDs."
+    """Generate or verify; returns the exit code. Nothing is written when anything is wrong with any input."""
+    first = _Parser(prog=_NAME, add_help=False, allow_abbrev=False)
+    first.add_argument("--config", type=path)
+    given, rest = first.parse_known_args(arguments)
+    try:
+        runs = [[*said, *rest] for said in read_config(given.config)] if given.config else [rest]
+    except ConfigError as error:
+        return complain([str(error)])
+    return _run([_options(run, given.config, number) for number, run in enumerate(runs)])
+
+
+def _options(arguments: Sequence[str], config: Path | None, number: int) -> tuple[argparse.Namespace, set[str]]:
+    parser = _Parser(
+        prog=_NAME,
+        allow_abbrev=False,
+        description="Generate from @api_type dataclasses, or from others' CRDs.",
+    )
+    parser.add_argument(
+        "--config", type=path, metavar="FILE", help="YAML that names these options, for several outputs"
     )
     add_inputs(parser)
     add_options(parser)
+    if config is not None and "--help" not in arguments and "-h" not in arguments:
+        # The place in the file, instead of the options that the command has.
+        parser.prog, parser.usage = f"{config}: outputs[{number}]", argparse.SUPPRESS
     options = parser.parse_args(arguments)
-    problems = Problems()
-    generators = chosen(options, parser)
-    kinds = read_modules(options.input, problems)
-    foreign = [*read_definitions(options.from_crd, problems), *read_documents(options.from_openapi, problems)]
-    check_foreign(kinds, foreign, problems)
+    return options, chosen(options, parser)
+
+
+def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
+    problems, whole = Problems(), Output()
     try:
-        header = header_of(options)
-    except OSError as error:
+        outputs = [_output(options, generators, problems) for options, generators in runs]
+        header = header_of(runs[0][0])
+    except NoHeader as error:
+        return complain([str(error)])
+    except (OSError, UnicodeDecodeError) as error:
         return complain([f"the header can't be read: {error}"])
-    texts: dict[Path, str] = {}
-    folders: list[Path] = []
-    if generators & set(SUBPACKAGES) and not problems:
-        made = [text for text in _modules(kinds, foreign, options) if _wanted(text, options.output_package, generators)]
-        texts |= with_header(made, options.root, header)
-        root = options.root / options.output_package.replace(".", "/")
-        folders += [root / part for name in generators & set(SUBPACKAGES) for part in SUBPACKAGES[name]]
-    for files in _manifests(kinds, generators, problems, options, header):
-        texts |= files.close()
-        folders.append(files.folder)
+    for output in outputs:
+        for file in sorted((whole.texts.keys() | whole.patched) & (output.texts.keys() | output.patched)):
+            problems.at_module(str(file), 0, "two outputs write this file: give one of them another place")
+        whole.texts |= output.texts
+        whole.folders += output.folders
+        whole.patched |= output.patched
     if problems:
         return complain(problems)
-    return finish(texts, folders, options, header)
+    return finish(whole.texts, whole.folders, runs[0][0], header, patched=whole.patched)
 
 
-def _modules(kinds: Sequence[OwnKind], foreign: Sequence[ForeignKind], options: argparse.Namespace) -> Iterator[Text]:
-    layout = Layout(package=options.output_package, beside_runtime=(options.root / "clientgo").is_dir())
-    groups = list(foreign_groups(foreign, (own.kind.api.group for own in kinds), options.output_package))
-    if groups:
-        sources = tuple(sorted({kind.source for group in groups for kind in group.kinds}))
-        body = fill("package", doc="Types of kinds that are defined elsewhere.")
-        yield Text(layout.module("types"), body, sources, is_package=True)
-        yield from (group.text() for group in groups)
-    yield from render([*(own.kind for own in kinds), *(kind for group in groups for kind in group.kinds)], layout)
-    yield from apply_texts({own.kind: own.cls for own in kinds}, groups, layout)
+def _output(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:
+    if not options.built_in:
+        return generate(options, generators, problems)
+    # Only this library's own project asks for it, and the official client takes a quarter of a second to import.
+    from clientgo.codegen.builtin.generate import generate_builtin  # noqa: PLC0415
 
-
-def _wanted(text: Text, package: str, generators: set[str]) -> bool:
-    below = text.module.removeprefix(package).removeprefix(".").partition(".")[0]
-    return not below or any(below in SUBPACKAGES.get(name, ()) for name in generators)
-
-
-def _manifests(
-    kinds: Sequence[OwnKind], generators: set[str], problems: Problems, options: argparse.Namespace, header: Header
-) -> Iterator[Manifests]:
-    declared = read_declarations(options.declarations, problems)
-    plurals: dict[str, set[str]] = {}
-    for own in kinds:
-        plurals.setdefault(own.kind.api.group, set()).add(own.kind.api.plural)
-    check_declarations(declared, plurals, problems)
-    if "crd" in generators:
-        files = Manifests(options.root / options.crd_dir, header)
-        limits = {"allow_floats": options.allow_floats, "embedded_meta": options.embedded_metadata}
-        found = crds(kinds, problems, max_description=options.max_description, **limits)
-        for name, (text, sources) in found.items():
-            files.add_text(name, text, sources)
-        yield files
-    if "rbac" in generators:
-        files = Manifests(options.root / options.rbac_dir, header)
-        role_files(files, declared, kinds, options.role_name)
-        yield files
-    if "webhook" in generators:
-        files = Manifests(options.root / options.webhook_dir, header)
-        webhook_files(files, declared)
-        yield files
-    if "openapi" in generators:
-        files = Manifests(options.root / options.openapi_dir, header)
-        openapi_files(files, kinds, problems, allow_floats=options.allow_floats)
-        yield files
+    return generate_builtin(options, problems)
 
 
 if __name__ == "__main__":

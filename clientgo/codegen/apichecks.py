@@ -1,14 +1,12 @@
 """What `@api_type` says, held against what an API server takes: names, paths, columns, verbs, required annotations."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, get_args
 
+from clientgo.codegen.apinames import LABEL, is_domain, is_kind
 from clientgo.codegen.problems import Problems
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scope, api_of
 
-_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
-_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
 _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
 _APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")
@@ -23,14 +21,14 @@ def check_api(cls: type[Any], problems: Problems) -> None:
 
 
 def _names(api: ApiType) -> Iterator[str]:
-    if not _DOMAIN.fullmatch(api.group):
+    if not is_domain(api.group):
         yield f"the group {api.group!r} is no domain: write one with a dot, such as samples.example.com"
-    if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", api.kind):
+    if not is_kind(api.kind):
         yield f"the kind {api.kind!r} is not in CamelCase: write kind= with a capital, letters and digits"
     labels = [("version", api.version), ("plural", api.plural), ("singular", api.singular)]
     labels += [("short name", name) for name in api.short_names] + [("category", name) for name in api.categories]
     for what, value in labels:
-        if not _LABEL.fullmatch(value):
+        if not LABEL.fullmatch(value):
             yield f"the {what} {value!r} is no DNS label: write small letters, digits and dashes, a letter first"
     if api.scope not in get_args(Scope):
         yield f"the scope {api.scope!r} is unknown: write one of {', '.join(get_args(Scope))}"
@@ -61,5 +59,5 @@ def _versions(api: ApiType) -> Iterator[str]:
         )
     if api.deprecation_warning and not api.deprecated:
         yield "a deprecation_warning is for deprecated versions: write deprecated=True"
-    if api.storage and not api.crd:
+    if api.storage and not api.crd and api.verbs:
         yield "a version that is stored can't be left out of the CRD: write storage=False, or no crd=False"

@@ -12,6 +12,8 @@ from clientgo.codegen.structs import Attribute, StructType
 SUFFIX = "ApplyConfiguration"
 RUNTIME = "clientgo.meta.applyconfiguration"
 
+_STRING = re.compile(r'"""[^\n]*"""|"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'")
+
 
 def apply_class(struct: StructType, known: Collection[str], *, kind: str = "") -> str:
     """The definition of a class' configuration; `known` are the classes that have one, `kind` is the class' name when
@@ -52,7 +54,6 @@ def runtime_names(classes: str) -> list[str]:
 
 
 def mentioned(text: str, names: Iterable[str]) -> list[str]:
-    """Which of `names` a text without its docstrings uses."""
-    code = re.sub(r'"""[^\n]*"""', "", text)
-    words = set(re.findall(r"\w+", code))
+    """Which of `names` a text uses, not counting its strings."""
+    words = set(re.findall(r"\w+", _STRING.sub("", text)))
     return [name for name in names if name in words]

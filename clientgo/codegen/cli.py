@@ -2,13 +2,29 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from clientgo.codegen.guard import faults
+from clientgo.codegen.problems import shown_text
 from clientgo.codegen.texts import Text
 from clientgo.codegen.write import ForeignFile, Header, difference, stale_files, write_all
 
 COMMAND = "hack/update-codegen.sh"
+
+DIFFERENT, WRONG = 1, 2
+"""Exit codes: what is there is not what would be generated; the input, or a file that is in the way, is wrong."""
+
+
+class NoHeader(ValueError):
+    """The boilerplate is no comment."""
+
+
+def path(text: str) -> Path:
+    """A path as an option; a configuration's text may be none."""
+    if "\0" in text:
+        raise argparse.ArgumentTypeError("a path holds no NUL")
+    return Path(text)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -17,12 +33,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--boilerplate",
         "--header",
         dest="header",
-        type=Path,
+        type=path,
         metavar="FILE",
         help="text that each file begins with (comment lines)",
     )
     parser.add_argument(
-        "--root", type=Path, default=Path(), metavar="DIR", help="folder to write below (default: here)"
+        "--root", type=path, default=Path(), metavar="DIR", help="folder to write below (default: here)"
     )
     parser.add_argument(
         "--command", default=COMMAND, help="the command that generated files name (default: %(default)s)"
@@ -37,8 +53,11 @@ def header_of(options: argparse.Namespace) -> Header:
 
     Raises:
         OSError: its file can't be read.
+        NoHeader: it is no text, or has other lines than comments.
     """
     boilerplate = options.header.read_text(encoding="utf-8") if options.header is not None else ""
+    if any(line.strip() and not line.startswith("#") for line in boilerplate.splitlines()):
+        raise NoHeader(f"{options.header}: a line of it is no comment: begin each with #")
     return Header(boilerplate, options.command)
 
 
@@ -47,26 +66,40 @@ def with_header(texts: Iterable[Text], root: Path, header: Header) -> dict[Path,
     return {root / text.path: header.of(text.sources) + text.body for text in texts}
 
 
-def finish(texts: Mapping[Path, str], folders: Iterable[Path], options: argparse.Namespace, header: Header) -> int:
-    """Write or verify; returns the exit code."""
-    stale = stale_files(folders, texts, header)
-    if options.verify:
-        lines = list(difference(texts, stale, options.root))
-        if lines:
-            print(*lines, sep="\n")  # noqa: T201  # the command's answer
-            return complain([f"generated files differ from what they are made of: run {options.command}"])
-        return 0
+def finish(
+    texts: Mapping[Path, str],
+    folders: Iterable[Path],
+    options: argparse.Namespace,
+    header: Header,
+    *,
+    patched: Mapping[Path, str],
+) -> int:
+    """Write or verify; returns the exit code. `patched` are files of others that are given another text."""
+    wrong = list(faults({str(file): text for file, text in texts.items() if file.suffix == ".py"}))
+    if wrong:
+        return complain(wrong)
     try:
-        changed = write_all(texts, stale, header)
-    except (ForeignFile, OSError) as error:
+        stale = stale_files(folders, texts, header)
+        if options.verify:
+            return _told(list(difference({**texts, **patched}, stale, options.root)), options.command)
+        changed = write_all({**texts, **patched}, stale, header, others=patched)
+    except (ForeignFile, OSError, UnicodeDecodeError) as error:
         return complain([str(error)])
-    for path in changed:
-        print(path.relative_to(options.root))  # noqa: T201  # the command's answer
+    for file in changed:
+        print(file.relative_to(options.root))  # noqa: T201  # the command's answer
     return 0
+
+
+def _told(lines: Sequence[str], command: str) -> int:
+    if not lines:
+        return 0
+    print(*lines, sep="\n")  # noqa: T201  # the command's answer
+    complain([f"generated files differ from what they are made of: run {command}"])
+    return DIFFERENT
 
 
 def complain(messages: Iterable[str]) -> int:
     """Say what is wrong, one line each; returns the exit code."""
     for message in messages:
-        print(message, file=sys.stderr)  # noqa: T201  # the command's answer
-    return 1
+        print(shown_text(message), file=sys.stderr)  # noqa: T201  # the command's answer
+    return WRONG

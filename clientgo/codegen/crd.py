@@ -4,7 +4,9 @@ A column `Age` is put behind the columns of one's own, because a resource that n
 name a column of `.metadata.creationTimestamp` to have it elsewhere.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import yaml
@@ -13,6 +15,8 @@ from clientgo.codegen.dataclassinput import OwnKind
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.schema import Schema, SchemaMaker
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
+
+SchemaOf = Callable[[type[Any]], Schema]
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 _TOP: dict[str, Schema] = {
@@ -26,32 +30,31 @@ _TOP: dict[str, Schema] = {
 
 
 def crds(
-    kinds: Iterable[OwnKind],
-    problems: Problems,
-    *,
-    allow_floats: bool = False,
-    embedded_meta: bool = False,
-    max_description: int | None = None,
+    kinds: Iterable[OwnKind], maker: SchemaMaker, problems: Problems, *, max_description: int | None = None
 ) -> dict[str, tuple[str, tuple[str, ...]]]:
     """File name to YAML text and sources, for every resource of `kinds`.
 
-    `embedded_meta` spells out metadata inside of objects; `max_description` cuts descriptions, at a sentence's end
-    where there is one, and 0 drops them.
+    `max_description` cuts descriptions, at a sentence's end where there is one, and 0 drops them.
     """
     resources: dict[tuple[str, str], list[OwnKind]] = {}
     for own in kinds:
         if not own.kind.api.crd:
             continue
         resources.setdefault((own.kind.api.group, own.kind.api.plural), []).append(own)
-    maker = SchemaMaker(problems, allow_floats=allow_floats, embedded_meta=embedded_meta)
     texts = {}
     for (group, plural), members in sorted(resources.items()):
-        manifest = _manifest(members, maker, problems)
-        if max_description is not None:
-            _shorten(manifest["spec"]["versions"], max_description)
+        manifest = _manifest(members, partial(whole_schema, maker, limit=max_description), problems)
         sources = tuple(sorted({own.kind.source for own in members}))
         texts[f"{group}_{plural}.yaml"] = (to_yaml(manifest), sources)
     return texts
+
+
+def whole_schema(maker: SchemaMaker, cls: type[Any], *, limit: int | None = None) -> Schema:
+    """The schema of a kind's objects, with descriptions of at most `limit` characters."""
+    schema = deepcopy(top_schema(maker.of_class(cls)))
+    if limit is not None:
+        _shorten(schema, limit)
+    return schema
 
 
 def to_yaml(value: Mapping[str, Any]) -> str:
@@ -65,7 +68,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _manifest(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
+def _manifest(members: list[OwnKind], make: SchemaOf, problems: Problems) -> dict[str, Any]:
     stored = next((own for own in members if own.kind.api.storage), members[0]).kind.api
     metadata: dict[str, Any] = {"name": f"{stored.plural}.{stored.group}"}
     for key, pairs in (("annotations", stored.annotations), ("labels", stored.labels)):
@@ -75,7 +78,7 @@ def _manifest(members: list[OwnKind], maker: SchemaMaker, problems: Problems) ->
     spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
     if stored.conversion is not None:
         spec["conversion"] = _conversion(stored.conversion)
-    spec["versions"] = [_version(own, maker, problems) for own in members]
+    spec["versions"] = [_version(own, make, problems) for own in members]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -137,9 +140,9 @@ def _names(api: ApiType) -> dict[str, Any]:
     return names
 
 
-def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
+def _version(own: OwnKind, make: SchemaOf, problems: Problems) -> dict[str, Any]:
     api = own.kind.api
-    schema = top_schema(maker.of_class(own.cls))
+    schema = make(own.cls)
     version: dict[str, Any] = {"name": api.version, "served": api.served, "storage": api.storage}
     if api.deprecated:
         version["deprecated"] = True
@@ -166,11 +169,17 @@ def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, 
 
 
 def top_schema(schema: Schema) -> Schema:
-    """The schema of a whole object, from that of its class."""
+    """The schema of a whole object in a CRD, from that of its class."""
     # What the server checks of metadata is its own business; a schema may only say that it is an object.
+    return typed_top({**schema, "properties": {**schema.get("properties", {}), "metadata": {"type": "object"}}})
+
+
+def typed_top(schema: Schema) -> Schema:
+    """The schema of a whole object: with apiVersion and kind, which no class has, and nobody need give."""
     own = {name: field for name, field in schema.get("properties", {}).items() if name not in _TOP}
     required = [name for name in schema.get("required", ()) if name not in _TOP]
-    top = {**schema, "properties": {**_TOP, **own}}
+    metadata = schema["properties"]["metadata"]
+    top = {**schema, "properties": {**_TOP, "metadata": metadata, **own}}
     top.pop("required", None)
     return {**top, "required": required} if required else top
 

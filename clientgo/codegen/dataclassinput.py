@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 
 from clientgo.codegen.apichecks import check_api
 from clientgo.codegen.members import unwrap
+from clientgo.codegen.methods import read_methods
 from clientgo.codegen.model import Kind
 from clientgo.codegen.problems import Problems, place_of, shown
 from clientgo.meta.objects import ObjectMeta
@@ -45,7 +46,9 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
         problems.at_module(source, 1, "no class is marked with @api_type(group=, version=): mark the kinds")
     for cls in kinds:
         if _check_class(cls, problems):
-            yield OwnKind(Kind(api=api_of(cls), class_name=cls.__name__, module=name, source=source), cls)
+            methods = tuple(read_methods(cls, problems))
+            kind = Kind(api=api_of(cls), class_name=cls.__name__, module=name, source=source, methods=methods)
+            yield OwnKind(kind, cls)
 
 
 def source_of(module: ModuleType) -> str:
@@ -167,7 +170,9 @@ def _classes_in(hint: Any) -> Iterator[type[Any]]:
 def _check_together(kinds: Iterable[OwnKind], problems: Problems) -> None:
     resources: Mapping[tuple[str, str], list[OwnKind]] = defaultdict(list)
     for own in kinds:
-        resources[own.kind.api.group, own.kind.api.plural].append(own)
+        # What is only the body of another kind's subresource is stored nowhere.
+        if own.kind.api.verbs or own.kind.api.crd:
+            resources[own.kind.api.group, own.kind.api.plural].append(own)
     for members in resources.values():
         _check_versions(members, problems)
 

@@ -1,67 +1,16 @@
-"""The front end for what controllers declare: permissions and webhooks, wherever they stand in a module."""
+"""What controllers declare, held against what an API server takes: verbs, groups, resources, names of webhooks."""
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
 
-from clientgo.codegen.dataclassinput import imported, source_of
-from clientgo.codegen.problems import Problems, line_of_name, shown
-from clientgo.meta.declarations import Declaration, RbacRule, WebhookDeclaration, declared_on
+from clientgo.codegen.declarationinput import Declared
+from clientgo.codegen.problems import Problems
+from clientgo.meta.declarations import Declaration, RbacRule, WebhookDeclaration
 
 _VERBS = frozenset({
     "*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use", "bind", "escalate",
     "impersonate", "approve", "sign", "attest", "post", "put", "head", "options",
 })  # fmt: skip
 _HOOK_VERBS = frozenset({"*", "create", "update", "delete", "connect"})
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A declaration and where it stands."""
-
-    declaration: Declaration
-    source: str
-    file: str
-    line: int
-
-
-def read_declarations(names: Iterable[str], problems: Problems) -> list[Declared]:
-    """What these modules declare; whatever is wrong goes to `problems`."""
-    found: list[Declared] = []
-    for name in names:
-        module = imported(name, problems)
-        if module is not None:
-            here = list(_of_module(module))
-            if not here:
-                problems.at_module(source_of(module), 1, "nothing is declared here: write @rbac(...) at the controller")
-            found += here
-    return found
-
-
-def _of_module(module: ModuleType) -> Iterator[Declared]:
-    file, source = shown(module.__file__ or module.__name__), source_of(module)
-    for name, value in vars(module).items():
-        values = value if isinstance(value, tuple) else (value,)
-        line = line_of_name(module.__file__ or "", name)
-        yield from (Declared(each, source, file, line) for each in values if isinstance(each, Declaration))
-        if getattr(value, "__module__", None) == module.__name__:
-            yield from (Declared(each, source, file, _line(v, line)) for v, each in _noted(value))
-
-
-def _noted(value: Any) -> Iterator[tuple[Any, Declaration]]:
-    parts = (value, *vars(value).values()) if isinstance(value, type) else (value,)
-    for part in parts:
-        if inspect.isclass(part) or inspect.isfunction(part):
-            yield from ((part, each) for each in declared_on(part))
-
-
-def _line(value: Any, otherwise: int) -> int:
-    try:
-        return inspect.getsourcelines(value)[1]
-    except (OSError, TypeError):
-        return otherwise
 
 
 def check_declarations(found: Iterable[Declared], plurals: Mapping[str, set[str]], problems: Problems) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from clientgo.codegen.crd import to_yaml, top_schema
 from clientgo.codegen.dataclassinput import OwnKind
-from clientgo.codegen.declarations import Declared
-from clientgo.codegen.problems import Problems
+from clientgo.codegen.declarationinput import Declared
 from clientgo.codegen.rbac import roles, user_roles
+from clientgo.codegen.rolescope import limited
 from clientgo.codegen.schema import SchemaMaker
 from clientgo.codegen.webhooks import webhook_configurations
 from clientgo.codegen.write import Header
@@ -38,7 +38,13 @@ class Manifests:
         self.texts[self.folder / name] = self.header.of(sources) + text
 
     def close(self) -> dict[Path, str]:
-        """The texts, and a kustomization.yaml of them: whoever adds a kind needs to change no other list."""
+        """The texts, and a kustomization.yaml of them, so that whoever adds a kind needs to change no other list.
+
+        One that is there already and was not generated is left alone: its writer lists what is wanted.
+        """
+        place = self.folder / "kustomization.yaml"
+        if not self.texts or (place.exists() and not self.header.marks(place)):
+            return self.texts
         kustomization = {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",
             "kind": "Kustomization",
@@ -48,16 +54,25 @@ class Manifests:
         return self.texts
 
 
-def role_files(files: Manifests, declared: Iterable[Declared], kinds: Iterable[OwnKind], role_name: str) -> None:
-    """`role.yaml` from the declarations, and an editor's and a viewer's role for each kind."""
+def role_files(
+    files: Manifests, declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name: str, namespace: str
+) -> None:
+    """`role.yaml` from the declarations, and an admin's, an editor's and a viewer's role for each kind.
+
+    With a `namespace`, what is declared without one is limited to it, where it can be.
+    """
     rules = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, RbacRule)]
     if rules:
-        made = roles((rule for rule, _ in rules), role_name)
+        wanted: Iterable[RbacRule] = (rule for rule, _ in rules)
+        if namespace:
+            wanted = limited(wanted, namespace, {own.kind.api.gvr.group_resource: own.kind.api for own in kinds})
+        made = roles(wanted, role_name)
         files.add("role.yaml", made, (source for _, source in rules))
-    for own in kinds:
-        if own.kind.api.storage:
-            for name, role in user_roles(own.kind).items():
-                files.add(name, [role], [own.kind.source])
+    stored = [own.kind for own in kinds if own.kind.api.storage and own.kind.has_client]
+    names = [kind.api.kind for kind in stored]
+    for kind in stored:
+        for name, role in user_roles(kind, whole_name=names.count(kind.api.kind) > 1).items():
+            files.add(name, [role], [kind.source])
 
 
 def webhook_files(files: Manifests, declared: Iterable[Declared]) -> None:
@@ -68,9 +83,8 @@ def webhook_files(files: Manifests, declared: Iterable[Declared]) -> None:
         files.add("manifests.yaml", made, (source for _, source in hooks))
 
 
-def openapi_files(files: Manifests, kinds: Iterable[OwnKind], problems: Problems, *, allow_floats: bool) -> None:
+def openapi_files(files: Manifests, kinds: Iterable[OwnKind], maker: SchemaMaker) -> None:
     """One OpenAPI v3 document for each version of a group, with the schemas of its kinds."""
-    maker = SchemaMaker(problems, allow_floats=allow_floats)
     groups: dict[tuple[str, str], list[OwnKind]] = {}
     for own in kinds:
         groups.setdefault((own.kind.api.group, own.kind.api.version), []).append(own)

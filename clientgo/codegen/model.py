@@ -3,6 +3,7 @@
 A `Kind` is all that clients, listers and informers are rendered from, whichever front end found it.
 """
 
+import keyword
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,34 @@ from clientgo.codegen.source import snake
 from clientgo.meta.plural import plural_of
 from clientgo.meta.scheme import ApiType
 
+# Names that clients, listers and factories have themselves.
+_OF_CLIENTS = frozenset({"get", "in_namespace", "kind", "kinds", "list"})
+_OF_FACTORIES = frozenset({
+    "factory", "for_resource", "informer_for", "resources", "shutdown", "start", "wait_for_cache_sync",
+    "wait_for_sync_result",
+})  # fmt: skip
+
 STATUS_VERBS = ("update_status", "patch_status", "apply_status")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansions:
+    """Classes by hand, as `module:class`, that parts of a kind's generated code inherit."""
+
+    client: str = ""
+    lister: str = ""
+    namespace_lister: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A client's method for a subresource; classes are `module:class`."""
+
+    name: str
+    verb: str
+    subresource: str
+    input: str
+    result: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +51,17 @@ class Kind:
     module: str
     source: str
     """What it was read from, as told in the generated file; never an absolute path."""
+    methods: tuple[Method, ...] = ()
+    expansions: Expansions = Expansions()
 
     @property
     def accessor(self) -> str:
         """`foos`, `config_maps`: the plural with its words parted, or a plural of one's own as it is."""
         if self.api.plural == plural_of(self.api.kind.lower()):
-            return plural_of(snake(self.api.kind))
-        return identifier(self.api.plural)
+            name = plural_of(snake(self.api.kind))
+        else:
+            name = identifier(self.api.plural)
+        return f"{name}_" if name in _OF_CLIENTS else name
 
     @property
     def has_client(self) -> bool:
@@ -55,7 +87,12 @@ class GroupVersion:
     @property
     def module(self) -> str:
         """`samplecontroller_v1alpha1`."""
-        return f"{self.name}_{self.version}"
+        return f"{self.name}_{self.version_name}"
+
+    @property
+    def version_name(self) -> str:
+        """`v1alpha1`: the version, as an attribute is called by it."""
+        return identifier(self.version)
 
     @property
     def class_name(self) -> str:
@@ -95,12 +132,16 @@ def group_names(groups: Iterable[str]) -> Mapping[str, str]:
 
 def short_name(group: str) -> str:
     """`samplecontroller` for samplecontroller.k8s.io, `core` for the group without a name."""
-    return identifier(group.split(".")[0]) or "core"
+    name = identifier(group.split(".")[0]) or "core"
+    return f"{name}_" if name in _OF_FACTORIES else name
 
 
 def identifier(text: str) -> str:
-    """`text` with what Python forbids in a name made an underscore."""
-    return re.sub(r"\W", "_", text)
+    """`text` as a name in Python: of ASCII, no keyword, no digit first; all else becomes an underscore."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", text)
+    if name[:1].isdigit():
+        name = f"n{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def class_case(name: str) -> str:

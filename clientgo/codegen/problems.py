@@ -8,6 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+_LONGEST = 2000
+"""Characters of a sentence; what it quotes may be of any length."""
+
 
 class Problems:
     """Collects `file:line: what is wrong: what to write instead`."""
@@ -19,7 +22,11 @@ class Problems:
         return bool(self._found)
 
     def __iter__(self) -> Iterator[str]:
-        return (f"{file}:{line}: {message}" for file, line, message in sorted(self._found))
+        # What is wrong with a file as a whole has no line.
+        return (
+            shown_text(f"{file}:{line or ''}{': ' if line else ' '}{message}")
+            for file, line, message in sorted(self._found)
+        )
 
     def at_class(self, cls: type[Any], message: str) -> None:
         """Something about a class as a whole."""
@@ -30,7 +37,7 @@ class Problems:
         self._add(cls, field, f"{cls.__name__}.{field}: {message}")
 
     def at_module(self, file: str, line: int, message: str) -> None:
-        """Something about a module."""
+        """Something about a module or another file; line 0 is all of it."""
         self._found[file, line, message] = None
 
     def _add(self, cls: type[Any], field: str | None, message: str) -> None:
@@ -72,18 +79,6 @@ def field_docs(cls: type[Any]) -> dict[str, str]:
     }
 
 
-def line_of_name(file: str, name: str) -> int:
-    """Where a module binds a name; 1 where that can't be told."""
-    try:
-        body = ast.parse(Path(file).read_text(encoding="utf-8")).body
-    except (OSError, SyntaxError):
-        return 1
-    for statement in body:
-        if isinstance(statement, ast.AnnAssign | ast.Assign) and name in _targets(statement):
-            return statement.lineno
-    return 1
-
-
 def _targets(statement: ast.AnnAssign | ast.Assign) -> list[str]:
     targets = [statement.target] if isinstance(statement, ast.AnnAssign) else statement.targets
     return [target.id for target in targets if isinstance(target, ast.Name)]
@@ -101,6 +96,12 @@ def _classes(file: str) -> dict[str, ast.ClassDef]:
 
     visit(ast.parse(Path(file).read_text(encoding="utf-8")), "")
     return found
+
+
+def shown_text(text: str) -> str:
+    """A sentence that quotes what somebody else wrote, as it is told: on one line, printable, no longer than a page."""
+    flat = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]}…"
 
 
 def shown(file: str) -> str:

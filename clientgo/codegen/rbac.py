@@ -92,17 +92,21 @@ def _rule(rule: _Rule) -> Manifest:
     return {key: list(values) for key, values in made.items() if values}
 
 
-def user_roles(kind: Kind) -> Mapping[str, Manifest]:
-    """File name to ClusterRole: one for people who edit objects of a kind, one for those who look at them."""
+def user_roles(kind: Kind, *, whole_name: bool = False) -> Mapping[str, Manifest]:
+    """File name to ClusterRole: for people who do all, who edit, and who look at objects of a kind.
+
+    With `whole_name` the group is in the names, for kinds that are called like one of another group.
+    """
+    name = f"{kind.api.group}_{kind.api.kind.lower()}" if whole_name else kind.api.kind.lower()
     return {
-        f"{kind.api.group}_{kind.api.kind.lower()}_{who}_role.yaml": _user_role(kind, who, verbs)
-        for who, verbs in (("editor", _EDITOR), ("viewer", _VIEWER))
+        f"{name}_{who}_role.yaml": _user_role(kind, f"{name.replace('_', '-')}-{who}-role", verbs)
+        for who, verbs in (("admin", ("*",)), ("editor", _EDITOR), ("viewer", _VIEWER))
     }
 
 
-def _user_role(kind: Kind, who: str, verbs: tuple[str, ...]) -> Manifest:
+def _user_role(kind: Kind, name: str, verbs: tuple[str, ...]) -> Manifest:
     api = kind.api
     found = [_Rule((api.group,), (api.plural,), (), (), verbs)]
     if api.status:
         found.append(_Rule((api.group,), (f"{api.plural}/status",), (), (), ("get",)))
-    return _role(f"{api.kind.lower()}-{who}-role", "", found)
+    return _role(name, "", found)

@@ -6,10 +6,12 @@ and which base class is named.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from clientgo.codegen.literals import Code, literal
+from clientgo.codegen.methods import bodies_of, method_imports, method_text, standard_imports
 from clientgo.codegen.model import STATUS_VERBS, GroupVersion, Kind, group_versions
 from clientgo.codegen.rendercaches import cache_texts
-from clientgo.codegen.source import WIDTH
-from clientgo.codegen.texts import Import, Layout, Text, fill, import_block, joined
+from clientgo.codegen.source import WIDTH, call
+from clientgo.codegen.texts import Import, Layout, Text, fill, import_block, import_of, joined
 from clientgo.meta.scheme import ALL_VERBS
 
 
@@ -21,7 +23,8 @@ def render(kinds: Iterable[Kind], layout: Layout) -> list[Text]:
         *_packages(layout, sources),
         *(_clients(group, layout) for group in groups),
         _clientset(groups, layout, sources),
-        _fake(groups, layout, sources),
+        _scheme(groups, layout, sources),
+        _fake(layout, sources),
         *cache_texts(groups, layout, sources),
     ]
 
@@ -45,13 +48,14 @@ def _packages(layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
 
 
 def _clients(group: GroupVersion, layout: Layout) -> Text:
-    imports: list[Import] = [("clientgo.rest.request", ["Requester"])]
+    imports: list[Import] = [("clientgo.rest.request", ["Requester"]), *method_imports(group.kinds)]
     for kind in group.kinds:
-        imports += [_base(kind), (kind.module, [kind.class_name])]
+        imports += [_base(kind), (kind.module, [kind.class_name]), *import_of(kind.expansions.client)]
     body = fill(
         "clients",
         api_version=group.api_version,
         group_version=group.class_name,
+        standard=standard_imports(group.kinds),
         imports=import_block(imports, layout),
         clients=joined((_client(kind) for kind in group.kinds), blank_lines=2),
         kinds=_kinds_tuple([kind.class_name for kind in group.kinds]),
@@ -76,7 +80,12 @@ def _base(kind: Kind) -> tuple[str, list[str]]:
 
 
 def _client(kind: Kind) -> str:
-    return fill("client", name=kind.class_name, base=_base(kind)[1][0], doc=_client_doc(kind))
+    name, own = kind.class_name, kind.expansions.client.partition(":")[2]
+    bases = [own] if own else []
+    bases += [f"SubresourceClient[{name}]"] if kind.methods else []
+    head = call(f"class {name}Client", [*bases, f"{_base(kind)[1][0]}[{name}]"], end=":")
+    methods = "".join(f"\n\n{method_text(method).rstrip()}" for method in kind.methods)
+    return fill("client", name=name, head=head, doc=_client_doc(kind), methods=methods)
 
 
 def _client_doc(kind: Kind) -> str:
@@ -111,12 +120,25 @@ def _clientset(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[st
     return Text(layout.module(layout.clientset), body, sources)
 
 
-def _fake(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
+def _scheme(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
     imports: list[Import] = [
         ("clientgo.meta.scheme", ["Scheme"]),
-        ("clientgo.testing.fake", ["FakeClientsetMixin"]),
-        (layout.module(layout.clientset), ["Clientset"]),
         *((layout.module(layout.clients, group.module), [group.class_name]) for group in groups),
     ]
-    kinds = "\n".join(f"        *{group.class_name}.kinds," for group in groups)
-    return Text(layout.fake_module, fill("fake", imports=import_block(imports, layout), kinds=kinds), sources)
+    # What is only sent to subresources, or answered by them, is in no group's kinds.
+    bodies = sorted({place for group in groups for kind in group.kinds for place in bodies_of(kind)})
+    imports += [place for body in bodies for place in import_of(body)]
+    named = [f"*{group.class_name}.kinds" for group in groups] + [body.partition(":")[2] for body in bodies]
+    head = "KINDS: tuple[type, ...] = "
+    kinds = head + literal(tuple(map(Code, named)), used=len(head))
+    body = fill("scheme", imports=import_block(imports, layout), kinds=kinds)
+    return Text(layout.module(layout.scheme), body, sources)
+
+
+def _fake(layout: Layout, sources: tuple[str, ...]) -> Text:
+    imports: list[Import] = [
+        ("clientgo.testing.fake", ["FakeClientsetMixin"]),
+        (layout.module(layout.clientset), ["Clientset"]),
+        (layout.module(layout.scheme), ["SCHEME"]),
+    ]
+    return Text(layout.fake_module, fill("fake", imports=import_block(imports, layout)), sources)

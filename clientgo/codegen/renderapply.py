@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from clientgo.codegen.applyconfigs import RUNTIME, apply_class, runtime_names
+from clientgo.codegen.applyconfigs import RUNTIME, SUFFIX, apply_class, runtime_names
 from clientgo.codegen.hints import ClassReader
+from clientgo.codegen.literals import Code, literal
 from clientgo.codegen.model import GroupVersion, group_versions
 from clientgo.codegen.model import Kind as KindRecord
-from clientgo.codegen.source import import_line, names_list
+from clientgo.codegen.source import import_line, names_list, quoted
 from clientgo.codegen.structs import StructType
 from clientgo.codegen.texts import Layout, Text, fill, import_block
 from clientgo.codegen.thirdparty.modules import ForeignGroup, used_names
@@ -39,8 +40,26 @@ def apply_texts(
 def _package(groups: Iterable[GroupVersion], layout: Layout) -> Iterator[Text]:
     sources = tuple(sorted({source for group in groups for source in group.sources}))
     if sources:
-        body = fill("package", doc="Apply configurations: what one manager wants of an object, and nothing else.")
-        yield Text(layout.module("applyconfigurations"), body, sources, is_package=True)
+        package = layout.module("applyconfigurations")
+        doc = "Apply configurations: what one manager wants of an object, and nothing else."
+        places = {kind: f"{package}.{group.module}" for group in groups for kind in group.kinds}
+        yield Text(package, package_text(doc, places, layout), sources, is_package=True)
+
+
+def package_text(doc: str, places: Mapping[KindRecord, str], layout: Layout) -> str:
+    """The package's own module, which finds a configuration by its kind; `places` are the modules they are in."""
+    head = "KINDS = "
+    table = {
+        Code(f"GroupVersionKind({quoted(api.group)}, {quoted(api.version)}, {quoted(api.kind)})"): (
+            f"{module}:{kind.class_name}{SUFFIX}"
+        )
+        for kind, module in places.items()
+        for api in (kind.api,)
+    }
+    imports = [(RUNTIME, ["ObjectApplyConfiguration", "configuration_at"]),
+               ("clientgo.meta.objects", ["GroupVersionKind"])]  # fmt: skip
+    kinds = head + literal(table, used=len(head))
+    return fill("applyconfigurations_package", doc=doc, imports=import_block(imports, layout), kinds=kinds)
 
 
 def apply_module(

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from clientgo.codegen.model import GroupVersion, Kind, class_case
-from clientgo.codegen.source import WIDTH, quoted
-from clientgo.codegen.texts import Import, Layout, Text, fill, import_block, joined
+from clientgo.codegen.source import WIDTH, call, quoted
+from clientgo.codegen.texts import Import, Layout, Text, fill, import_block, import_of, joined
 
 _FACTORY: Import = ("clientgo.cache.factory", ["InformerFactory"])
 
@@ -29,22 +29,34 @@ def _cached(group: GroupVersion) -> GroupVersion:
 
 def _listers(group: GroupVersion, layout: Layout) -> Text:
     imports: list[Import] = [("clientgo.cache.lister", ["Lister"])]
-    imports += [(kind.module, [kind.class_name]) for kind in group.kinds]
-    listers = (
-        fill(
-            "lister_namespaced" if kind.api.namespaced else "lister_cluster",
-            name=kind.class_name,
-            accessor=kind.accessor,
-        )
-        for kind in group.kinds
-    )
+    for kind in group.kinds:
+        imports.append((kind.module, [kind.class_name]))
+        imports += import_of(kind.expansions.lister)
+        imports += import_of(kind.expansions.namespace_lister)
     body = fill(
         "listers",
         api_version=group.api_version,
         imports=import_block(imports, layout),
-        listers=joined(listers, blank_lines=2),
+        listers=joined(map(_lister, group.kinds), blank_lines=2),
     )
     return Text(layout.module("listers", group.module), body, group.sources)
+
+
+def _lister(kind: Kind) -> str:
+    own = kind.expansions
+    template = "lister_namespaced" if kind.api.namespaced else "lister_cluster"
+    return fill(
+        "lister_expanded" if own.namespace_lister else template,
+        name=kind.class_name,
+        accessor=kind.accessor,
+        head=_lister_head(kind, "Lister", own.lister),
+        namespace_head=_lister_head(kind, "NamespaceLister", own.namespace_lister),
+    )
+
+
+def _lister_head(kind: Kind, what: str, expansion: str) -> str:
+    bases = [expansion.partition(":")[2]] if expansion else []
+    return call(f"class {kind.class_name}{what}", [*bases, f"Lister[{kind.class_name}]"], end=":")
 
 
 def _informers(group: GroupVersion, layout: Layout) -> Text:
@@ -76,7 +88,7 @@ def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
     parts = joined(
         fill(
             "informer_version",
-            version=version.version,
+            version=version.version_name,
             group_version=version.class_name,
             api_version=version.api_version,
         )

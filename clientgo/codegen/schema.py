@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from clientgo.codegen.builtinfacts import add_field_facts, add_type_facts, is_built_in
 from clientgo.codegen.constraints import apply_constraints
 from clientgo.codegen.members import Member, members, unwrap
 from clientgo.codegen.problems import Problems
@@ -62,8 +63,7 @@ class SchemaMaker:
     def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
         """The schema of a dataclass' or Struct's objects."""
         if cls in inside:
-            self._problems.at_class(cls, f"{cls.__name__} contains itself, which no structural schema can describe")
-            return {"type": "object"}
+            return self._of_repeated(cls)
         schema: Schema = {"type": "object"}
         if doc := _own_doc(cls):
             schema["description"] = doc
@@ -73,7 +73,15 @@ class SchemaMaker:
         if required := [member.json_name for member in found if _is_required(member)]:
             schema["required"] = required
         self._constrain_class(cls, schema, found)
+        add_type_facts(cls, schema)
         return schema
+
+    def _of_repeated(self, cls: type[Any]) -> Schema:
+        # Whoever embeds one of Kubernetes' own can't write it otherwise: there it is open from the second level on.
+        if not is_built_in(cls):
+            told = "which no structural schema can describe: write Mapping[str, Any] where it does"
+            self._problems.at_class(cls, f"{cls.__name__} contains itself, {told}")
+        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
     def _constrain_class(self, cls: type[Any], schema: Schema, found: list[Member]) -> None:
         json_names = {member.name: member.json_name for member in found}
@@ -99,6 +107,7 @@ class SchemaMaker:
 
     def _of_member(self, member: Member, place: "_Place") -> Schema:
         schema, nullable = self._of_hint(member.hint, place)
+        add_field_facts(place.cls, member.json_name, schema)
         if nullable and member.required and _noted(member, "required") is not False:
             schema.setdefault("nullable", True)
         if member.doc:
@@ -115,7 +124,9 @@ class SchemaMaker:
 
     def _of_item(self, hint: Any, place: "_Place") -> Schema:
         schema, nullable = self._of_hint(hint, place)
-        return {**schema, "nullable": True} if nullable else schema
+        if nullable:
+            schema["nullable"] = True
+        return schema
 
     def _of_hint(self, hint: Any, place: "_Place") -> tuple[Schema, bool]:
         bare, metas, nullable = unwrap(hint)
@@ -149,7 +160,10 @@ class SchemaMaker:
             if unwrap(args[1])[0] is Any:
                 return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
             return {"type": "object", "additionalProperties": self._of_item(args[1], place)}
-        if hint is Any:
+        if is_built_in(place.cls) and (hint is float or set(args) == {int, float}):
+            return {"type": "number"}
+        # Kubernetes' own unions (a schema or a boolean) can't be written otherwise by whoever embeds them.
+        if hint is Any or is_built_in(place.cls):
             return {"x-kubernetes-preserve-unknown-fields": True}
         if hint is float:
             self._complain(place, _FLOAT)

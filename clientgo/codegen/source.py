@@ -1,9 +1,16 @@
-"""Pieces of Python text, laid out as the formatter would have them, so that generated files need no formatting run."""
+"""Pieces of Python text, laid out as the formatter would have them, so that generated files need no formatting run.
+
+Whatever somebody else wrote gets into a source through `escaped` alone, which `quoted` and `docstring` share: what
+comes out is printable, on one line, and can end no string. So no description and no name of a stranger's becomes code,
+and none looks like other code than it is: text that turns the direction of reading is spelled out too.
+"""
 
 import re
 from collections.abc import Iterable
 
 WIDTH = 120
+
+QUOTE = '"'
 
 
 def import_line(module: str, names: Iterable[str]) -> str:
@@ -52,14 +59,23 @@ def tuple_text(values: Iterable[str], *, prefix: str = "", indent: str = "    ")
     return "\n".join([f"{prefix}(", *(f"{indent}    {item}," for item in items), f"{indent})"])
 
 
+def escaped(text: str) -> str:
+    """`text` on one line, with backslashes and whatever is not printable spelled out; quotes stay as they are."""
+    if text.isprintable() and "\\" not in text:
+        return text
+    return "".join(char if char.isprintable() and char != "\\" else repr(char)[1:-1] for char in text)
+
+
 def quoted(text: str) -> str:
-    """`text` as a literal in double quotes."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """`text` as a literal, in the quotes that the formatter keeps: those that need fewer escapes, else double ones."""
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    return quote + escaped(text).replace(quote, f"\\{quote}") + quote
 
 
 def first_sentence(text: str) -> str:
     """What a description says before it goes into detail, on one line and with a full stop."""
-    flat = " ".join(text.replace("\u2019", "'").split("\n\n")[0].split())
+    plain = "".join(char if char.isprintable() or char.isspace() else " " for char in text.replace("\u2019", "'"))
+    flat = " ".join(plain.split("\n\n")[0].split())
     if not flat:
         return ""
     found = re.match(r"(.+?[a-z0-9)\]`\"'])\.(?= [A-Z\"'`(]|$)", flat)
@@ -68,11 +84,14 @@ def first_sentence(text: str) -> str:
 
 
 def docstring(text: str, *, indent: str = "") -> str:
-    """`text`, one line, as a docstring."""
-    safe = text.replace("\\", "\\\\").replace('"""', "'''")
-    if safe.endswith('"'):
-        safe += " "
-    return f'{indent}"""{safe}"""'
+    """`text` as a docstring of one line."""
+    return f'{indent}"""{docstring_text(text)}"""'
+
+
+def docstring_text(text: str) -> str:
+    """`text` as it may stand between the quotes of a docstring, in a template for example."""
+    safe = escaped(text.strip()).replace('"""', "'''")
+    return f"{' ' if safe[:1] == QUOTE else ''}{safe}{' ' if safe[-1:] == QUOTE else ''}"
 
 
 def snake(name: str) -> str:

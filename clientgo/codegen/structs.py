@@ -6,7 +6,7 @@ same) describe the classes to make with these records.
 
 from dataclasses import dataclass
 
-from clientgo.codegen.source import WIDTH, call, camel, docstring, quoted
+from clientgo.codegen.source import call, camel, docstring, quoted
 
 STRUCT_BASES = ("msgspec.Struct", "frozen=True", "kw_only=True", 'rename="camel"', "omit_defaults=True", "gc=False")
 """gc=False: a frozen value made of tuples and maps can't be part of a cycle, and a cache of a million of them would
@@ -62,7 +62,4 @@ def _assignment(head: str, attribute: Attribute) -> str:
         arguments.append(f"name={quoted(attribute.json_name)}")
     elif not attribute.factory:
         return head + attribute.default
-    line = f"{head}msgspec.field({', '.join(arguments)})"
-    if len(line) <= WIDTH:
-        return line
-    return f"{head}msgspec.field(\n        {', '.join(arguments)}\n    )"
+    return call(f"{head.removeprefix('    ')}msgspec.field", arguments, indent="    ")

@@ -17,6 +17,7 @@ class Layout:
     clients: str = "clientset"
     """The subpackage with the clients of each group version."""
     clientset: str = "clientset.clientset"
+    scheme: str = "clientset.scheme"
     fake: str = ""
     """The module of the fake clientset, by its full name; `clientset.fake` of the package when empty."""
     lazy: bool = False
@@ -65,6 +66,12 @@ def joined(texts: Iterable[str], *, blank_lines: int = 1) -> str:
 
 
 Import = tuple[str, Iterable[str]]
+
+
+def import_of(place: str) -> list[Import]:
+    """The import of a class that is named as `module:class`, if one is."""
+    module, _, name = place.partition(":")
+    return [(module, [name])] if place else []
 
 
 def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "", whole: Iterable[str] = ()) -> str:

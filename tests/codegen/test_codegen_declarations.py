@@ -70,7 +70,7 @@ def test_a_permission_of_one_name_is_not_widened_to_all() -> None:
 def test_people_who_edit_and_people_who_look_have_roles_of_their_own(tmp_path: Path) -> None:
     assert generate(tmp_path, "--generators", "rbac", "--rbac-dir", "rbac") == 0
     assert not (tmp_path / "made").exists()
-    (editor,) = documents(tmp_path / "rbac/fleet.example.com_ship_editor_role.yaml")
+    (editor,) = documents(tmp_path / "rbac/ship_editor_role.yaml")
     assert editor["metadata"] == {"name": "ship-editor-role"}
     assert editor["rules"] == [
         {
@@ -80,10 +80,20 @@ def test_people_who_edit_and_people_who_look_have_roles_of_their_own(tmp_path: P
         },
         {"apiGroups": ["fleet.example.com"], "resources": ["ships/status"], "verbs": ["get"]},
     ]
-    (viewer,) = documents(tmp_path / "rbac/fleet.example.com_harbour_viewer_role.yaml")
+    (admin,) = documents(tmp_path / "rbac/ship_admin_role.yaml")
+    assert admin["rules"][0] == {"apiGroups": ["fleet.example.com"], "resources": ["ships"], "verbs": ["*"]}
+    (viewer,) = documents(tmp_path / "rbac/harbour_viewer_role.yaml")
     assert viewer["rules"] == [
         {"apiGroups": ["fleet.example.com"], "resources": ["harbours"], "verbs": ["get", "list", "watch"]}
     ]
+
+
+def test_roles_of_two_kinds_of_one_name_have_their_groups_in_their_names(tmp_path: Path) -> None:
+    inputs = ["--input-module", "tests.codegen.kinds.foo_c9g", "--input-module", "tests.codegen.kinds.reference_foo"]
+    assert main([*inputs, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 0
+    (role,) = documents(tmp_path / "rbac/samplecontroller.c9g.io_foo_viewer_role.yaml")
+    assert role["metadata"]["name"] == "samplecontroller.c9g.io-foo-viewer-role"
+    assert (tmp_path / "rbac/samplecontroller.k8s.io_foo_viewer_role.yaml").exists()
 
 
 @pytest.mark.feature("A-53")
@@ -144,7 +154,7 @@ def test_a_wrong_declaration_is_told_with_its_line_and_nothing_written(
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
     try:
-        assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", name) == 1
+        assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", name) == 2
     finally:
         sys.modules.pop(name, None)
     said = capsys.readouterr().err
@@ -154,7 +164,7 @@ def test_a_wrong_declaration_is_told_with_its_line_and_nothing_written(
 
 
 def test_a_module_that_declares_nothing_is_told(tmp_path: Path, capsys: Any) -> None:
-    assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", KINDS) == 1
+    assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", KINDS) == 2
     assert "fleet.py:1: nothing is declared here: write @rbac(...)" in capsys.readouterr().err
 
 
@@ -187,3 +197,121 @@ def test_schemas_alone_are_one_document_for_each_version(tmp_path: Path) -> None
     assert schemas["com.example.fleet.v1.Ship"]["x-kubernetes-group-version-kind"] == [
         {"group": "fleet.example.com", "kind": "Ship", "version": "v1"}
     ]
+
+
+SOURCE = '''
+"""What imports what is still to be generated, and must not be run to be read."""
+
+import clientgo.meta.declarations
+from clientgo.meta import declarations as said
+from clientgo.meta.declarations import rbac as permission
+from never.generated import FooClient
+
+GROUP = "apps"
+VERBS: tuple[str, ...] = ("get", "list")
+raise SystemExit("run")
+
+
+@permission(groups=GROUP, resources="deployments", verbs=VERBS)
+class Controller(FooClient):
+    @said.rbac(groups=(GROUP, "batch"), resources=["jobs"], verbs="get")
+    def run(self):
+        ...
+
+
+OTHER = [clientgo.meta.declarations.rbac(urls="/metrics", verbs="get")]
+'''
+
+
+def declare(folder: Path, monkeypatch: Any, text: str, *more: str) -> int:
+    (folder / "declares.py").write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    importlib.invalidate_caches()
+    return main(["--declarations", "declares", "--rbac-dir", "rbac", "--root", str(folder), *more])
+
+
+@pytest.mark.feature("D-90")
+def test_a_controller_whose_clients_are_still_to_be_made_is_read_and_not_run(tmp_path: Path, monkeypatch: Any) -> None:
+    assert declare(tmp_path, monkeypatch, SOURCE) == 0
+    (role,) = documents(tmp_path / "rbac/role.yaml")
+    assert role["rules"] == [
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list"]},
+        {"apiGroups": ["apps", "batch"], "resources": ["jobs"], "verbs": ["get"]},
+    ]
+    assert "declares" not in sys.modules
+
+
+HEAD = "from clientgo.meta.declarations import rbac\nfrom elsewhere import GROUP\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('rbac(groups=GROUP, resources="x", verbs="get")', "groups=GROUP is only known once the module runs"),
+        ('rbac(groups="a" + "b", resources="x", verbs="get")', "write strings, or constants of this module"),
+        ('rbac(groups=LOOP, resources="x", verbs="get"); LOOP = LOOP', "groups=LOOP is only known once"),
+        ("rbac(**{})", "**={} is only known once the module runs"),
+        ('rbac(group="apps", resources="x", verbs="get")', "unexpected keyword argument 'group'"),
+        ('rbac("apps", resources="x", verbs="get")', "takes 0 positional arguments"),
+        ("rbac(", "the module is no Python: "),
+    ],
+)
+def test_what_can_not_be_read_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, told: str
+) -> None:
+    assert declare(tmp_path, monkeypatch, f"{HEAD}RULE = {text}\n") == 2
+    said = capsys.readouterr().err
+    assert "declares.py:3: " in said
+    assert told in said
+
+
+def test_a_module_that_is_not_there_is_told(tmp_path: Path, capsys: Any) -> None:
+    for name in ("nowhere", "nowhere.at_all"):
+        assert main(["--declarations", name, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+        assert capsys.readouterr().err.startswith(f"{name}: there is no module {name}: give a dotted name")
+
+
+NAMESPACED = """
+from clientgo.meta.declarations import rbac
+
+RULES = (
+    rbac(groups=("core", "apps"), resources=("pods", "deployments/scale"), verbs="get"),
+    rbac(groups="core", resources=("nodes", "namespaces"), verbs="list"),
+    rbac(groups="authentication.k8s.io", resources="tokenreviews", verbs="create"),
+    rbac(groups="fleet.example.com", resources=("ships", "harbours"), verbs="watch"),
+    rbac(groups="others.example.com", resources="things", verbs="get"),
+    rbac(groups="coordination.k8s.io", resources="leases", verbs="get", namespace="leases"),
+    rbac(urls="/metrics", verbs="get"),
+)
+"""
+
+
+@pytest.mark.feature("D-90")
+def test_permissions_limited_to_a_namespace_leave_in_a_cluster_role_what_has_none(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    more = ("--role-namespace", "here", "--input-module", KINDS, "--generators", "rbac")
+    assert declare(tmp_path, monkeypatch, NAMESPACED, *more) == 0
+    cluster, here, leases = documents(tmp_path / "rbac/role.yaml")
+    names = [(each["kind"], each["metadata"].get("namespace", "")) for each in (cluster, here, leases)]
+    assert names == [("ClusterRole", ""), ("Role", "here"), ("Role", "leases")]
+    resources = [[rule.get("resources", []) for rule in role["rules"]] for role in (cluster, here)]
+    assert resources == [
+        [[], ["namespaces", "nodes"], ["tokenreviews"], ["harbours"]],
+        [["deployments/scale", "pods"], ["ships"], ["things"]],
+    ]
+
+
+def test_a_kustomization_by_hand_is_left_alone_and_one_of_its_own_is_kept_up(tmp_path: Path, monkeypatch: Any) -> None:
+    mine = "resources:\n- role.yaml\n- binding.yaml\n"
+    (tmp_path / "rbac").mkdir()
+    (tmp_path / "rbac/kustomization.yaml").write_text(mine)
+    assert declare(tmp_path, monkeypatch, SOURCE) == 0
+    assert declare(tmp_path, monkeypatch, SOURCE, "--verify") == 0
+    assert (tmp_path / "rbac/kustomization.yaml").read_text() == mine
+    (tmp_path / "rbac/kustomization.yaml").unlink()
+    assert declare(tmp_path, monkeypatch, SOURCE, "--verify") == 1
+    assert declare(tmp_path, monkeypatch, SOURCE) == 0
+    (kustomization,) = documents(tmp_path / "rbac/kustomization.yaml")
+    assert kustomization["resources"] == ["role.yaml"]

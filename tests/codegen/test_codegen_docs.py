@@ -1,21 +1,21 @@
 """The guide names every word there is."""
 
 import argparse
-import dataclasses
 import inspect
 from pathlib import Path
 
 from clientgo.codegen.cli import add_options
 from clientgo.codegen.options import add_inputs
 from clientgo.meta import Meta, Rule, api_type
+from clientgo.meta.clientmethods import client_method
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs/codegen.md").read_text()
 
 
 def test_every_word_of_the_marks_is_in_the_guide() -> None:
-    words = {field.name for cls in (Meta, Rule, RbacRule, WebhookDeclaration) for field in dataclasses.fields(cls)}
-    words |= set(inspect.signature(api_type).parameters)
+    marks = (Meta, Rule, RbacRule, WebhookDeclaration, api_type, client_method)
+    words = {word for mark in marks for word in inspect.signature(mark).parameters}
     assert sorted(word for word in words if f"{word}=" not in GUIDE and f"`{word}`" not in GUIDE) == []
 
 

@@ -28,7 +28,12 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fleet": (("fleet",), ("--rbac-dir", "rbac", "--webhook-dir", "webhook", "--openapi-dir", "openapi",
                            "--declarations", "tests.codegen.kinds.harbour_master")),
     "credentials": ((), CREDENTIAL),
+    "workshop": (("workshop",), ("--expansions", "tests.codegen.kinds.workshop_expansions")),
 }  # fmt: skip
+
+
+LINES = {"workshop": 100}
+"""Seven methods of its own make a client longer."""
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -46,8 +51,8 @@ def test_what_is_generated_is_what_is_expected(case: str, tmp_path: Path) -> Non
 def test_what_only_binds_names_is_short_and_has_no_branch_and_no_loop(case: str) -> None:
     files = (GOLDEN / f"{case}.txt").read_text().split("=== ")
     for name, _, text in (file.partition("\n") for file in files if file):
-        if name.endswith(".py") and not name.startswith(("made/types/", "made/applyconfigurations/")):
-            assert len(text.splitlines()) <= 70, name
+        if name.endswith(".py") and not name.startswith(("made/types/", "made/applyconfigurations/", "made/openapi/")):
+            assert len(text.splitlines()) <= LINES.get(case, 70), name
             assert not re.search(r"^\s*(if|for|while|try)\b", text, re.MULTILINE), name
 
 
@@ -91,9 +96,8 @@ def test_a_definition_is_accepted_and_an_object_with_every_field_keeps_them(
 
 
 def definitions(folder: Path) -> list[Any]:
-    if not (folder / "crd/kustomization.yaml").read_text().count(".yaml"):
-        return [yaml.safe_load(CREDENTIALS.read_text())]
-    return [yaml.safe_load(path.read_text()) for path in (folder / "crd").glob("*_*.yaml")]
+    written = [yaml.safe_load(path.read_text()) for path in (folder / "crd").glob("*_*.yaml")]
+    return written or [yaml.safe_load(CREDENTIALS.read_text())]
 
 
 def check_round_trip(kube: Kube, spec: Any, version: Any, cls: type[Any], without: frozenset[str]) -> None:

@@ -228,7 +228,7 @@ def test_a_rule_calls_a_field_as_cel_does(name: str, escaped: str) -> None:
 def definition(module: str, **options: Any) -> Any:
     problems = Problems()
     kinds = read_modules([f"tests.codegen.kinds.{name}" for name in module.split()], problems)
-    made = crds(kinds, problems, **options)
+    made = crds(kinds, SchemaMaker(problems), problems, **options)
     assert list(problems) == []
     return yaml.safe_load(next(iter(made.values()))[0])
 

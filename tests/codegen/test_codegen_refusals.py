@@ -27,7 +27,7 @@ def refusal(folder: Path, text: str, *more: str, module: str = "kinds") -> str:
         check=False,
         env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
     )
-    assert (answer.returncode, answer.stdout) == (1, "")
+    assert (answer.returncode, answer.stdout) == (2, "")
     assert not (folder / "made").exists()
     assert not (folder / "crd").exists()
     assert "Traceback" not in answer.stderr
@@ -145,7 +145,7 @@ def test_a_mark_an_api_server_would_refuse_is_told(tmp_path: Path, mark: str, to
 
 
 def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert "absent:0: there is no module absent: give a dotted name" in refusal(tmp_path, "", module="absent")
+    assert "absent: there is no module absent: give a dotted name" in refusal(tmp_path, "", module="absent")
 
 
 def test_a_header_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -9,16 +9,22 @@ import pytest
 import yaml
 
 from clientgo.codegen.__main__ import main
-from clientgo.meta import GroupVersionResource, ObjectMeta, from_dict, to_dict
+from clientgo.kubernetes.applyconfigurations import for_kind as built_in_for_kind
+from clientgo.kubernetes.scheme import KINDS as BUILT_IN_KINDS
+from clientgo.kubernetes.scheme import SCHEME as BUILT_IN
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.meta import GroupVersionKind, GroupVersionResource, ObjectMeta, Scheme, api_of, from_dict, to_dict
 from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
 from clientgo.meta.codec import encode_value
 from controller.api.v1alpha1 import Foo, FooSpec
+from generated.applyconfigurations import for_kind
 from generated.applyconfigurations.samplecontroller_v1alpha1 import (
     FooApplyConfiguration,
     FooSpecApplyConfiguration,
     FooStatusApplyConfiguration,
 )
 from generated.clientset.fake import FakeClientset
+from generated.clientset.scheme import SCHEME, add_to_scheme
 from generated.informers import SharedInformerFactory
 from tests.codegen.generating import CREDENTIALS, generate, importable
 from tests.envtest.inprocess import DEFINITIONS, FOOS, Kube
@@ -75,6 +81,30 @@ def test_an_informer_is_found_by_its_resource_before_anyone_asked_for_it() -> No
         factory.for_resource(GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "bars"))
 
 
+@pytest.mark.feature("D-21")
+def test_an_apply_configuration_is_found_by_its_kind() -> None:
+    assert for_kind(api_of(Foo).gvk) is FooApplyConfiguration
+    assert for_kind(api_of(Deployment).gvk) is None
+    found = built_in_for_kind(api_of(Deployment).gvk)
+    assert found is not None
+    assert found.kind is Deployment
+    # Whatever the server can be asked to apply has one, and only that.
+    without = {gvk.kind for gvk in BUILT_IN.kinds() if built_in_for_kind(gvk) is None}
+    assert without == {str(cls.__name__) for cls in BUILT_IN_KINDS if "apply" not in api_of(cls).verbs}
+
+
+@pytest.mark.feature("A-45")
+@pytest.mark.feature("D-02")
+def test_every_kind_is_registered_by_one_call() -> None:
+    scheme = Scheme(Deployment)
+    add_to_scheme(scheme)
+    assert scheme.class_of(GroupVersionKind("samplecontroller.k8s.io", "v1alpha1", "Foo")) is Foo
+    assert SCHEME.class_of(api_of(Foo).gvk) is Foo
+    assert SCHEME.class_of(api_of(Deployment).gvk) is None
+    assert BUILT_IN.class_of(api_of(Deployment).gvk) is Deployment
+    assert str(api_of(Foo).gvr) == "samplecontroller.k8s.io/v1alpha1, Resource=foos"
+
+
 def test_somebody_elses_kind_has_the_same_clients_as_ones_own(tmp_path: Path) -> None:
     generate(tmp_path, "foo_c9g", more=("--from-crd", str(CREDENTIALS)), package="made_theirs")
     with importable(tmp_path, "made_theirs"):
@@ -127,16 +157,16 @@ def test_a_servers_document_gives_the_same_types_as_the_definition(tmp_path: Pat
 def test_a_file_without_kinds_is_told(tmp_path: Path, capsys: Any, option: str, text: str, told: str) -> None:
     path = tmp_path / "file"
     path.write_text(text)
-    assert main([option, str(path), "--output-package", "made", "--root", str(tmp_path)]) == 1
+    assert main([option, str(path), "--output-package", "made", "--root", str(tmp_path)]) == 2
     assert told in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_no_input_and_the_same_kind_twice_are_told(tmp_path: Path, capsys: Any) -> None:
-    assert main(["--output-package", "made", "--root", str(tmp_path)]) == 1
+    assert main(["--output-package", "made", "--root", str(tmp_path)]) == 2
     assert "there is no input: give --input-module, --from-crd or --from-openapi" in capsys.readouterr().err
     twice = ["--from-crd", str(CREDENTIALS), "--from-crd", str(CREDENTIALS)]
-    assert main([*twice, "--output-package", "made", "--root", str(tmp_path)]) == 1
+    assert main([*twice, "--output-package", "made", "--root", str(tmp_path)]) == 2
     assert "Kind=Credential comes from credentials.yaml already" in capsys.readouterr().err
 
 

@@ -5,8 +5,10 @@ applied, is a part like any other.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from clientgo.codegen.applyconfigs import RUNTIME, SUFFIX, apply_class, mentioned, runtime_names
+from clientgo.codegen.builtin.groups import plain_name
 from clientgo.codegen.builtin.models import OURS
 from clientgo.codegen.builtin.survey import Survey
 from clientgo.codegen.builtin.typemodules import borrowed_types, struct_of
@@ -36,9 +38,12 @@ def _module_text(survey: Survey, module: str, package: str) -> str:
         RUNTIME: runtime_names(classes),
         f"{package}.types.{module}": sorted(kinds),
     }
+    # Kinds that other groups embed are defined elsewhere; whoever looks for them looks in their group.
+    lent = {plain_name(model.__name__) for model in applied if model in _kinds_of(survey, module)} - kinds
     for place, names in borrowed_types(survey, module, own).items():
         wanted = [f"{name}{SUFFIX}" for name in names]
-        imports[f"{package}.applyconfigurations.{place}"] = mentioned(classes, wanted)
+        offered = [f"{name}{SUFFIX}" for name in names if name in lent]
+        imports[f"{package}.applyconfigurations.{place}"] = sorted({*mentioned(classes, wanted), *offered})
     standard = [import_line(name, used) for name, names in STANDARD.items() if (used := mentioned(classes, names))]
     msgspec = ["import msgspec"] if "msgspec.field" in classes else []
     msgspec.append("from msgspec import UNSET, UnsetType")
@@ -47,6 +52,10 @@ def _module_text(survey: Survey, module: str, package: str) -> str:
         "applyconfigurations",
         api_version=module,
         imports="\n\n".join("\n".join(part) for part in (standard, msgspec, local) if part),
-        names=names_list(f"{struct.name}{SUFFIX}" for struct in structs),
+        names=names_list(f"{name}{SUFFIX}" for name in (*(struct.name for struct in structs), *lent)),
         classes=classes,
     )
+
+
+def _kinds_of(survey: Survey, module: str) -> set[type[Any]]:
+    return {kind.model for kind in survey.kinds.get(module, ())}

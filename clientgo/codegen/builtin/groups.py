@@ -34,6 +34,11 @@ GROUPS: dict[str, tuple[str, str]] = {
 _BODIES = {"PolicyV1Api": ("V1Eviction",), "AuthenticationV1Api": ("AuthenticationV1TokenRequest",)}
 """Kinds that are only the body of another kind's subresource: they get a type and no client."""
 
+METHODS: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
+    ("", "Pod"): (("update_ephemeral_containers", "ephemeralcontainers"), ("update_resize", "resize")),
+}
+"""Updates of a part of a kind by a subresource other than status, by group and kind: method and subresource."""
+
 _VERBS = {
     "create": ("create",),
     "read": ("get",),

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from clientgo.codegen.applyconfigs import mentioned
-from clientgo.codegen.model import Kind, group_names
+from clientgo.codegen.model import Kind, group_names, identifier
 from clientgo.codegen.source import import_line, names_list, quoted, tuple_text
 from clientgo.codegen.structs import StructType, struct_text
 from clientgo.codegen.texts import Layout, Text, fill, import_block
+from clientgo.codegen.thirdparty.attributes import class_name
 from clientgo.codegen.thirdparty.definitions import ForeignKind
 from clientgo.codegen.thirdparty.types import SchemaTypes
 from clientgo.meta.scheme import ApiType
@@ -57,18 +58,21 @@ def foreign_groups(found: Iterable[ForeignKind], own_groups: Iterable[str], pack
         groups.setdefault((kind.api.group, kind.api.version), []).append(kind)
     names = group_names({*own_groups, *(group for group, _ in groups)})
     for (group, version), members in sorted(groups.items()):
-        module = f"{package}.types.{names[group]}_{version}"
-        types = SchemaTypes(member.api.kind for member in members)
+        module = f"{package}.types.{names[group]}_{identifier(version)}"
+        types = SchemaTypes(class_name(member.api.kind) for member in members)
         for member in sorted(members, key=lambda member: member.api.kind):
-            types.kind(member.api.kind, member.schema, _mark(member.api))
+            types.kind(class_name(member.api.kind), member.schema, _mark(member.api))
         kinds = tuple(
-            Kind(api=member.api, class_name=member.api.kind, module=module, source=member.source) for member in members
+            Kind(api=member.api, class_name=class_name(member.api.kind), module=module, source=member.source)
+            for member in members
         )
         yield ForeignGroup(module, kinds, types.records)
 
 
 def _mark(api: ApiType) -> tuple[str, ...]:
     mark = [f"group={quoted(api.group)}", f"version={quoted(api.version)}", f"plural={quoted(api.plural)}"]
+    if class_name(api.kind) != api.kind:
+        mark.append(f"kind={quoted(api.kind)}")
     if api.singular != api.kind.lower():
         mark.append(f"singular={quoted(api.singular)}")
     if not api.namespaced:

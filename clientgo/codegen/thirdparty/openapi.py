@@ -6,13 +6,41 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from clientgo.codegen.apinames import misnamed
 from clientgo.codegen.problems import Problems
-from clientgo.codegen.thirdparty.definitions import ForeignKind, Schema, told_source
+from clientgo.codegen.thirdparty.checked import NoDefinition, check_schema, without_nulls
+from clientgo.codegen.thirdparty.definitions import ForeignKind, told_source
+from clientgo.codegen.thirdparty.references import resolved
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
 
 _GVK = "x-kubernetes-group-version-kind"
 _PATH = re.compile(r"/apis/[^/]+/[^/]+(?P<space>/namespaces/\{namespace\})?/(?P<plural>[^/{]+)(?P<rest>/.*)?")
-_FREE: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+class _Gvk(msgspec.Struct, frozen=True):
+    version: str
+    kind: str
+    group: str = ""
+
+
+class _Operation(msgspec.Struct, frozen=True):
+    of: _Gvk | None = msgspec.field(default=None, name=_GVK)
+
+
+class _Address(msgspec.Struct, frozen=True):
+    post: _Operation | None = None
+    put: _Operation | None = None
+
+
+class _Components(msgspec.Struct, frozen=True):
+    schemas: dict[str, dict[str, Any]] = {}
+
+
+class _Document(msgspec.Struct, frozen=True):
+    paths: dict[str, _Address] = {}
+    components: _Components = _Components()
 
 
 def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
@@ -20,14 +48,19 @@ def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKin
     found: list[ForeignKind] = []
     for path in paths:
         try:
-            document = json.loads(path.read_bytes())
+            here = list(_kinds(_document(path), told_source(path)))
         except OSError as error:
             problems.at_module(str(path), 0, f"the file can't be read: {error}")
+            continue
+        except NoDefinition as error:
+            problems.at_module(str(path), 0, f"the document can't be taken: {error}")
+            continue
+        except RecursionError:
+            problems.at_module(str(path), 0, "the document can't be taken: it nests too deep")
             continue
         except ValueError as error:
             problems.at_module(str(path), getattr(error, "lineno", 0), f"the file is no JSON: {error}")
             continue
-        here = list(_kinds(document, told_source(path))) if isinstance(document, dict) else []
         if not here:
             problems.at_module(
                 str(path), 1, "no kind is in it: give what `kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes"
@@ -36,29 +69,46 @@ def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKin
     return found
 
 
-def _kinds(document: Mapping[str, Any], source: str) -> Iterator[ForeignKind]:
-    schemas = document.get("components", {}).get("schemas", {})
-    served = _served(document.get("paths", {}))
-    for _, schema in sorted(schemas.items()):
-        kinds = schema.get(_GVK, ())
-        if len(kinds) != 1 or "metadata" not in schema.get("properties", {}):
+def _document(path: Path) -> _Document:
+    document = json.loads(path.read_bytes())
+    if not isinstance(document, dict):
+        return _Document()
+    try:
+        return msgspec.convert(without_nulls(document), _Document)
+    except msgspec.ValidationError as error:
+        raise NoDefinition(str(error).replace("`", "").replace("$.", "")) from error
+
+
+def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
+    schemas = document.components.schemas
+    served = _served(document.paths)
+    for name, schema in sorted(schemas.items()):
+        try:
+            kinds = msgspec.convert(schema.get(_GVK, ()), tuple[_Gvk, ...])
+        except msgspec.ValidationError as error:
+            raise NoDefinition(f"components.schemas.{name}.{_GVK}: {error}") from error
+        properties = schema.get("properties")
+        if (
+            len(kinds) != 1
+            or kinds[0] not in served
+            or not isinstance(properties, dict)
+            or "metadata" not in properties
+        ):
             continue
-        key = (kinds[0].get("group", ""), kinds[0]["version"], kinds[0]["kind"])
-        if key in served:
-            yield ForeignKind(_api(key, served[key]), _resolved(schema, schemas, ()), source)
+        whole = resolved(schema, schemas)
+        check_schema(whole, f"components.schemas.{name}")
+        yield ForeignKind(_api(kinds[0], served[kinds[0]]), whole, source)
 
 
-def _served(paths: Mapping[str, Any]) -> dict[tuple[str, str, str], set[tuple[str, bool, str]]]:
+def _served(paths: Mapping[str, _Address]) -> dict[_Gvk, set[tuple[str, bool, str]]]:
     """Plural, whether in namespaces, and what follows the plural, of all addresses of a kind."""
-    served: dict[tuple[str, str, str], set[tuple[str, bool, str]]] = {}
-    plurals: dict[str, tuple[str, str, str]] = {}
+    served: dict[_Gvk, set[tuple[str, bool, str]]] = {}
+    plurals: dict[str, _Gvk] = {}
     for address, item in paths.items():
         match = _PATH.fullmatch(address)
-        kind = item.get("post", {}).get(_GVK) or item.get("put", {}).get(_GVK)
-        if match is None:
-            continue
-        if kind and not match["rest"]:
-            plurals[match["plural"]] = (kind.get("group", ""), kind["version"], kind["kind"])
+        kind = (item.post and item.post.of) or (item.put and item.put.of)
+        if match is not None and kind and not match["rest"]:
+            plurals[match["plural"]] = kind
     for address in paths:
         match = _PATH.fullmatch(address)
         if match is not None and match["plural"] in plurals:
@@ -67,34 +117,19 @@ def _served(paths: Mapping[str, Any]) -> dict[tuple[str, str, str], set[tuple[st
     return served
 
 
-def _api(key: tuple[str, str, str], facts: set[tuple[str, bool, str]]) -> ApiType:
-    group, version, kind = key
+def _api(kind: _Gvk, facts: set[tuple[str, bool, str]]) -> ApiType:
     rests = {rest.removeprefix("/{name}") for _, _, rest in facts}
+    plural = min(plural for plural, _, _ in facts)
+    for message in misnamed(kind.group, kind.kind, [("version", kind.version), ("plural", plural)], built_in=True):
+        raise NoDefinition(message)
     return ApiType(
-        group=group,
-        version=version,
-        kind=kind,
-        plural=next(plural for plural, _, _ in facts),
-        singular=kind.lower(),
+        group=kind.group,
+        version=kind.version,
+        kind=kind.kind,
+        plural=plural,
+        singular=kind.kind.lower(),
         scope="Namespaced" if any(spaced for _, spaced, _ in facts) else "Cluster",
         status="/status" in rests,
         scale=Scale(".spec.replicas", ".status.replicas") if "/scale" in rests else None,
         verbs=ALL_VERBS,
     )
-
-
-def _resolved(value: Any, schemas: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
-    """A schema with what it refers to put in its place; what contains itself becomes a free-form object."""
-    if isinstance(value, list):
-        return [_resolved(each, schemas, inside) for each in value]
-    if not isinstance(value, dict):
-        return value
-    refs = [value, *(part for part in value.get("allOf", ()) if len(value["allOf"]) == 1)]
-    ref = next((part["$ref"] for part in refs if isinstance(part.get("$ref"), str)), None)
-    if ref is None:
-        return {key: _resolved(part, schemas, inside) for key, part in value.items()}
-    name = ref.rpartition("/")[2]
-    if name in inside or name not in schemas:
-        return _FREE
-    own = {key: part for key, part in value.items() if key not in ("$ref", "allOf")}
-    return {**_resolved(schemas[name], schemas, (*inside, name)), **own}

@@ -4,22 +4,21 @@ The defaults are those of the built-in types: lists and maps are empty when abse
 required structs are zero structs, required scalars their zero and always sent, all else None. Values of an enum are
 strings, with the allowed ones in the documentation: what a server sends must stay readable when it learns a new one.
 An object of which not every field is described is a mapping, so that nothing in it is lost.
+
+Schemas come checked (`checked.check_schema`), and names made for Python here: nobody else's name stands in a program.
 """
 
-import keyword
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from clientgo.codegen.source import first_sentence, snake
+from clientgo.codegen.source import first_sentence
 from clientgo.codegen.structs import Attribute, StructType
+from clientgo.codegen.thirdparty.attributes import ClassNames, attribute_names, class_case
 from clientgo.codegen.thirdparty.definitions import Schema
 
 _TOP = ("apiVersion", "kind", "metadata")
 _SCALARS = {"string": "str", "integer": "int", "number": "float | int", "boolean": "bool"}
 _FORMATS = {"date-time": "datetime", "byte": "bytes"}
-# An attribute called like a type would stand for it in the annotations that follow.
-_TYPE_NAMES = frozenset({"str", "int", "float", "bool", "bytes", "tuple", "datetime", "msgspec"})
 _METADATA = Attribute(name="metadata", json_name="metadata", type="ObjectMeta", default="ObjectMeta()")
 
 
@@ -35,7 +34,7 @@ class SchemaTypes:
     """Makes records of schemas; what others mention comes first."""
 
     def __init__(self, kinds: Iterable[str]) -> None:
-        self._kinds = frozenset(kinds)
+        self._names = ClassNames(kinds)
         self.records: dict[str, StructType] = {}
 
     def kind(self, name: str, schema: Schema, mark: tuple[str, ...]) -> None:
@@ -45,29 +44,25 @@ class SchemaTypes:
         self.records[name] = StructType(name=name, doc=doc, attributes=attributes, mark=mark)
 
     def _struct(self, name: str, schema: Schema) -> str:
-        while name in self.records or name in self._kinds:
-            name += "Part"
+        name = self._names.unused(name)
         attributes = tuple(self._attributes(name, schema))
         self.records[name] = StructType(name=name, doc=_sentence(schema) or f"The type {name}.", attributes=attributes)
         return name
 
     def _attributes(self, owner: str, schema: Schema, *, root: bool = False) -> list[Attribute]:
-        found: dict[str, Attribute] = {}
-        for json_name, part in sorted(schema.get("properties", {}).items()):
-            if root and json_name in _TOP:
-                continue
-            name = _attribute_name(json_name)
-            while name in found:
-                name += "_"
-            required = json_name in schema.get("required", ())
-            found[name] = self._attribute(owner, (name, json_name), part, required=required, root=root)
-        return list(found.values())
+        properties = schema.get("properties", {})
+        required = frozenset(schema.get("required", ()))
+        wanted = sorted(name for name in properties if not root or name not in _TOP)
+        return [
+            self._attribute(owner, names, properties[names[1]], required=names[1] in required, root=root)
+            for names in attribute_names(wanted, root=root)
+        ]
 
     def _attribute(
         self, owner: str, names: tuple[str, str], schema: Schema, *, required: bool, root: bool
     ) -> Attribute:
         name, json_name = names
-        shape = self._shape(owner + _class_case(json_name), schema)
+        shape = self._shape(owner + class_case(json_name), schema)
         nullable = bool(schema.get("nullable"))
         text, default, factory = shape.text, "None", ""
         if required and not nullable and shape.sent:
@@ -113,16 +108,12 @@ def _sentence(schema: Schema) -> str:
 
 def _doc(schema: Schema) -> str:
     values: list[Any] = [value for value in schema.get("enum", ()) if value is not None]
-    allowed = f"One of {', '.join(map(str, values))}." if values else ""
+    allowed = f"One of {', '.join(map(_told, values))}." if values else ""
     return " ".join(part for part in (_sentence(schema), allowed) if part)
 
 
-def _attribute_name(json_name: str) -> str:
-    name = re.sub(r"\W", "_", snake(json_name)).strip("_") or "field"
-    if name[0].isdigit():
-        name = f"n{name}"
-    return f"{name}_" if keyword.iskeyword(name) or name in _TYPE_NAMES else name
-
-
-def _class_case(json_name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W+|_", json_name))
+def _told(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "a number"

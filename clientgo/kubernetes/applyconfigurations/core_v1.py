@@ -25,6 +25,7 @@ from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.pods import (
     LocalObjectReferenceApplyConfiguration,
+    PersistentVolumeClaimApplyConfiguration,
     PodSpecApplyConfiguration,
     PodTemplateSpecApplyConfiguration,
     ResourceRequirementsApplyConfiguration,
@@ -106,6 +107,7 @@ __all__ = [
     "NodeSwapStatusApplyConfiguration",
     "NodeSystemInfoApplyConfiguration",
     "PersistentVolumeApplyConfiguration",
+    "PersistentVolumeClaimApplyConfiguration",
     "PersistentVolumeStatusApplyConfiguration",
     "PodApplyConfiguration",
     "PodConditionApplyConfiguration",

@@ -37,6 +37,7 @@ from clientgo.rest.request import Requester
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.create import CreateClient
 from clientgo.typed.scale import ScaleClient
+from clientgo.typed.subresources import SubresourceClient
 
 
 class BindingClient(CreateClient[Binding]):
@@ -93,10 +94,22 @@ class PersistentVolumeClaimClient(StatusClient[PersistentVolumeClaim]):
     kind = PersistentVolumeClaim
 
 
-class PodClient(StatusClient[Pod]):
+class PodClient(SubresourceClient[Pod], StatusClient[Pod]):
     """Reads and writes Pod objects, and their status, at the API server."""
 
     kind = Pod
+
+    def update_ephemeral_containers(
+        self, name: str, body: Pod, *, field_manager: str = "", dry_run: bool = False
+    ) -> Pod:
+        """Replace the Pod at the subresource ephemeralcontainers of the object of that name."""
+        return self._send_to(
+            "update", name, "ephemeralcontainers", body, Pod, field_manager=field_manager, dry_run=dry_run
+        )
+
+    def update_resize(self, name: str, body: Pod, *, field_manager: str = "", dry_run: bool = False) -> Pod:
+        """Replace the Pod at the subresource resize of the object of that name."""
+        return self._send_to("update", name, "resize", body, Pod, field_manager=field_manager, dry_run=dry_run)
 
 
 class PodTemplateClient(TypedClient[PodTemplate]):

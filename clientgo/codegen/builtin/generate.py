@@ -1,20 +1,22 @@
-"""The command that makes `clientgo.kubernetes` (and its fake clientset) from the official client's models.
+"""One run of the generator for the built-in kinds: `clientgo.kubernetes`, and its fake clientset.
 
-python -m clientgo.codegen.builtin --header hack/boilerplate.py.txt [--verify]
+What it reads are the models of the official client, of the one release that the checked-in files are made of.
 """
 
 import argparse
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from clientgo.codegen.builtin.applymodules import DOC as APPLY_DOC
 from clientgo.codegen.builtin.applymodules import apply_texts
-from clientgo.codegen.builtin.groups import OFFICIAL_VERSION, OfficialKind, installed_release, plain_name
+from clientgo.codegen.builtin.groups import METHODS, OFFICIAL_VERSION, OfficialKind, installed_release, plain_name
 from clientgo.codegen.builtin.survey import Survey, survey
 from clientgo.codegen.builtin.typemodules import type_texts
-from clientgo.codegen.cli import add_options, complain, finish, header_of, with_header
-from clientgo.codegen.model import Kind
+from clientgo.codegen.cli import header_of, with_header
+from clientgo.codegen.generate import Output
+from clientgo.codegen.model import Kind, Method
+from clientgo.codegen.problems import Problems
 from clientgo.codegen.render import render
+from clientgo.codegen.renderapply import package_text
 from clientgo.codegen.texts import Layout, Text
 from clientgo.meta.plural import plural_of
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
@@ -31,33 +33,28 @@ LAYOUT = Layout(
     package=PACKAGE,
     clients="clients",
     clientset="clientset",
+    scheme="scheme",
     fake="clientgo.testing.kubernetes",
     lazy=True,
     beside_runtime=True,
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or verify; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m clientgo.codegen.builtin", description="Generate the built-in kinds."
-    )
-    add_options(parser)
-    options = parser.parse_args(arguments)
+def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
+    """The package's files; none, and a problem, when another release of the official client is installed.
+
+    Raises:
+        OSError: the header can't be read.
+    """
     installed = installed_release()
     if installed != OFFICIAL_VERSION:
-        return complain(
-            [
-                f"the built-in kinds are made from kubernetes {OFFICIAL_VERSION} and {installed} is installed: install "
-                f"that one, or raise OFFICIAL_VERSION in clientgo/codegen/builtin/groups.py"
-            ]
+        told = f"the built-in kinds are made from kubernetes {OFFICIAL_VERSION} and {installed} is installed"
+        problems.at_module(
+            "clientgo/codegen/builtin/groups.py", 0, f"{told}: install that one, or raise OFFICIAL_VERSION here"
         )
-    try:
-        header = header_of(options)
-    except OSError as error:
-        return complain([f"the header can't be read: {error}"])
-    texts = with_header(builtin_texts(survey()), options.root, header)
-    return finish(texts, [options.root / "clientgo/kubernetes"], options, header)
+        return Output()
+    texts = with_header(builtin_texts(survey()), options.root, header_of(options))
+    return Output(texts, [options.root / "clientgo/kubernetes"])
 
 
 def builtin_texts(found: Survey) -> Iterator[Text]:
@@ -65,10 +62,13 @@ def builtin_texts(found: Survey) -> Iterator[Text]:
     yield Text(f"{PACKAGE}.types", f'"""{_TYPES_DOC}"""\n', (SOURCE,), is_package=True)
     for module, body in type_texts(found, PACKAGE):
         yield Text(f"{PACKAGE}.types.{module}", body, (SOURCE,))
-    yield Text(f"{PACKAGE}.applyconfigurations", f'"""{APPLY_DOC}"""\n', (SOURCE,), is_package=True)
+    kinds = [_kind(module, kind) for module, group in found.kinds.items() for kind in group if kind.verbs]
+    places = {
+        kind: kind.module.replace(".types.", ".applyconfigurations.") for kind in kinds if "apply" in kind.api.verbs
+    }
+    yield Text(f"{PACKAGE}.applyconfigurations", package_text(APPLY_DOC, places, LAYOUT), (SOURCE,), is_package=True)
     for module, body in apply_texts(found, PACKAGE):
         yield Text(f"{PACKAGE}.applyconfigurations.{module}", body, (SOURCE,))
-    kinds = [_kind(module, kind) for module, group in found.kinds.items() for kind in group if kind.verbs]
     yield from render(kinds, LAYOUT)
 
 
@@ -85,8 +85,9 @@ def _kind(module: str, official: OfficialKind) -> Kind:
         scale=Scale(".spec.replicas", ".status.replicas") if official.scale else None,
         verbs=tuple(verb for verb in ALL_VERBS if verb in official.verbs),
     )
-    return Kind(api=api, class_name=name, module=f"{PACKAGE}.types.{module}", source=SOURCE)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    place = f"{PACKAGE}.types.{module}"
+    methods = tuple(
+        Method(name=method, verb="update", subresource=subresource, input=f"{place}:{name}", result=f"{place}:{name}")
+        for method, subresource in METHODS.get((official.group, name), ())
+    )
+    return Kind(api=api, class_name=name, module=place, source=SOURCE, methods=methods)

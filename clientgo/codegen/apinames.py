@@ -1,0 +1,36 @@
+"""Names as an API server takes them: whatever else a name is, it can't be part of a program or of a path."""
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator
+
+LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+_LONGEST_DOMAIN = 253
+
+
+def is_domain(group: str) -> bool:
+    """Whether a CRD may have this group: a domain with a dot."""
+    return len(group) <= _LONGEST_DOMAIN and DOMAIN.fullmatch(group) is not None
+
+
+def is_kind(kind: str) -> bool:
+    """Whether classes can be called like this kind: CamelCase, and none of Python's own words."""
+    return _KIND.fullmatch(kind) is not None and not keyword.iskeyword(kind)
+
+
+def is_dotted(name: str) -> bool:
+    """Whether this is the dotted name of a module that Python can import by a statement."""
+    return all(part.isascii() and part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
+
+
+def misnamed(group: str, kind: str, labels: Iterable[tuple[str, str]], *, built_in: bool = False) -> Iterator[str]:
+    """What is wrong with the names of a kind; `labels` are (what it is, name). Built-in groups may have no dot."""
+    if not is_domain(group) and not (built_in and (not group or LABEL.fullmatch(group))):
+        yield f"the group {group!r} is no domain"
+    if not is_kind(kind):
+        yield f"the kind {kind!r} is not in CamelCase"
+    for what, value in labels:
+        if not LABEL.fullmatch(value):
+            yield f"the {what} {value!r} is no DNS label"

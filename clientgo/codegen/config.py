@@ -1,0 +1,76 @@
+"""The file that says what a project generates, so that one command without options writes all of it.
+
+    boilerplate: hack/boilerplate.py.txt
+    outputs:
+    - input-module: controller.api.v1alpha1
+      output-package: generated
+      crd-dir: artifacts/crd
+    - from-crd: [certificates.yaml, issuers.yaml]
+      output-package: others
+
+Each output is a run of the command. The keys are the options' names, so there is one list of words to learn and one
+parser that judges them; those beside `outputs` hold for every output.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from clientgo.meta.yamltext import NotYAML, read_yaml
+
+_OUTPUTS = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
+_WORD = re.compile(r"[a-z]+(-[a-z]+)*")
+# What asks the command for something else than to generate.
+_ASKING = ("config", "help")
+_MOST = 2**63
+
+
+class ConfigError(ValueError):
+    """The file can't be read, or says something that is no option; the text tells which and where."""
+
+
+def read_config(path: Path) -> list[list[str]]:
+    """The options of each output.
+
+    Raises:
+        ConfigError: the file does not say what to generate.
+    """
+    try:
+        documents = read_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: the file can't be read: {error}") from error
+    except NotYAML as error:
+        raise ConfigError(f"{path}:{error.line}: the file is no YAML: {error}") from error
+    try:
+        content = msgspec.convert(documents[0] if len(documents) == 1 else None, dict[str, Any])
+        outputs = msgspec.convert(content.pop("outputs", None), _OUTPUTS)
+    except msgspec.ValidationError as error:
+        told = "write `outputs:` and below it a list of what to generate, each with its options"
+        raise ConfigError(f"{path}: {told}") from error
+    return [list(_arguments({**content, **output}, path)) for output in outputs]
+
+
+def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
+    for name, value in said.items():
+        option = f"--{name}"
+        if not _WORD.fullmatch(name) or name in _ASKING:
+            raise ConfigError(f"{path}: {name!r} is no option for a file")
+        try:
+            given = msgspec.convert(value, bool | int | str | list[int | str])
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"{path}: {name}: write a text, a list of texts, or true") from error
+        if isinstance(given, bool):
+            yield from (option,) if given else ()
+            continue
+        parts = [_text(part, name, path) for part in (given if isinstance(given, list) else [given])]
+        for part in [",".join(parts)] if name == "generators" else parts:
+            yield from (option, part)
+
+
+def _text(value: int | str, name: str, path: Path) -> str:
+    if isinstance(value, int) and abs(value) > _MOST:
+        raise ConfigError(f"{path}: {name}: the number is too large")
+    return str(value)

@@ -1,0 +1,143 @@
+"""Extra methods of clients: what `@client_method` says, checked, and the text of each."""
+
+import inspect
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
+
+from clientgo.codegen.model import Kind, Method
+from clientgo.codegen.problems import Problems
+from clientgo.codegen.source import call, docstring_text, quoted
+from clientgo.codegen.texts import Import, fill
+from clientgo.meta.clientmethods import ClientMethod, MethodVerb, client_methods
+from clientgo.meta.scheme import ALL_VERBS
+from clientgo.typed.scale import ScaleClient
+
+_PATCH = "Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes"
+
+
+def read_methods(cls: type[Any], problems: Problems) -> Iterator[Method]:
+    """The methods that a class is marked with; what is wrong goes to `problems`."""
+    seen: set[str] = set()
+    for method in client_methods(cls):
+        for message in _wrong(method, cls, seen):
+            problems.at_class(cls, f"{cls.__name__}: {message}")
+        seen.add(method.name)
+        yield Method(
+            name=method.name,
+            verb=method.verb,
+            subresource=method.subresource,
+            input=_place(method.input or cls),
+            result=_place(method.result or cls),
+        )
+
+
+def _wrong(method: ClientMethod, cls: type[Any], seen: set[str]) -> Iterator[str]:
+    if not method.name.isidentifier() or method.name != method.name.lower() or method.name.startswith("_"):
+        yield f"the method {method.name!r} is no name: write small letters, digits and underscores"
+    elif method.name in ALL_VERBS or hasattr(ScaleClient, method.name) or method.name in seen:
+        yield f"the method {method.name} is there already: give it another name"
+    if method.verb not in get_args(MethodVerb):
+        yield f"the verb {method.verb!r} of {method.name} is unknown: write one of {', '.join(get_args(MethodVerb))}"
+    if not method.subresource:
+        yield f"the method {method.name} names no subresource: write subresource="
+    for part in (method.input or cls, method.result or cls):
+        if not inspect.isclass(part) or "__api_type__" not in vars(part):
+            yield f"{getattr(part, '__name__', part)} of {method.name} is no API kind: mark it with @api_type"
+
+
+def _place(cls: type[Any]) -> str:
+    return f"{cls.__module__}:{cls.__name__}"
+
+
+def method_text(method: Method) -> str:
+    """The method, as it stands in the class."""
+    sent, got = (place.partition(":")[2] for place in (method.input, method.result))
+    answer = "None" if method.verb == "delete" else got
+    arguments, passed = _signature(method, sent)
+    return fill(
+        "client_method",
+        signature=call(f"def {method.name}", ["self", *arguments], indent="    ", end=f" -> {answer}:"),
+        doc=docstring_text(_doc(method, sent, got)),
+        body=call(_called(method), [*_positions(method, sent, got), *passed], indent="        "),
+    )
+
+
+def _called(method: Method) -> str:
+    names = {"get": "_get_from", "patch": "_patch_at", "apply": "_apply_to", "delete": "_delete_at"}
+    prefix = "" if method.verb == "delete" else "return "
+    return f"{prefix}self.{names.get(method.verb, '_send_to')}"
+
+
+def _signature(method: Method, sent: str) -> tuple[list[str], list[str]]:
+    """The arguments of the method, and what it hands on of them."""
+    options = ['field_manager: str = ""', "dry_run: bool = False"]
+    passed = ["field_manager=field_manager", "dry_run=dry_run"]
+    if method.verb in ("get", "delete"):
+        return ["name: str"], []
+    if method.verb == "patch":
+        return (
+            ["name: str", f"patch: {_PATCH}", "*", "content_type: str = MERGE_PATCH", *options],
+            ["content_type=content_type", *passed],
+        )
+    if method.verb == "apply":
+        options[0] = "field_manager: str"
+        arguments = ["name: str", f"config: {sent} | Mapping[str, Any]", "*", *options, "force: bool = False"]
+        return arguments, [*passed, "force=force"]
+    return ["name: str", f"body: {sent}", "*", *options], passed
+
+
+def _positions(method: Method, sent: str, got: str) -> list[str]:
+    sub = quoted(method.subresource)
+    return {
+        "get": ["name", sub, got],
+        "delete": ["name", sub],
+        "patch": ["name", sub, "patch", got],
+        "apply": ["name", sub, "config", sent, got],
+    }.get(method.verb, [quoted(method.verb), "name", sub, "body", got])
+
+
+def _doc(method: Method, sent: str, got: str) -> str:
+    what = {
+        "get": f"Get the {got}",
+        "create": f"Create a {sent}",
+        "update": f"Replace the {sent}",
+        "patch": f"Change what `patch` names of the {got}",
+        "apply": f"Server-side apply of the {sent}",
+        "delete": "Delete what is",
+    }[method.verb]
+    return f"{what} at the subresource {method.subresource} of the object of that name."
+
+
+def method_imports(kinds: Iterable[Kind]) -> Iterator[Import]:
+    """What the methods of these kinds need, besides the kinds' own classes."""
+    for kind in kinds:
+        for method in kind.methods:
+            yield "clientgo.typed.subresources", ["SubresourceClient"]
+            for place in _mentioned(method):
+                module, _, name = place.partition(":")
+                yield module, [name]
+            if method.verb == "patch":
+                yield "clientgo.rest.request", ["MERGE_PATCH"]
+
+
+def bodies_of(kind: Kind) -> set[str]:
+    """The classes that the methods of a kind send or answer, besides its own."""
+    found = {place for method in kind.methods for place in _mentioned(method)}
+    return found - {f"{kind.module}:{kind.class_name}"}
+
+
+def _mentioned(method: Method) -> tuple[str, ...]:
+    return {
+        "get": (method.result,),
+        "delete": (),
+        "patch": (method.result,),
+    }.get(method.verb, (method.input, method.result))
+
+
+def standard_imports(kinds: Iterable[Kind]) -> str:
+    """The lines for what the methods need of the standard library."""
+    verbs = {method.verb for kind in kinds for method in kind.methods}
+    if not verbs & {"patch", "apply"}:
+        return ""
+    names = "Mapping, Sequence" if "patch" in verbs else "Mapping"
+    return f"from collections.abc import {names}\nfrom typing import Any\n\n"

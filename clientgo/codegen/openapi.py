@@ -1,0 +1,163 @@
+"""Kinds to modules of OpenAPI definitions: a function for each class, which makes its schema when it is asked for.
+
+Unlike in a CRD, which is one closed schema, a part that is a class of its own is referred to here. What Kubernetes has
+itself is defined once, in the module `shared`.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from clientgo.codegen.crd import typed_top
+from clientgo.codegen.dataclassinput import OwnKind
+from clientgo.codegen.literals import Code, literal
+from clientgo.codegen.model import GroupVersion, group_versions
+from clientgo.codegen.modelnames import borrowed_name, function_name, own_name
+from clientgo.codegen.problems import Problems
+from clientgo.codegen.schema import Schema, SchemaMaker
+from clientgo.codegen.source import call, docstring, first_sentence, quoted
+from clientgo.codegen.texts import Layout, Text, fill, import_block
+from clientgo.meta.objects import ListMeta, ObjectMeta
+
+
+class _Part(dict[str, Any]):
+    """The schema of a class that is part of another, and how it was before the field added to it."""
+
+    def __init__(self, schema: Schema, cls: type[Any]) -> None:
+        super().__init__(schema)
+        self.cls = cls
+        self.own = deepcopy(schema)
+
+
+class _PartMaker(SchemaMaker):
+    """Makes schemas in which parts that are classes can be told from others."""
+
+    def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
+        schema = super().of_class(cls, inside)
+        return _Part(schema, cls) if inside else schema
+
+    def _of_repeated(self, cls: type[Any]) -> Schema:
+        return {"type": "object"}
+
+    def _of_type(self, hint: Any, place: Any) -> Schema:
+        return self.of_class(hint, place.inside) if hint is ObjectMeta else super()._of_type(hint, place)
+
+
+@dataclass(slots=True)
+class _Definitions:
+    """The definitions of one module: schema and dependencies by name."""
+
+    maker: SchemaMaker
+    group: GroupVersion | None = None
+    found: dict[str, tuple[Schema, tuple[str, ...]]] = field(default_factory=dict)
+    classes: dict[str, type[Any]] = field(default_factory=dict)
+    borrowed: dict[str, type[Any]] = field(default_factory=dict)
+    """Kubernetes' own types that are referred to."""
+
+    def define(self, name: str, cls: type[Any], schema: Schema | None = None) -> None:
+        """Define a class and, if they are not yet, the classes of one's own that it refers to."""
+        self.classes[name] = cls
+        needs: dict[str, type[Any]] = {}
+        made = self._referring(schema if schema is not None else self.maker.of_class(cls), needs)
+        self.found[name] = (made, tuple(sorted(needs)))
+        for needed, part in needs.items():
+            if needed not in self.classes and needed not in self.borrowed:
+                self.define(needed, part)
+
+    def name_of(self, cls: type[Any]) -> str:
+        """What the class is called; what is another module's is remembered."""
+        name = borrowed_name(cls)
+        if name:
+            if self.group is not None:
+                self.borrowed[name] = cls
+            return name
+        assert self.group is not None  # Kubernetes' own types hold no others
+        name = own_name(self.group.group, self.group.version, cls.__name__)
+        if self.classes.get(name, cls) is not cls:
+            return f"{name}_{cls.__module__.rpartition('.')[2]}"
+        return name
+
+    def _referring(self, schema: Any, needs: dict[str, type[Any]]) -> Any:
+        if isinstance(schema, _Part):
+            name = self.name_of(schema.cls)
+            needs[name] = schema.cls
+            reference = {"$ref": Code(f"ref({quoted(name)})")}
+            more = {key: value for key, value in schema.items() if schema.own.get(key, _ABSENT) != value}
+            # What stands beside a reference is not read.
+            return {"allOf": [reference], **more} if more else reference
+        if isinstance(schema, dict):
+            return {key: self._referring(value, needs) for key, value in schema.items()}
+        return [self._referring(part, needs) for part in schema] if isinstance(schema, list) else schema
+
+
+_ABSENT = object()
+
+
+def openapi_texts(
+    kinds: Sequence[OwnKind], layout: Layout, problems: Problems, *, allow_floats: bool
+) -> Iterator[Text]:
+    """Every module of definitions: one for each version of a group, and what they share."""
+    maker = _PartMaker(problems, allow_floats=allow_floats)
+    classes = {own.kind: own.cls for own in kinds}
+    shared, modules = _Definitions(maker), []
+    for group in group_versions(classes):
+        definitions = _Definitions(maker, group)
+        for kind in group.kinds:
+            _define_kind(definitions, kind.class_name, classes[kind])
+        for name, cls in sorted(definitions.borrowed.items()):
+            if name not in shared.classes:
+                shared.define(name, cls)
+        modules.append(group.module)
+        yield _module(layout, group.module, f"OpenAPI definitions of {group.api_version}.", definitions, group.sources)
+    if modules:
+        sources = tuple(sorted({own.kind.source for own in kinds}))
+        yield _module(layout, "shared", "OpenAPI definitions of Kubernetes' own types.", shared, sources)
+        package = layout.module("openapi")
+        modules = sorted([*modules, "shared"])
+        imports = import_block([("clientgo.meta.openapi", ["Definitions", "Reference", "component"]),
+                                (package, modules)], layout)  # fmt: skip
+        makers = "{" + ", ".join(f"**{module}.MAKERS" for module in modules) + "}"
+        made = call("return Definitions", [makers, "ref"], indent="    ")
+        body = fill("openapi_package", imports=imports, made=made)
+        yield Text(package, body, sources, is_package=True)
+
+
+def _define_kind(definitions: _Definitions, class_name: str, cls: type[Any]) -> None:
+    group = definitions.group
+    assert group is not None  # kinds are of a group
+    name = own_name(group.group, group.version, class_name)
+    mark = {"group": group.group, "kind": class_name, "version": group.version}
+    schema = typed_top(definitions.maker.of_class(cls))
+    definitions.define(name, cls, {**schema, "x-kubernetes-group-version-kind": [mark]})
+    items: Schema = {"type": "array", "items": _Part({}, cls)}
+    page: Schema = {"type": "object", "description": f"A page of {class_name} objects.", "properties": {"items": items}}
+    page["properties"]["metadata"] = _Part({}, ListMeta)
+    page["required"] = ["items"]
+    definitions.define(
+        f"{name}List",
+        ListMeta,
+        {**typed_top(page), "x-kubernetes-group-version-kind": [{**mark, "kind": f"{class_name}List"}]},
+    )
+
+
+def _module(layout: Layout, module: str, doc: str, definitions: _Definitions, sources: tuple[str, ...]) -> Text:
+    functions: dict[str, str] = {}
+    texts = []
+    for name, (schema, _) in sorted(definitions.found.items()):
+        function = function_name(name, functions)
+        functions[function] = name
+        said = first_sentence(str(schema.get("description", ""))) or f"{name.rpartition('.')[2]}."
+        texts.append(
+            f"def {function}(ref: Reference) -> Schema:\n{docstring(said, indent='    ')}\n"
+            f"    return {literal(schema, indent=4, used=10)}"
+        )
+    makers = {name: (Code(function), definitions.found[name][1]) for function, name in functions.items()}
+    body = fill(
+        "openapi",
+        doc=doc,
+        imports=import_block([("clientgo.meta.openapi", ["Maker", "Reference", "Schema"])], layout),
+        functions="\n\n\n".join(texts),
+        makers=literal(makers, used=len("MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = ")),
+    )
+    return Text(layout.module("openapi", module), body, sources)

@@ -1,0 +1,48 @@
+"""A kind with methods of its own in its client, and with classes by hand in its client and listers."""
+
+from dataclasses import dataclass
+
+from clientgo.meta import Int32, ObjectMeta, api_type
+from clientgo.meta.clientmethods import client_method
+from clientgo.typed.scale import Scale
+
+
+@api_type(group="workshop.example.com", version="v1", status=False, crd=False, verbs=())
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What is to be mended of a machine, and what was."""
+
+    metadata: ObjectMeta
+    part: str = ""
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSpec:
+    """What a machine is to be."""
+
+    speed: Int32 = 1
+
+
+@client_method("repair", verb="create", subresource="repair", input=Repair)
+@client_method("get_speed", verb="get", subresource="speed", result=Scale)
+@client_method("update_speed", verb="update", subresource="speed", input=Scale)
+@client_method("patch_speed", verb="patch", subresource="speed", result=Scale)
+@client_method("apply_speed", verb="apply", subresource="speed", input=Scale)
+@client_method("calm", verb="delete", subresource="speed")
+@client_method("tune", verb="update", subresource="tuning")
+@api_type(group="workshop.example.com", version="v1", status=False)
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Makes things."""
+
+    metadata: ObjectMeta
+    spec: MachineSpec = MachineSpec()
+
+
+@api_type(group="workshop.example.com", version="v1", status=False, scope="Cluster")
+@dataclass(frozen=True, slots=True)
+class Hall:
+    """Where machines stand."""
+
+    metadata: ObjectMeta

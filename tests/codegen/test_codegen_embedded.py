@@ -1,0 +1,124 @@
+"""Kubernetes' own types inside of one's own kinds: the CRD holds objects to what the API server holds its own to."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.kubernetes.types.apiextensions_v1 import JSONSchemaProps
+from clientgo.kubernetes.types.core_v1 import (
+    Container,
+    ContainerPort,
+    PodSpec,
+    PodTemplateSpec,
+    ResourceRequirements,
+    ServicePort,
+)
+from clientgo.kubernetes.types.shared import LabelSelector
+from clientgo.meta import ObjectMeta, from_dict, to_dict
+from tests.codegen.generating import generate
+from tests.codegen.kinds.bakery import Oven, OvenSpec
+from tests.envtest.inprocess import APPLY, DEFINITIONS, Kube
+
+OVENS = "/apis/bakery.example.com/v1/namespaces/default/ovens"
+
+
+@pytest.fixture(scope="module")
+def definition(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("bakery")
+    generate(folder, "bakery", package="made_bakery", more=("--generators", "crd"))
+    return yaml.safe_load(Path(folder / "crd/bakery.example.com_ovens.yaml").read_text())
+
+
+@pytest.fixture
+def kube(definition: Any) -> Kube:
+    kube = Kube()
+    kube.ok("POST", DEFINITIONS, definition)
+    return kube
+
+
+def spec_schema(definition: Any) -> Any:
+    return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+
+
+def oven(*containers: Container) -> Oven:
+    return Oven(ObjectMeta(name="o"), OvenSpec(PodTemplateSpec(spec=PodSpec(containers=containers))))
+
+
+@pytest.mark.feature("D-85")
+def test_lists_and_maps_merge_as_in_a_pod(definition: Any) -> None:
+    pod = spec_schema(definition)["template"]["properties"]["spec"]["properties"]
+    ports = pod["containers"]["items"]["properties"]["ports"]
+    assert pod["containers"]["x-kubernetes-list-map-keys"] == ["name"]
+    assert ports["x-kubernetes-list-map-keys"] == ["containerPort", "protocol"]
+    assert ports["items"]["properties"]["protocol"]["default"] == "TCP"
+    assert pod["topologySpreadConstraints"]["x-kubernetes-list-map-keys"] == ["topologyKey", "whenUnsatisfiable"]
+    assert pod["tolerations"]["x-kubernetes-list-type"] == "atomic"
+    assert pod["nodeSelector"]["x-kubernetes-map-type"] == "atomic"
+    assert spec_schema(definition)["selector"]["x-kubernetes-map-type"] == "atomic"
+
+
+@pytest.mark.feature("A-56")
+def test_numbers_and_amounts_have_the_apis_formats(definition: Any) -> None:
+    pod = spec_schema(definition)["template"]["properties"]["spec"]["properties"]
+    probe = pod["containers"]["items"]["properties"]["livenessProbe"]["properties"]
+    assert pod["terminationGracePeriodSeconds"]["format"] == "int64"
+    assert probe["periodSeconds"]["format"] == "int32"
+    assert probe["httpGet"]["properties"]["port"]["x-kubernetes-int-or-string"] is True
+    limits = pod["containers"]["items"]["properties"]["resources"]["properties"]["limits"]
+    assert limits["additionalProperties"]["x-kubernetes-int-or-string"] is True
+    assert spec_schema(definition)["template"]["properties"]["spec"]["required"] == ["containers"]
+
+
+def test_a_type_that_contains_itself_is_open_from_the_second_level_on(definition: Any) -> None:
+    schema = spec_schema(definition)["schema"]["properties"]
+    open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    assert schema["not"] == open_object
+    assert schema["properties"]["additionalProperties"] == open_object
+    assert schema["maximum"] == {"type": "number"}
+
+
+def test_an_object_keeps_every_part_and_gets_the_defaults(kube: Kube) -> None:
+    container = Container(
+        name="c",
+        image="i",
+        ports=(ContainerPort(container_port=80),),
+        resources=ResourceRequirements(limits={"cpu": "500m"}),
+    )
+    inner = JSONSchemaProps(type="object", properties={"x": JSONSchemaProps(type="string", max_length=3)})
+    spec = OvenSpec(
+        PodTemplateSpec(metadata=ObjectMeta(labels={"a": "b"}), spec=PodSpec(containers=(container,))),
+        selector=LabelSelector(match_labels={"a": "b"}),
+        ports=(ServicePort(port=80),),
+        schema=JSONSchemaProps(all_of=(inner,)),
+    )
+    kept = kube.ok("POST", OVENS, to_dict(Oven(ObjectMeta(name="o"), spec)))
+    (port,) = kept["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert port == {"containerPort": 80, "protocol": "TCP"}
+    read = from_dict(Oven, kept).spec
+    assert (read.schema, read.selector) == (spec.schema, spec.selector)
+    assert read.template.metadata.labels == {"a": "b"}
+    assert read.template.spec.containers[0].resources == container.resources
+
+
+@pytest.mark.feature("A-46")
+def test_two_managers_apply_a_container_each(kube: Kube) -> None:
+    def apply(manager: str, container: dict[str, Any]) -> Any:
+        config = {**to_dict(oven()), "spec": {"template": {"spec": {"containers": [container]}}}}
+        return kube.ok("PATCH", f"{OVENS}/o?fieldManager={manager}", config, APPLY)
+
+    apply("one", {"name": "a", "image": "i"})
+    both = apply("two", {"name": "b", "image": "j"})
+    assert [each["name"] for each in both["spec"]["template"]["spec"]["containers"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("containers", "told"),
+    [
+        pytest.param((), "spec.template.spec.containers: Required value", id="none"),
+        pytest.param((Container(name="c"), Container(name="c")), "Duplicate value", id="one name twice"),
+    ],
+)
+def test_what_no_pod_may_be_is_refused(kube: Kube, containers: tuple[Container, ...], told: str) -> None:
+    assert told in kube.refused(422, "POST", OVENS, to_dict(oven(*containers)))["message"]

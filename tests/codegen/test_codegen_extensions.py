@@ -1,0 +1,176 @@
+"""Generated clients and listers with more than the usual verbs: methods for subresources, and classes by hand."""
+
+import importlib
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace
+from clientgo.codegen.__main__ import main
+from clientgo.errors import MethodNotAllowed
+from clientgo.meta import ObjectMeta
+from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
+from clientgo.testing.actions import Action
+from clientgo.typed.scale import Scale, ScaleSpec
+from tests.codegen.generating import generate, importable
+from tests.codegen.kinds.workshop import Hall, Machine, MachineSpec, Repair
+
+EXPANSIONS = "tests.codegen.kinds.workshop_expansions"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("workshop")
+    generate(folder, "workshop", more=("--expansions", EXPANSIONS), package="made_workshop")
+    with importable(folder, "made_workshop"):
+        yield "made_workshop"
+
+
+@pytest.fixture
+def fake(made: str) -> Any:
+    return importlib.import_module(f"{made}.clientset.fake").FakeClientset()
+
+
+def machine(name: str, speed: int = 1, namespace: str = "ns") -> Machine:
+    return Machine(ObjectMeta(name=name, namespace=namespace), MachineSpec(speed))
+
+
+def answering(fake: Any, result: object) -> list[Action]:
+    """Every call to a subresource is answered with this, and noted."""
+    seen: list[Action] = []
+
+    def react(action: Action) -> tuple[bool, object]:
+        if action.subresource:
+            seen.append(action)
+        return bool(action.subresource), result
+
+    fake.prepend_reactor("*", "*", react)
+    return seen
+
+
+SCALE = Scale(metadata=ObjectMeta(name="m"), spec=ScaleSpec(replicas=3))
+
+
+@pytest.mark.feature("D-30")
+def test_a_method_sends_its_input_to_its_subresource_and_reads_its_result(fake: Any) -> None:
+    seen = answering(fake, Repair(ObjectMeta(name="m"), "belt", done=True))
+    repaired = fake.workshop_v1.machines("ns").repair("m", Repair(ObjectMeta(name="m"), "belt"), field_manager="me")
+    assert repaired == Repair(ObjectMeta(name="m"), "belt", done=True)
+    (action,) = seen
+    assert (action.verb, action.namespace, action.name, action.subresource) == ("create", "ns", "m", "repair")
+    assert (action.object, action.options["fieldManager"]) == (Repair(ObjectMeta(name="m"), "belt"), "me")
+
+
+@pytest.mark.feature("D-30")
+def test_each_verb_of_a_method_is_a_request_of_its_own(fake: Any) -> None:
+    seen = answering(fake, SCALE)
+    machines = fake.workshop_v1.machines("ns")
+    assert machines.get_speed("m") == SCALE
+    assert machines.update_speed("m", SCALE) == SCALE
+    assert machines.patch_speed("m", {"spec": {"replicas": 3}}) == SCALE
+    assert machines.patch_speed("m", [{"op": "remove", "path": "/spec"}]) == SCALE
+    assert machines.apply_speed("m", {"spec": {"replicas": 3}}, field_manager="me", force=True) == SCALE
+    assert machines.calm("m") is None
+    assert [(action.verb, action.subresource) for action in seen] == [
+        ("get", "speed"), ("update", "speed"), ("patch", "speed"), ("patch", "speed"), ("apply", "speed"),
+        ("delete", "speed"),
+    ]  # fmt: skip
+    assert [action.patch_type for action in seen[2:5]] == [MERGE_PATCH, JSON_PATCH, APPLY_PATCH]
+    assert seen[4].patch_value == {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 3}}
+    assert seen[4].options["force"] == "true"
+
+
+def test_a_method_without_classes_sends_and_answers_the_kind_itself(fake: Any) -> None:
+    answering(fake, machine("m", 5))
+    assert fake.workshop_v1.machines("ns").tune("m", machine("m", 4)) == machine("m", 5)
+
+
+def test_a_fake_without_a_reactor_does_not_take_a_subresource_for_an_object(fake: Any) -> None:
+    with pytest.raises(MethodNotAllowed, match="a fake keeps no machines/repair: prepend a reactor that answers"):
+        fake.workshop_v1.machines("ns").repair("m", Repair(ObjectMeta(name="m")))
+
+
+@pytest.mark.feature("D-13")
+def test_listers_have_the_methods_that_were_written_for_them(made: str) -> None:
+    listers = importlib.import_module(f"{made}.listers.workshop_v1")
+    indexer: Indexer[Machine] = Indexer({NAMESPACE_INDEX: by_namespace})
+    indexer.replace([machine("a", 2), machine("b", 3), machine("c", 9, "other")])
+    lister = listers.MachineLister(indexer)
+    assert lister.speeds() == {"ns/a": 2, "ns/b": 3, "other/c": 9}
+    assert lister.machines("ns").fastest() == machine("b", 3)
+    assert lister.machines("ns").get("a") == machine("a", 2)
+    halls: Indexer[Hall] = Indexer()
+    halls.replace([Hall(ObjectMeta(name="north"))])
+    assert listers.HallLister(halls).names() == ["north"]
+
+
+@pytest.mark.feature("D-08")
+def test_clients_have_the_methods_that_were_written_for_them(fake: Any) -> None:
+    machines = fake.workshop_v1.machines("ns")
+    for each in (machine("a"), machine("b", 2)):
+        machines.create(each)
+    assert machines.fast() == [machine("b", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("class BoatListerExpansion: ...", "BoatListerExpansion is for no kind that is generated: call it like one"),
+        ("class HallNamespaceListerExpansion: ...", "Hall belongs to no namespace: write HallListerExpansion"),
+        ("class Helper: ...", "no class is called like an expansion: write FooExpansion, FooListerExpansion"),
+        ("class (:", "the module is no Python: "),
+    ],
+)
+def test_a_class_for_nothing_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, told: str
+) -> None:
+    (tmp_path / "mine.py").write_text(f"{text}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    options = ["--output-package", "made", "--root", str(tmp_path / "out"), "--expansions", "mine"]
+    assert main(["--input-module", "tests.codegen.kinds.workshop", *options]) == 2
+    said = capsys.readouterr().err
+    assert "mine.py:1: " in said
+    assert told in said
+    assert not (tmp_path / "out").exists()
+
+
+METHODS = """
+    from dataclasses import dataclass
+    from clientgo.meta import ObjectMeta, api_type
+    from clientgo.meta.clientmethods import client_method
+
+    @client_method({0})
+    @api_type(group="a.example.com", version="v1", status=False)
+    @dataclass(frozen=True, slots=True)
+    class Thing:
+        metadata: ObjectMeta
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ('"get", verb="get", subresource="x"', "the method get is there already: give it another name"),
+        ('"Grow", verb="get", subresource="x"', "the method 'Grow' is no name: write small letters"),
+        ('"grow", verb="watch", subresource="x"', "the verb 'watch' of grow is unknown: write one of get, create"),
+        ('"grow", verb="get", subresource=""', "the method grow names no subresource: write subresource="),
+        ('"grow", verb="create", subresource="x", input=str', "str of grow is no API kind: mark it with @api_type"),
+    ],
+)
+def test_a_wrong_method_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, words: str, told: str
+) -> None:
+    (tmp_path / "things_with_methods.py").write_text(textwrap.dedent(METHODS).format(words))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    try:
+        assert main(["--input-module", "things_with_methods", "--output-package", "m", "--root", str(tmp_path)]) == 2
+    finally:
+        sys.modules.pop("things_with_methods", None)
+    said = capsys.readouterr().err
+    assert f"Thing: {told}" in said
+    assert "things_with_methods.py:" in said
