@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import AlreadyExists, ConfigError, NotFound
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta.yamltext import NotYAML, read_yaml
 from clientgo.rest.request import Request, Requester
+
+Object = dict[str, Any]
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -22,19 +24,28 @@ WAIT_SECONDS = 10.0
 POLL_SECONDS = 0.05
 
 
-def read_crds(paths: Iterable[Path]) -> list[dict[str, Any]]:
+def read_crds(paths: Iterable[Path]) -> list[Object]:
     """Every CustomResourceDefinition in these YAML files, or in the YAML files of these folders.
 
     Raises:
         ConfigError: a path does not exist or is not YAML.
     """
-    found: list[dict[str, Any]] = []
+    return [doc for doc in read_documents(paths) if doc.get("kind") == "CustomResourceDefinition"]
+
+
+def read_documents(paths: Iterable[Path]) -> list[Object]:
+    """Every object in these YAML files, or in the YAML files of these folders, in the order of their names.
+
+    Raises:
+        ConfigError: a path does not exist or is not YAML.
+    """
+    found: list[Object] = []
     for path in paths:
         if not path.exists():
-            raise ConfigError(f"{path} does not exist: no CRDs can be read from it")
+            raise ConfigError(f"{path} does not exist: nothing can be read from it")
         files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else [path]
         for file in files:
-            found += [doc for doc in _documents(file) if doc.get("kind") == "CustomResourceDefinition"]
+            found += _documents(file)
     return found
 
 
@@ -45,39 +56,55 @@ def install(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: C
         ApiError: the server refuses one.
         ConfigError: one is not served after `WAIT_SECONDS`.
     """
-    names = []
-    for crd in crds:
-        name = str(crd["metadata"]["name"])
-        names.append(name)
-        try:
-            requester.do(Request(verb="create", resource=CRDS, body=encode_value(crd)))
-        except AlreadyExists:
-            _update(requester, name, crd)
-    for name in names:
-        _wait_until_served(requester, name, clock)
+    wanted = list(crds)
+    install_objects(requester, CRDS, wanted)
+    for crd in wanted:
+        _wait_until_served(requester, str(crd["metadata"]["name"]), clock)
 
 
 def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]]) -> None:
     """Delete these CRDs, and with them every object of their kinds; absent ones are no matter."""
-    for crd in crds:
+    uninstall_objects(requester, CRDS, crds)
+
+
+def install_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:
+    """Create these cluster-scoped objects, or bring existing ones to this state.
+
+    Raises:
+        ApiError: the server refuses one.
+    """
+    for obj in objects:
         try:
-            requester.do(Request(verb="delete", resource=CRDS, name=str(crd["metadata"]["name"])))
+            requester.do(Request(verb="create", resource=resource, body=encode_value(obj)))
+        except AlreadyExists:
+            _update(requester, resource, obj)
+
+
+def uninstall_objects(
+    requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]
+) -> None:
+    """Delete these cluster-scoped objects; absent ones are no matter."""
+    for obj in objects:
+        try:
+            requester.do(Request(verb="delete", resource=resource, name=str(obj["metadata"]["name"])))
         except NotFound:
             continue
 
 
-def _documents(file: Path) -> list[dict[str, Any]]:
+def _documents(file: Path) -> list[Object]:
     try:
-        return [doc for doc in yaml.safe_load_all(file.read_text(encoding="utf-8")) if isinstance(doc, dict)]
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} can't be read as YAML: {error}") from error
+        return [doc for doc in read_yaml(file.read_text(encoding="utf-8")) if isinstance(doc, dict)]
+    except (OSError, NotYAML, UnicodeDecodeError) as error:
+        where = f" in line {error.line}" if isinstance(error, NotYAML) and error.line else ""
+        raise ConfigError(f"{file} can't be read as YAML: {error}{where}") from error
 
 
-def _update(requester: Requester, name: str, crd: Mapping[str, Any]) -> None:
-    current = msgspec.json.decode(requester.do(Request(verb="get", resource=CRDS, name=name)))
+def _update(requester: Requester, resource: GroupVersionResource, obj: Mapping[str, Any]) -> None:
+    name = str(obj["metadata"]["name"])
+    current = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
     version = current["metadata"]["resourceVersion"]
-    body = encode_value({**crd, "metadata": {**crd["metadata"], "resourceVersion": version}})
-    requester.do(Request(verb="update", resource=CRDS, name=name, body=body))
+    body = encode_value({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
+    requester.do(Request(verb="update", resource=resource, name=name, body=body))
 
 
 def _wait_until_served(requester: Requester, name: str, clock: Clock) -> None:

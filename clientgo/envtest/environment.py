@@ -8,19 +8,26 @@ A test that must not touch a real cluster asks for `bundled=True`.
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.envtest.apiserver.keptkeys import kept
 from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.apiserver.users import ADMIN, authenticated
 from clientgo.envtest.crds import install, read_crds
+from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
+
+Kind = Literal["existing cluster", "control plane", "bundled server"]
+
+_TOKEN = "admin.token"  # nosec B105  # a file's name
 
 
 class _ControlPlane(Protocol):
@@ -43,6 +50,9 @@ class Environment:
         self,
         *,
         crd_paths: Sequence[Path] = (),
+        webhook_paths: Sequence[Path] = (),
+        webhook_host: str = "127.0.0.1",
+        webhook_port: int = 0,
         port: int = 0,
         host: str = "127.0.0.1",
         secure: bool = False,
@@ -53,12 +63,19 @@ class Environment:
         replica_sets: bool = False,
         data_dir: Path | None = None,
         enable_faults: bool = False,
+        owner_references_permissions: bool = False,
+        audit_log: Path | None = None,
+        audit_reads: bool = False,
         environ: Mapping[str, str] = os.environ,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`kubeconfig` is where that of a server started here is written. What follows is for the bundled one.
+        """`webhook_paths` are YAML files or folders of webhook configurations: they are installed so that the server
+        calls `webhook_host` at `webhook_port`, any free one if it is 0. Where the webhook server is to listen, and with
+        which certificate, `webhooks` says once the environment runs.
 
-        It keeps its objects in `data_dir`, else in memory.
+        `kubeconfig` is where that of a server started here is written. What follows is for the bundled one.
+
+        It keeps its objects in `data_dir`, and there its authority and the administrator's token, else in memory.
 
         `simulate` lets its Deployments become available `ready_seconds` after a change; 0 is at once, before the write
         is answered. A real cluster always takes its time, so a test of that order gives it some. With `replica_sets`
@@ -67,9 +84,19 @@ class Environment:
         `secure` is as clusters are: TLS, a token for the administrator, and roles (RBAC) that decide what others may
         do. Without it everybody may do everything, so that a `host` other than loopback needs it.
 
+        With `owner_references_permissions` an owner that blocks its deletion is set only by those who may update its
+        `finalizers`, as the admission plugin OwnerReferencesPermissionEnforcement wants it.
+
+        `audit_log` is a file that each write is appended to, as an event of audit.k8s.io/v1 and with the
+        resourceVersion it made; with `audit_reads` every request is.
+
         `server.faults` lets things go wrong; with `enable_faults` clients of the server may do so too.
         """
         self._crds = read_crds(crd_paths)
+        self._webhook_paths = webhook_paths
+        self._webhook_host = webhook_host
+        self._webhook_port = webhook_port
+        self.webhooks: WebhookInstall | None = None
         self._existing = not bundled and environ.get("USE_EXISTING_CLUSTER", "").lower() == "true"
         self._plane = None if bundled or self._existing else _control_plane(environ, clock)
         self._port = port
@@ -80,20 +107,38 @@ class Environment:
         self._simulate = simulate
         self._data_dir = data_dir
         self._enable_faults = enable_faults
-        self._options = Options(ready_seconds=ready_seconds, replica_sets=replica_sets)
+        self._options = Options(
+            ready_seconds=ready_seconds,
+            replica_sets=replica_sets,
+            audit_reads=audit_reads,
+            owner_references_permissions=owner_references_permissions,
+        )
+        self._audit_log = audit_log
         self._clock = clock
         self._written: Path | None = None
         self.server: BundledServer | None = None
 
     def __repr__(self) -> str:
-        kind = "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
-        return f"<Environment {kind}{' at ' + self.server.url if self.server else ''}>"
+        return f"<Environment {self.kind}{' at ' + self.server.url if self.server else ''}>"
 
     def __enter__(self) -> Config:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    @property
+    def kind(self) -> Kind:
+        """What there is to test against: `server`, faults and counters are the bundled server's alone."""
+        return "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
+
+    @property
+    def runs_controllers(self) -> bool:
+        """Whether Deployments become available, and owned objects and the contents of namespaces go with their owners.
+
+        An API server alone does none of it: in a control plane, a test sets such statuses itself or leaves them out.
+        """
+        return self._existing or (self._plane is None and self._simulate)
 
     def start(self) -> Config:
         """Start, install the CRDs, and say how to connect.
@@ -133,6 +178,7 @@ class Environment:
         """Stop the server, unless it was there before, and remove its kubeconfig. May be called again."""
         server, self.server = self.server, None
         written, self._written = self._written, None
+        self._remove_webhooks()
         if server is not None:
             server.stop()
         if self._plane is not None:
@@ -158,7 +204,7 @@ class Environment:
         return config
 
     def _start_bundled(self) -> Config:
-        token = secrets.token_urlsafe(32) if self._secure else ""
+        token = kept(self._data_dir, _TOKEN, _new_token).decode() if self._secure else ""
         if self._secure:
             self._options = replace(self._options, tokens={token: ADMIN}, authorization="RBAC")
         server = BundledServer(
@@ -169,17 +215,35 @@ class Environment:
             simulate=self._simulate,
             data_dir=self._data_dir,
             enable_faults=self._enable_faults,
+            audit=self._audit_log,
         )
         server.start()
         self.server = server
         return Config(host=server.url, token=token, ca_data=server.ca.decode() if server.ca is not None else "")
 
     def _install(self, config: Config) -> None:
-        client = RESTClient(config)
-        try:
-            install(client, self._crds, clock=self._clock)
-        finally:
-            client.close()
+        crds = self._crds
+        if self._webhook_paths:
+            self.webhooks = WebhookInstall(self._webhook_paths, host=self._webhook_host, port=self._webhook_port)
+            crds = [self.webhooks.local_crd(crd) for crd in crds]
+        with closing(RESTClient(config)) as client:
+            install(client, crds, clock=self._clock)
+            if self.webhooks is not None:
+                self.webhooks.install(client)
+
+    def _remove_webhooks(self) -> None:
+        webhooks, self.webhooks = self.webhooks, None
+        if webhooks is None:
+            return
+        if self._existing and self._config is not None:
+            # What was started here takes its webhooks with it; a cluster goes on, and must not call us.
+            with closing(RESTClient(self._config)) as client:
+                webhooks.uninstall(client)
+        webhooks.close()
+
+
+def _new_token() -> bytes:
+    return secrets.token_urlsafe(32).encode()
 
 
 def _control_plane(environ: Mapping[str, str], clock: Clock) -> _ControlPlane | None:

@@ -8,7 +8,7 @@ from clientgo.envtest.apiserver.crds import KEY as DEFINITION_KEY
 from clientgo.envtest.apiserver.messages import Response
 from clientgo.envtest.apiserver.server import build
 from clientgo.envtest.apiserver.state import ManualScheduler, Options
-from clientgo.envtest.apiserver.store import Journal
+from clientgo.envtest.apiserver.stored import Journal
 from clientgo.envtest.apiserver.watching import WatchStream
 from clientgo.testing.clock import FakeClock
 

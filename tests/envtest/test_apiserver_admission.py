@@ -10,6 +10,7 @@ import urllib3
 from clientgo.envtest.apiserver.api import result_of
 from clientgo.envtest.apiserver.internal import Internal
 from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.apiserver.suspension import Suspended
 from clientgo.lifecycle import Group
 from tests.envtest.inprocess import APPLY, CONFIG_MAPS, FOOS, GROUP, JSON_PATCH, MERGE, Kube, foo
 from tests.envtest.webhookserver import WebhookServer, allow, deny, patch, serving
@@ -162,6 +163,31 @@ def test_one_that_cannot_be_asked_fails_the_write_unless_ignored(kube: Kube, hoo
     kube.ok("DELETE", f"{ADMISSION}/validatingwebhookconfigurations/gone")
     validating(kube, hook, "/gone", failurePolicy="Ignore")
     kube.ok("POST", FOOS, foo())
+
+
+def test_a_mutating_one_that_cannot_be_asked_changes_nothing_where_failures_are_ignored(
+    kube: Kube, hook: WebhookServer
+) -> None:
+    mutating(kube, hook, "/gone", "/there", failurePolicy="Ignore")
+    hook.answers = {"/there": set_replicas(4)}
+    assert kube.ok("POST", FOOS, foo())["spec"]["replicas"] == 4
+    assert hook.paths() == ["/gone", "/there"]
+
+
+def test_a_collection_is_asked_about_at_once_however_large(kube: Kube, hook: WebhookServer) -> None:
+    for number in range(12):
+        kube.ok("POST", FOOS, foo(f"f{number:02}"))
+    mutating(kube, hook, "/mutate")
+    validating(kube, hook, "/validate")
+    hook.answers = {"/mutate": allow, "/validate": allow}
+    answer, rounds = kube.api.handle("DELETE", FOOS), []
+    while isinstance(answer, Suspended):
+        rounds.append(len(answer.questions))
+        answer = answer.wait()
+    assert rounds == [12, 12]
+    assert [request["name"] for _, request in hook.asked] == [f"f{number:02}" for number in range(12)] * 2
+    assert result_of(answer).status == 200
+    assert kube.ok("GET", FOOS)["items"] == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.envtest.inprocess import DEFINITIONS, FOOS, MERGE, Kube, definition, foo
+from tests.envtest.inprocess import CONFIG_MAPS, DEFINITIONS, FOOS, MERGE, Kube, definition, foo
 
 BARS = "/apis/example.com/v1alpha1/namespaces/default/bars"
 
@@ -29,6 +29,31 @@ def test_a_definition_is_established_and_its_kind_served_and_both_go_together(ku
     assert kube.send("GET", BARS).body == b"404 page not found\n"
     kube.ok("POST", DEFINITIONS, bars({"type": "object"}))
     assert kube.ok("GET", BARS)["items"] == []
+
+
+def test_the_watches_of_a_kind_that_goes_are_told_of_its_objects_and_end(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    watch, others = kube.watch(FOOS), kube.watch(CONFIG_MAPS)
+    kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+    assert watch.closed
+    assert [frame["type"] for frame in watch.take()] == ["ADDED", "DELETED"]
+    assert not others.closed
+    kube.ok("POST", DEFINITIONS, definition())
+    again = kube.watch(FOOS)
+    kube.ok("POST", FOOS, foo("b"))
+    assert [frame["type"] for frame in again.take()] == ["ADDED"]
+    assert watch.take() == []
+
+
+def test_the_watches_of_a_version_that_is_no_longer_served_end(kube: Kube) -> None:
+    grown = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+    first = grown["spec"]["versions"][0]
+    grown["spec"]["versions"] = [first, {**first, "name": "v1beta1", "storage": False}]
+    grown = kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", grown)
+    watches = [kube.watch(FOOS), kube.watch(FOOS.replace("v1alpha1", "v1beta1"))]
+    grown["spec"]["versions"][1]["served"] = False
+    kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", grown)
+    assert [watch.closed for watch in watches] == [False, True]
 
 
 def test_a_definition_waits_for_the_finalizers_of_its_objects(kube: Kube) -> None:

@@ -11,7 +11,19 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest.apiserver.nesting import MAX_DEPTH
 from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.envtest.apiserver.state import Options
-from tests.envtest.inprocess import APPLY, CONFIG_MAPS, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, foo
+from tests.envtest.inprocess import (
+    APPLY,
+    CONFIG_MAPS,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    FOOS,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    Kube,
+    definition,
+    foo,
+)
 
 STALL = 0.5
 
@@ -79,6 +91,38 @@ def test_deep_nesting_is_stored_or_refused_but_breaks_nothing(kube: Kube, depth:
     )
     assert kube.send("PATCH", f"{DEPLOYMENTS}/b", b'{"spec":%b}' % value, STRATEGIC).status in (400, 404)
     assert kube.send("GET", FOOS).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "why"),
+    [
+        (b'{"spec":%b}' % nested(10_000), MERGE, "json parse error: exceeded max depth ("),
+        (b"[%b]" % nested(10_000), JSON_PATCH, "json parse error: exceeded max depth ("),
+        (b"[" * 10_000, APPLY, f"yaml: exceeded max depth of {MAX_DEPTH} ("),
+        (b"a: &a [*a]", APPLY, "yaml: document contains excessive aliasing ("),
+    ],
+    ids=["merge patch", "JSON patch", "YAML", "aliases"],
+)
+def test_what_nests_too_deep_is_refused_in_the_real_servers_words(kube: Kube, body: bytes, kind: str, why: str) -> None:
+    kube.ok("POST", FOOS, foo("b"))
+    refused = kube.send("PATCH", f"{FOOS}/b?fieldManager=m", body, kind)
+    assert (refused.status, refused.json()["reason"]) == (400, "BadRequest")
+    assert why in refused.json()["message"]
+    assert "must be of type Foo" in refused.json()["message"]
+
+
+def test_patches_cannot_pile_up_what_no_body_may_hold(kube: Kube) -> None:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    kube.ok("POST", DEFINITIONS, definition("things", "Thing", schema=anything))
+    things = FOOS.replace("foos", "things")
+    kube.ok("POST", things, {**foo("b"), "kind": "Thing"})
+    statuses = []
+    for times in range(4):
+        path = "/spec/x" + "/a" * (100 * times)
+        patch = b'[{"op":"add","path":"%b","value":%b}]' % (path.encode(), nested(100))
+        statuses.append(kube.send("PATCH", f"{things}/b", patch, JSON_PATCH).status)
+    assert statuses == [200, 400, 422, 422]
+    assert kube.send("GET", things).status == 200
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 
 from clientgo.envtest.apiserver.api import Api, result_of
 from clientgo.envtest.apiserver.journal import FILE_NAME, DataUnusable, SqliteJournal
@@ -140,6 +141,22 @@ def test_a_full_disk_refuses_the_write_in_words_and_the_server_goes_on(tmp_path:
     with closing(SqliteJournal(tmp_path)) as journal:
         names = [item["metadata"]["name"] for item in call(served(journal), "GET", url)[1]["items"]]
         assert names == ["a", "c"]
+
+
+def test_over_http_too_a_write_is_answered_when_it_is_kept_or_refused(tmp_path: Path) -> None:
+    with BundledServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
+        url = f"{server.url}/api/v1/namespaces/default/configmaps"
+        watch = http.request("GET", f"{url}?watch=1&timeoutSeconds=1", preload_content=False)
+        with full_disk((tmp_path / f"{FILE_NAME}-wal").stat().st_size):
+            refused = http.request("POST", url, body=b'{"metadata":{"name":"b"},"data":{"x":"%s"}}' % (b"x" * 9000))
+        assert (refused.status, "state.db can't be written: " in refused.json()["message"]) == (500, True)
+        made = http.request("POST", url, body=b'{"metadata":{"name":"a"}}').json()
+        seen = [json.loads(line)["object"] for line in watch.read().splitlines()]
+    assert seen == [made]
+    with BundledServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
+        assert http.request("GET", f"{server.url}/api/v1/namespaces/default/configmaps").json()["items"] == [
+            {key: made[key] for key in made if key not in ("kind", "apiVersion")}
+        ]
 
 
 def test_definitions_and_their_objects_are_served_again(tmp_path: Path) -> None:

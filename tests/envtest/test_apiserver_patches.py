@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.envtest.apiserver.fieldsets import Difference, add, contains, paths, remove, tree_of
 from clientgo.envtest.apiserver.patches.merge import merge_patch
+from clientgo.meta.apply.fieldsets import Difference, add, contains, paths, remove, tree_of
 from tests.envtest.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, deployment, foo
 
 PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)

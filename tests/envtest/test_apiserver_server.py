@@ -1,18 +1,22 @@
+import contextlib
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import urllib3
 
+from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest.apiserver.internal import Internal
 from clientgo.envtest.apiserver.messages import text_response
 from clientgo.envtest.apiserver.nonresource import VERSION
 from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.apiserver.status import ApiFailure
+from clientgo.lifecycle import Group
 from tests.envtest.inprocess import CONFIG_MAPS, FOOS, Kube, foo
 
 CONFORMANCE = Path(__file__).parents[3] / "shared" / "conformance"
@@ -53,6 +57,28 @@ def test_a_watch_over_http_sends_its_head_at_once_and_ends_with_the_server(http:
     server.stop()
     assert list(frames) == []
     stream.release_conn()
+
+
+def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.PoolManager) -> None:
+    """Informers open the next watch as soon as one has ended: that one must not last either."""
+    server = BundledServer(simulate=False)
+    server.start()
+    opened = threading.Event()
+    group = Group()
+
+    def watch_again_and_again() -> None:
+        with contextlib.suppress(urllib3.exceptions.HTTPError):  # nobody listens any more
+            while True:
+                stream = http.request("GET", f"{server.url}{CONFIG_MAPS}?watch=1", preload_content=False)
+                opened.set()
+                stream.read()
+
+    group.start(watch_again_and_again, name="watcher")
+    assert opened.wait(10)
+    began = SYSTEM_CLOCK.now()
+    server.stop()
+    assert SYSTEM_CLOCK.now() - began < 3
+    group.join(10)
 
 
 def test_a_body_over_the_limit_is_refused_however_it_comes(http: urllib3.PoolManager) -> None:

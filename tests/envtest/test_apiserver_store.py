@@ -1,10 +1,14 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.envtest.apiserver.store import Event, Expired, FutureRevision, Store
+from clientgo.envtest.apiserver.registry import Resource
+from clientgo.envtest.apiserver.status import ApiFailure, internal_error
+from clientgo.envtest.apiserver.store import Store
+from clientgo.envtest.apiserver.stored import Event, Expired, FutureRevision
 
 KEY = ("", "things")
 
@@ -23,6 +27,9 @@ class Recorder:
 
     def deliver(self, event: Event) -> None:
         self.events.append(event)
+
+    def unserved(self, resource: Resource) -> None:
+        raise AssertionError(f"{resource.qualified} is no longer served")
 
 
 def test_every_write_gets_the_next_revision_and_says_so_in_the_object() -> None:
@@ -144,19 +151,31 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.revision = 1
         self.kept: dict[tuple[Any, Any], bytes] = {}
-        self.broken = False
+        self.open: list[tuple[int, tuple[Any, Any], bytes | None]] = []
+        self.commits = 0
+        self.broken = ""
 
     def load(self) -> tuple[int, list[tuple[Any, bytes]]]:
         return self.revision, [(key, raw) for (key, _), raw in self.kept.items()]
 
     def record(self, revision: int, key: Any, name: Any, raw: bytes | None) -> None:
-        if self.broken:
-            raise OSError("disk full")
-        self.revision = revision
-        if raw is None:
-            del self.kept[key, name]
-        else:
-            self.kept[key, name] = raw
+        self.refuse("record")
+        self.open.append((revision, (key, name), raw))
+
+    def commit(self) -> None:
+        self.refuse("commit")
+        self.commits += 1
+        for revision, place, raw in self.open:
+            self.revision = revision
+            self.kept.pop(place, None)
+            if raw is not None:
+                self.kept[place] = raw
+        self.open = []
+
+    def refuse(self, what: str) -> None:
+        if self.broken == what:
+            self.open = []
+            raise internal_error("disk full")
 
 
 def test_a_store_comes_back_from_its_journal_with_every_write_and_the_same_revision() -> None:
@@ -172,13 +191,82 @@ def test_a_store_comes_back_from_its_journal_with_every_write_and_the_same_revis
         again.events_since(KEY, store.revision - 1)
 
 
-def test_a_write_the_journal_refuses_has_not_happened() -> None:
+@pytest.mark.parametrize("step", ["record", "commit"])
+def test_a_write_the_journal_refuses_has_not_happened(step: str) -> None:
     journal = MemoryJournal()
     store = Store(journal=journal)
     store.put(KEY, thing("a"))
-    journal.broken, before = True, store.revision
-    with pytest.raises(OSError, match="disk full"):
+    journal.broken, before = step, store.revision
+    with pytest.raises(ApiFailure, match="disk full"):
         store.put(KEY, thing("b"))
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(ApiFailure, match="disk full"):
         store.remove(KEY, "ns", "a")
     assert (store.revision, names(store)) == (before, ["a"])
+
+
+class Turn:
+    """A store whose writes are kept together at the end of each turn of a loop, and all that learn of it."""
+
+    def __init__(self) -> None:
+        self.journal = MemoryJournal()
+        self.due: list[Callable[[], None]] = []
+        self.store = Store(journal=self.journal, later=self.due.append)
+        self.watcher = Recorder()
+        self.store.attach(KEY, self.watcher)
+        self.listened: list[tuple[str, str, bool, bool]] = []
+        self.store.subscribe(
+            lambda kind, _, old, new: self.listened.append(
+                (kind, (old or new or {})["metadata"]["name"], old is None, new is None)
+            )
+        )
+        self.told: list[ApiFailure | None] = []
+
+    def end(self) -> None:
+        due, self.due[:] = self.due[:], []
+        for callback in due:
+            callback()
+
+
+def test_writes_of_one_turn_are_kept_at_once_and_told_afterwards() -> None:
+    turn = Turn()
+    for name in ("a", "b", "c"):
+        turn.store.put(KEY, thing(name))
+    turn.store.when_committed(turn.told.append)
+    assert (names(turn.store), turn.store.committed) == (["a", "b", "c"], False)
+    assert (turn.watcher.events, turn.told, turn.journal.kept) == ([], [], {})
+    turn.end()
+    assert [event.name[1] for event in turn.watcher.events] == ["a", "b", "c"]
+    assert (turn.told, turn.store.committed, turn.journal.commits) == ([None], True, 1)
+    assert len(turn.journal.kept) == 3
+
+
+@pytest.mark.parametrize("step", ["record", "commit"])
+def test_a_turn_the_journal_refuses_is_undone_and_nobody_outside_has_seen_it(step: str) -> None:
+    turn = Turn()
+    turn.store.put(KEY, thing("a"))
+    turn.store.put(KEY, thing("b"))
+    turn.end()
+    before, revision = turn.store.entries(KEY), turn.store.revision
+    turn.watcher.events.clear()
+    turn.listened.clear()
+    turn.store.put(KEY, thing("a", value=2))
+    turn.store.remove(KEY, "ns", "b")
+    turn.store.put(KEY, thing("c"))
+    turn.store.when_committed(turn.told.append)
+    turn.journal.broken = step
+    if step == "record":
+        with pytest.raises(ApiFailure, match="disk full"):
+            turn.store.put(KEY, thing("d"))
+    turn.end()
+    assert [str(failure) for failure in turn.told] == [str(internal_error("disk full"))]
+    assert (turn.store.entries(KEY), turn.store.revision, turn.store.committed) == (before, revision, True)
+    assert turn.watcher.events == []
+    assert turn.listened[3:] == [
+        ("DELETED", "c", False, True),
+        ("ADDED", "b", True, False),
+        ("MODIFIED", "a", False, False),
+    ]
+    turn.journal.broken = ""
+    assert turn.store.put(KEY, thing("e")).revision == revision + 1
+    turn.end()
+    assert [event.name[1] for event in turn.store.events_since(KEY, revision)] == ["e"]

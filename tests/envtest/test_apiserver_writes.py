@@ -24,6 +24,16 @@ def test_a_client_cannot_choose_uid_generation_or_times(kube: Kube) -> None:
     assert not meta["creationTimestamp"].startswith("2000")
 
 
+def test_a_time_may_be_written_in_any_zone(kube: Kube) -> None:
+    """The official client writes +00:00 where the server wrote Z."""
+    made = kube.ok("POST", FOOS, foo())
+    for same in ("2023-11-14T22:13:20+00:00", "2023-11-14T23:13:20+01:00"):
+        given = {**made, "metadata": {**made["metadata"], "creationTimestamp": same}}
+        assert kube.ok("PUT", f"{FOOS}/a", given)["metadata"]["creationTimestamp"] == "2023-11-14T22:13:20Z"
+    given["metadata"]["creationTimestamp"] = "2023-11-14T23:13:21+01:00"
+    kube.refused(422, "PUT", f"{FOOS}/a", given)
+
+
 def test_a_generated_name_has_its_prefix_and_five_characters(kube: Kube) -> None:
     given = foo()
     given["metadata"] = {"generateName": "gen-"}

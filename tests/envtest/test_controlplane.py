@@ -136,6 +136,15 @@ def test_a_time_limit_that_is_none_is_told(tmp_path: Path) -> None:
 
 def test_an_existing_cluster_comes_first_and_bundled_before_everything(tmp_path: Path) -> None:
     environ = programs(tmp_path)
-    assert "control plane" in repr(Environment(environ=environ))
-    assert "existing cluster" in repr(Environment(environ={**environ, "USE_EXISTING_CLUSTER": "true"}))
-    assert "bundled server" in repr(Environment(environ=environ, bundled=True))
+    assert Environment(environ=environ).kind == "control plane"
+    assert Environment(environ={**environ, "USE_EXISTING_CLUSTER": "true"}).kind == "existing cluster"
+    assert Environment(environ=environ, bundled=True).kind == "bundled server"
+    assert Environment(environ={}).kind == "bundled server"
+
+
+def test_an_environment_says_whether_deployments_become_available_in_it(tmp_path: Path) -> None:
+    environ = programs(tmp_path)
+    assert Environment(environ={"USE_EXISTING_CLUSTER": "true"}).runs_controllers
+    assert Environment(environ={}).runs_controllers
+    assert not Environment(environ={}, simulate=False).runs_controllers
+    assert not Environment(environ=environ).runs_controllers  # kube-apiserver alone

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from clientgo.envtest.apiserver.tls import Authority, server_context
+from clientgo.envtest.apiserver.tls import Authority, Pair, server_context
 from clientgo.lifecycle import Group
 
 Object = dict[str, Any]
@@ -55,8 +55,8 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving() -> Iterator[WebhookServer]:
-    """Serve until the block ends."""
+def serving(port: int = 0, pair: Pair | None = None) -> Iterator[WebhookServer]:
+    """Serve until the block ends; with this certificate and key, or one that an authority of its own has signed."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -74,8 +74,8 @@ def serving() -> Iterator[WebhookServer]:
             pass
 
     authority = Authority("webhook-ca")
-    with _Server(("127.0.0.1", 0), Handler) as server:
-        context = server_context(authority.server(["127.0.0.1", "localhost"]))
+    with _Server(("127.0.0.1", port), Handler) as server:
+        context = server_context(pair if pair is not None else authority.server(["127.0.0.1", "localhost"]))
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         hook = WebhookServer(f"https://127.0.0.1:{server.server_port}", authority.certificate)
         group = Group()

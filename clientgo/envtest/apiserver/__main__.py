@@ -9,7 +9,6 @@ one line with the address, the kubeconfig and a command to begin with.
 import argparse
 import errno
 import ipaddress
-import math
 import shlex
 import signal
 import sys
@@ -26,6 +25,7 @@ from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeco
 from clientgo.envtest.apiserver.state import Options
 from clientgo.envtest.environment import Environment
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
+from clientgo.flags import port, seconds
 
 
 def main(arguments: Sequence[str] | None = None, *, out: TextIO = sys.stdout, err: TextIO = sys.stderr) -> int:
@@ -60,6 +60,8 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         replica_sets=options.replica_sets,
         data_dir=Path(options.data_dir) if options.data_dir else None,
         enable_faults=options.enable_faults,
+        audit_log=Path(options.audit_log) if options.audit_log else None,
+        audit_reads=options.audit_reads,
     )
     with ExitStack() as stack:
         stack.callback(environment.stop)
@@ -75,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m clientgo.envtest.apiserver", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--port", type=_port, default=0, help="port to listen on; a free one where none is named")
+    parser.add_argument("--port", type=port, default=0, help="port to listen on; a free one where none is named")
     parser.add_argument("--host", type=_host, default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
         "--anonymous",
@@ -90,11 +92,15 @@ def _parser() -> argparse.ArgumentParser:
         "--data-dir", metavar="DIR", help="keep everything in this folder; in memory where none is named"
     )
     parser.add_argument("--enable-faults", action="store_true", help="let clients ask for faults, below /faults")
+    parser.add_argument(
+        "--audit-log", metavar="FILE", help="append an audit.k8s.io/v1 event for each write to this file, one a line"
+    )
+    parser.add_argument("--audit-reads", action="store_true", help="let the audit tell of requests that only read, too")
     parser.add_argument("--no-simulate", action="store_true", help="leave Deployments' status to others")
     parser.add_argument("--replica-sets", action="store_true", help="let Deployments have ReplicaSets, and a history")
     parser.add_argument(
         "--ready-seconds",
-        type=_seconds,
+        type=seconds,
         default=Options().ready_seconds,
         metavar="SECONDS",
         help="how long replicas take to become available; 0: before the write is answered (default: %(default)s)",
@@ -111,27 +117,11 @@ def _own_folder(stack: ExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-")))
 
 
-def _port(text: str) -> int:
-    if text.isdecimal() and int(text) < 65536:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 to 65535 is wanted")
-
-
 def _host(text: str) -> str:
     try:
         return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no address: an IP address of this machine is wanted") from None
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if 0 <= seconds < math.inf:
-        return seconds
-    raise argparse.ArgumentTypeError(f"{text!r} is no time: a number of seconds, 0 or more, is wanted")
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

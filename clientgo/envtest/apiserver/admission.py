@@ -1,8 +1,8 @@
 """Admission webhooks: whoever is registered is asked about a write, may change what is written, or refuse it.
 
 Mutating webhooks are asked one after the other, each about what the one before it made; then the object is checked;
-then all validating webhooks are asked at once. The server's own controllers are not held up by webhooks: what they
-write is not asked about.
+then the server's own `plugins` judge, all validating webhooks at once, and the quotas. The server's own controllers are
+not held up by webhooks: what they write is not asked about.
 """
 
 import uuid
@@ -16,6 +16,8 @@ import msgspec
 
 from clientgo.envtest.apiserver.authorization import Attributes, authorize
 from clientgo.envtest.apiserver.patches.jsonops import json_patch
+from clientgo.envtest.apiserver.plugins import check_policies, set_policy_defaults
+from clientgo.envtest.apiserver.quota import check_quota
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, bad_request, internal_error
@@ -41,12 +43,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
-    """What the mutating webhooks make of the object: the one given, if they leave it alone.
+    """What policies and the mutating webhooks make of the object: the one given, if they leave it alone.
 
     Raises:
         Paused: one has to be asked first.
         ApiFailure: one refuses, or cannot be asked and must not be passed over.
     """
+    if operation == "CREATE" and new is not None:
+        new = set_policy_defaults(state, write, new)
     if _exempt(state, MUTATING, write):
         return new
     called: list[Hook] = []
@@ -63,14 +67,21 @@ def mutate(state: State, write: Write, operation: str, new: Object | None, old: 
 
 
 def check(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
-    """Let the validating webhooks judge.
+    """Let the policies of the server, then the validating webhooks, then the quotas judge.
 
     Raises:
         Paused: some have to be asked first.
         ApiFailure: one refuses, or cannot be asked and must not be passed over.
     """
-    if _exempt(state, VALIDATING, write):
-        return
+    if new is not None:
+        check_policies(state, write, new, old)
+    if not _exempt(state, VALIDATING, write):
+        _ask_all(state, write, operation, new, old)
+    if new is not None:
+        check_quota(state, write, new, old)
+
+
+def _ask_all(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
     open_questions: list[Question] = []
     judged: list[tuple[Hook, Any]] = []
     for hook in hooks(state, VALIDATING, write, operation):
@@ -108,7 +119,8 @@ def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | Non
     new = case[1]
     response = _response(state, write, hook, case)
     _judge(write, hook, response)
-    patch = response.get("patch") if response is not None else None
+    # Neither one that was not asked nor one that could not be, and whose configuration lets that pass, has a patch.
+    patch = response.get("patch") if isinstance(response, dict) else None
     if not patch:
         return new
     try:

@@ -5,17 +5,17 @@ memory: one that does not read its answer, or does not finish its request, is cu
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from clientgo.envtest.apiserver.api import Api
 from clientgo.envtest.apiserver.faults import Fault, Faults
-from clientgo.envtest.apiserver.messages import Request, Response, Stream, json_response, parse_query
-from clientgo.envtest.apiserver.status import too_large
+from clientgo.envtest.apiserver.messages import Request, Response, Stream, json_response, parse_query, read_headers
+from clientgo.envtest.apiserver.status import ApiFailure, too_large
 from clientgo.envtest.apiserver.suspension import Suspended
 from clientgo.envtest.apiserver.users import ANONYMOUS
 from clientgo.envtest.apiserver.watching import WatchStream
-from clientgo.envtest.apiserver.wire import StallGuard, Transport, sink, transport_of
+from clientgo.envtest.apiserver.wire import StallGuard, Transport, in_one_piece, sink, transport_of
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -45,6 +45,7 @@ class App:
         self.api = api
         self._faults = faults if faults is not None else Faults(api.state.clock)
         self._streams: set[Stream] = set()
+        self._ending = False
         self._stalls = StallGuard(api.state.options.stall_seconds)
 
     def __repr__(self) -> str:
@@ -56,36 +57,62 @@ class App:
             return
         transport = transport_of(scope)
         options = self.api.state.options
-        patience = asyncio.get_running_loop().call_later(options.stall_seconds, _drop, transport)
+        headers = read_headers(scope["headers"])
         try:
-            body = await _read_body(receive, options.max_body)
+            body = await self._body(receive, transport) if _has_body(headers) else b""
         except EOFError:
             return  # nobody is there to be answered, and half a request must not be carried out
-        finally:
-            patience.cancel()
         if body is None:
             failure = too_large(options.max_body)
             await _send_response(send, scope, json_response(failure.body, failure.code))
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = parse_query(scope["query_string"].decode("latin-1"))
         user = scope.get("state", {}).get("user", ANONYMOUS)  # told by the connection's client certificate
         request = Request(scope["method"], scope["path"], query, headers, body, user)
+        request.source = (scope.get("client") or ("",))[0]
         struck = self._faults.strike(request)
         answer = await (self._faulty(request, struck) if struck else self._answer(request))
         if answer is None:
             _drop(transport)
         elif isinstance(answer, Response):
-            await _send_response(send, scope, answer)
+            with in_one_piece(transport):
+                await _send_response(send, scope, answer)
             self._stalls.watch(transport)
         else:
             await self._stream(answer, receive, send, transport, struck)
+
+    async def _body(self, receive: Receive, transport: Transport | None) -> bytes | None:
+        """The body, for which a client has limited time; None where it is too large."""
+        options = self.api.state.options
+        patience = asyncio.get_running_loop().call_later(options.stall_seconds, _drop, transport)
+        try:
+            return await _read_body(receive, options.max_body)
+        finally:
+            patience.cancel()
 
     async def _answer(self, request: Request) -> Response | Stream:
         answer: Any = self.api.answer(request)
         if isinstance(answer, Suspended):
             answer = await self.api.state.carrier.settled(answer)
+        if not self.api.state.store.committed:
+            answer = await self._committed(answer)
         return await asyncio.to_thread(answer) if callable(answer) else answer
+
+    async def _committed(self, answer: Any) -> Any:
+        """The answer, once what it may tell of is kept; a refusal where it could not be."""
+        turn: asyncio.Future[ApiFailure | None] = asyncio.get_running_loop().create_future()
+
+        def told(failure: ApiFailure | None) -> None:
+            if not turn.done():
+                turn.set_result(failure)
+
+        self.api.state.store.when_committed(told)
+        failure = await turn
+        if failure is None:
+            return answer
+        if not isinstance(answer, Response) and not callable(answer):
+            answer.close()
+        return json_response(failure.body, failure.code)
 
     async def _faulty(self, request: Request, struck: list[Fault]) -> Response | Stream | None:
         """The answer that these faults let through; None where the connection is closed in its place."""
@@ -101,7 +128,8 @@ class App:
         return None if any(fault.drop == "after" for fault in struck) else answer
 
     def close_streams(self) -> None:
-        """End every watch; their connections close in an orderly way."""
+        """End every watch, and those that clients open in their stead; their connections close in an orderly way."""
+        self._ending = True
         for stream in list(self._streams):
             stream.close()
 
@@ -109,6 +137,8 @@ class App:
         self, stream: Stream, receive: Receive, send: Send, transport: Transport | None, struck: list[Fault]
     ) -> None:
         self._streams.add(stream)
+        if self._ending:
+            stream.close()
         gone = asyncio.ensure_future(_until_disconnect(receive, stream))
         try:
             head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL]
@@ -164,6 +194,10 @@ async def _until_disconnect(receive: Receive, stream: Stream) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     stream.close()
+
+
+def _has_body(headers: Mapping[str, str]) -> bool:
+    return "content-length" in headers or "transfer-encoding" in headers
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes | None:

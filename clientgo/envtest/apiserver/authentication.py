@@ -3,11 +3,14 @@
 Credentials that are shown and do not count are refused, as on a real server; none at all make one anonymous.
 """
 
+from collections.abc import Collection, Mapping
+from urllib.parse import unquote
+
 from clientgo.envtest.apiserver.authorization import Attributes, authorize
-from clientgo.envtest.apiserver.messages import Request
-from clientgo.envtest.apiserver.serviceaccounts import token_user
+from clientgo.envtest.apiserver.messages import REPEATED, Request
+from clientgo.envtest.apiserver.serviceaccounts import ISSUER, token_user
 from clientgo.envtest.apiserver.state import State
-from clientgo.envtest.apiserver.status import bad_request, unauthorized
+from clientgo.envtest.apiserver.status import ApiFailure, bad_request, unauthorized
 from clientgo.envtest.apiserver.users import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -16,6 +19,9 @@ from clientgo.envtest.apiserver.users import (
     User,
     service_account_name,
 )
+
+_EXTRA = "impersonate-extra-"
+_GROUP = "authentication.k8s.io"
 
 
 def authenticate(state: State, request: Request) -> User:
@@ -33,9 +39,12 @@ def authenticate(state: State, request: Request) -> User:
     return acting
 
 
-def user_of_token(state: State, token: str) -> User | None:
-    """The user a bearer token stands for, or None when it stands for nobody."""
-    return state.options.tokens.get(token) or token_user(state, token)
+def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
+    """The user a bearer token stands for, or None when it stands for nobody, or is not meant for any of these."""
+    known = state.options.tokens.get(token)
+    if known is not None:
+        return known if ISSUER in audiences else None
+    return token_user(state, token, audiences)
 
 
 def _shown(state: State, request: Request) -> User:
@@ -55,17 +64,36 @@ def _shown(state: State, request: Request) -> User:
 
 def _impersonated(request: Request) -> User | None:
     name = request.headers.get("impersonate-user", "")
-    given = request.headers.get("impersonate-group", "")
+    groups = _repeated(request, "impersonate-group")
+    uid = request.headers.get("impersonate-uid", "")
+    extra = {key: _repeated(request, _EXTRA + spelled) for key, spelled in _extra_keys(request)}
     if not name:
-        if given:
-            raise bad_request(f"requested [{{Group  {given}  }}] without impersonating a user")
+        if groups or uid or extra:
+            raise _without_user(groups, uid, extra)
         return None
-    groups = tuple(group.strip() for group in given.split(",") if group.strip())
     account = service_account_name(name)
     if account is not None and not groups:
         groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
     added = UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED
-    return User(name, groups if added in groups else (*groups, added), request.headers.get("impersonate-uid", ""))
+    return User(name, groups if added in groups else (*groups, added), uid, extra)
+
+
+def _repeated(request: Request, name: str) -> tuple[str, ...]:
+    """The values of a header that may come several times; commas part nothing, as they may stand in a name."""
+    return tuple(value for value in request.headers.get(name, "").split(REPEATED) if value)
+
+
+def _extra_keys(request: Request) -> list[tuple[str, str]]:
+    """Each key of the user's extra fields, and how the header spells it."""
+    found = (name.removeprefix(_EXTRA) for name in request.headers if name.startswith(_EXTRA))
+    return [(unquote(spelled).lower(), spelled) for spelled in found if spelled]
+
+
+def _without_user(groups: tuple[str, ...], uid: str, extra: Mapping[str, tuple[str, ...]]) -> ApiFailure:
+    asked = [f"{{Group  {group}  }}" for group in groups]
+    asked += [f"{{UserExtra  {value}  {key}}}" for key, values in extra.items() for value in values]
+    asked += [f"{{UID  {uid}  }}"] if uid else []
+    return bad_request(f"requested [{' '.join(asked)}] without impersonating a user")
 
 
 def _asked_for(user: User, acting: User) -> list[Attributes]:
@@ -78,4 +106,9 @@ def _asked_for(user: User, acting: User) -> list[Attributes]:
     else:
         asked = [Attributes(user, "impersonate", "", "v1", "users", "", "", acting.name)]
     named = [group for group in acting.groups if group not in implied]
-    return [*asked, *(Attributes(user, "impersonate", "", "v1", "groups", "", "", group) for group in named)]
+    asked += [Attributes(user, "impersonate", "", "v1", "groups", "", "", group) for group in named]
+    for key, values in acting.extra.items():
+        asked += [Attributes(user, "impersonate", _GROUP, "v1", "userextras", key, "", value) for value in values]
+    if acting.uid:
+        asked.append(Attributes(user, "impersonate", _GROUP, "v1", "uids", "", "", acting.uid))
+    return asked

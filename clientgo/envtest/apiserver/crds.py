@@ -11,7 +11,7 @@ from clientgo.envtest.apiserver.crdschema import served_resources
 from clientgo.envtest.apiserver.metadata import timestamp
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.state import State
-from clientgo.envtest.apiserver.store import Key
+from clientgo.envtest.apiserver.stored import Key
 
 Object = dict[str, Any]
 
@@ -48,9 +48,9 @@ class DefinitionController:
     def _changed(self, _: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == KEY:
             name = (new or old or {})["metadata"]["name"]
-            self._state.scheduler.call_soon(self.sync, name)
+            self._state.soon(self.sync, name)
         elif new is None and old is not None and key in self._terminating():
-            self._state.scheduler.call_soon(self.sync, f"{key[1]}.{key[0]}")
+            self._state.soon(self.sync, f"{key[1]}.{key[0]}")
 
     def _terminating(self) -> list[Key]:
         """What belongs to definitions that wait for their last object to go."""
@@ -141,12 +141,27 @@ class DefinitionController:
         for resource in known:
             if not any(resource.version == kept.version for kept in resources):
                 self._state.registry.remove(resource)
+                self._end_watches(resource)
         for resource in resources:
             self._state.registry.add(resource)
         if resources:
             self._served[name] = resources
         else:
             self._served.pop(name, None)
+
+    def _end_watches(self, resource: Resource) -> None:
+        """End the open watches of what is no longer served, as a real server does, once they have been told all."""
+        store = self._state.store
+
+        def end(_: object = None) -> None:
+            for watcher in store.watchers(resource.storage):
+                watcher.unserved(resource)
+
+        # Deletions that the journal has yet to keep are still to be delivered.
+        if store.committed:
+            end()
+        else:
+            store.when_committed(end)
 
 
 def _stored_versions(definition: Object) -> list[str]:

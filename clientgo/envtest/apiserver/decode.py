@@ -7,6 +7,8 @@ import yaml
 
 from clientgo.envtest.apiserver.causes import invalid_value
 from clientgo.envtest.apiserver.gojson import explain, summarize
+from clientgo.envtest.apiserver.metadata import json_type
+from clientgo.envtest.apiserver.nesting import json_fault, yaml_fault
 from clientgo.envtest.apiserver.protobuf import decode
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.status import ApiFailure, bad_request, invalid, unsupported_media_type
@@ -49,19 +51,24 @@ def read_body(body: bytes, content_type: str, kind: str) -> Any:
 
 def read_json(body: bytes, kind: str) -> Any:
     """The value a JSON body holds, or a 400 that explains why it holds none."""
+    why = json_fault(body)
+    if why:
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
     try:
         return _decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        why = explain(body.decode(errors="replace")) if not isinstance(error, RecursionError) else "exceeded max depth"
-        why = f"couldn't get version/kind; json parse error: {why or error}"
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        why = f"couldn't get version/kind; json parse error: {explain(body.decode(errors='replace')) or error}"
         raise _unrecognized(kind, why, body) from error
 
 
 def read_yaml(body: bytes, kind: str) -> Any:
     """The value a YAML body holds, or a 400 that explains why it holds none. Dates stay the text they were."""
+    why = yaml_fault(body)
+    if why:
+        raise _unrecognized(kind, f"yaml: {why}", body)
     try:
-        return yaml.load(body, Loader=_Loader)  # a subclass of the safe loader
-    except (yaml.YAMLError, RecursionError, UnicodeDecodeError, ValueError) as error:
+        return yaml.load(body, Loader=_Loader)  # a subclass of the safe loader  # nosec B506
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise _unrecognized(kind, f"yaml: {str(error).splitlines()[0]}", body) from error
 
 
@@ -80,6 +87,10 @@ def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
 
 def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
     """The object with apiVersion and kind as the resource has them; what is missing is filled in for built-in kinds."""
+    for name in ("kind", "apiVersion"):
+        if not isinstance(value.get(name) or "", str):
+            why = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
+            raise bad_request(f"couldn't get version/kind; json parse error: {why}")
     kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
     if kind == resource.kind and api_version == resource.api_version:
         return value
@@ -101,7 +112,8 @@ def _check_custom(value: Object, resource: Resource, kind: str, api_version: str
         raise _unrecognized(resource.kind, f"Object '{missing}' is missing in '{body.decode(errors='replace')}'", body)
     if api_version != resource.api_version:
         raise _version_mismatch(api_version, resource)
-    name = str((value.get("metadata") or {}).get("name") or "")
+    metadata = value.get("metadata")
+    name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
     cause = invalid_value("kind", kind, f"must be {resource.kind}")
     raise invalid(kind, resource.group, name, [cause])
 

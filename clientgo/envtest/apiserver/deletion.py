@@ -12,7 +12,8 @@ from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.selection import Selection
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import bad_request, not_found, success
-from clientgo.envtest.apiserver.store import Entry
+from clientgo.envtest.apiserver.stored import Entry
+from clientgo.envtest.apiserver.suspension import Paused, Question
 from clientgo.envtest.apiserver.updating import precondition_failed
 from clientgo.envtest.apiserver.views import current, from_storage, prepare
 from clientgo.envtest.apiserver.writes import Write
@@ -86,18 +87,18 @@ def delete(state: State, write: Write, options: DeleteOptions) -> tuple[Object, 
 
 
 def delete_collection(state: State, write: Write, selection: Selection, options: DeleteOptions) -> list[Object]:
-    """Delete everything that is meant; return it as it was."""
+    """Delete everything that is meant; return it as it was.
+
+    Raises:
+        Paused: webhooks have to be asked first.
+        ApiFailure: one of them refuses; then nothing is deleted. (A real server has deleted what came before it.)
+    """
     resource = write.resource
     meant = [
         entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
     ]
     prepare(resource, (entry.object for entry in meant))
-    for entry in meant:
-        # All are asked about before the first is touched: a request that is suspended has done nothing yet.
-        meta = entry.object["metadata"]
-        current(resource, entry.object)
-        one = replace(write, name=meta["name"], namespace=meta.get("namespace", ""))
-        _admit(state, one, options, entry)
+    _admit_all(state, write, options, meant)
     for entry in meant:
         meta = entry.object["metadata"]
         held = _mark(state, resource, entry.object, options)
@@ -108,6 +109,22 @@ def delete_collection(state: State, write: Write, selection: Selection, options:
         else:
             state.store.remove(resource.storage, meta.get("namespace", ""), meta["name"])
     return [from_storage(resource, entry.object) for entry in meant]
+
+
+def _admit_all(state: State, write: Write, options: DeleteOptions, meant: list[Entry]) -> None:
+    # All are asked about before the first is touched, for a request that is suspended has done nothing yet; and at
+    # once, or a large collection would be suspended more often than a request may be.
+    questions: list[Question] = []
+    for entry in meant:
+        meta = entry.object["metadata"]
+        current(write.resource, entry.object)
+        try:
+            one = replace(write, name=meta["name"], namespace=meta.get("namespace", ""))
+            _admit(state, one, options, entry)
+        except Paused as paused:
+            questions += paused.questions
+    if questions:
+        raise Paused(questions)
 
 
 def _admit(state: State, write: Write, options: DeleteOptions, entry: Entry) -> None:

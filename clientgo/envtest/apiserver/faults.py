@@ -12,6 +12,7 @@ from clientgo.clock import Clock
 from clientgo.envtest.apiserver.messages import Request, Response, json_response
 from clientgo.envtest.apiserver.paths import parse_path
 from clientgo.envtest.apiserver.status import ApiFailure
+from clientgo.envtest.apiserver.store import Store
 
 _REASONS = {
     400: "BadRequest",
@@ -141,6 +142,18 @@ class SkewedClock:
         return self._clock.time() + self.skew
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What faults have of the running server, on its loop."""
+
+    store: Store
+    disconnect: Callable[[], object]
+
+    def fill(self, *, full: bool) -> None:
+        """Let the disk be full, or no longer."""
+        self.store.full = full
+
+
 class Faults:
     """The faults of one server, from any thread: a change counts from the next request on."""
 
@@ -148,7 +161,7 @@ class Faults:
         self.clock = SkewedClock(clock)
         self._planted: tuple[Planted, ...] = ()
         self._given = 0
-        self._compact: Callable[[], object] | None = None
+        self._act: Callable[[Callable[[Reach], object]], object] | None = None
 
     def __repr__(self) -> str:
         return f"<Faults {len(self._planted)} planted, skew {self.clock.skew}>"
@@ -165,7 +178,13 @@ class Faults:
         self._planted = tuple(one for one in self._planted if one is not planted)
 
     def clear(self) -> None:
-        """Let nothing go wrong any more, and set the clock right; what was forgotten stays so."""
+        """Let nothing go wrong any more, set the clock right, and empty the disk; what was forgotten stays so."""
+        self.lift()
+        if self._act is not None:
+            self._act(lambda reach: reach.fill(full=False))
+
+    def lift(self) -> None:
+        """Let no request be struck any more, and set the clock right."""
         self._planted = ()
         self.clock.skew = 0.0
 
@@ -175,12 +194,23 @@ class Faults:
 
     def compact(self) -> None:
         """Forget the history now: older versions are answered with 410 Expired. The server must be running."""
-        assert self._compact is not None, "the server has not been started"
-        self._compact()
+        self._do(lambda reach: reach.store.compact())
 
-    def bind(self, compact: Callable[[], object]) -> None:
-        """How the running server forgets its history."""
-        self._compact = compact
+    def fill_disk(self, *, full: bool = True) -> None:
+        """Let the server's disk be full from now on, or no longer: writes are answered with 500, reads as ever."""
+        self._do(lambda reach: reach.fill(full=full))
+
+    def disconnect(self) -> None:
+        """Close every client's connection without a farewell, in the middle of whatever it is at."""
+        self._do(lambda reach: reach.disconnect())
+
+    def bind(self, act: Callable[[Callable[[Reach], object]], object]) -> None:
+        """How something is done on the running server's loop."""
+        self._act = act
+
+    def _do(self, what: Callable[[Reach], object]) -> None:
+        assert self._act is not None, "the server has not been started"
+        self._act(what)
 
     def planted(self) -> tuple[Planted, ...]:
         """What is planted now."""

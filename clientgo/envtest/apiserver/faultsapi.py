@@ -1,16 +1,16 @@
 """Faults over HTTP, for clients in other languages and processes; served only where the server was told to.
 
 `GET /faults` lists what is planted, `POST /faults` plants one (the fields of `Fault` in camel case), `DELETE /faults`
-and `DELETE /faults/<number>` take them away, `PUT /faults/clock` takes `{"skewSeconds": 3600}`, and
-`POST /faults/compact` forgets the history.
+and `DELETE /faults/<number>` take them away, `PUT /faults/clock` takes `{"skewSeconds": 3600}`, `PUT /faults/disk`
+`{"full": true}`, `POST /faults/compact` forgets the history, and `POST /faults/disconnect` closes every connection, a
+moment after it was answered.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from clientgo.envtest.apiserver.faults import Fault, Faults, Planted
+from clientgo.envtest.apiserver.faults import Fault, Faults, Planted, Reach
 from clientgo.envtest.apiserver.messages import Request, Response, json_response
 from clientgo.envtest.apiserver.status import PageNotFound, bad_request, method_not_allowed
 
@@ -22,9 +22,9 @@ _PLAIN = Fault()
 class FaultsApi:
     """Answers the requests below `/faults`."""
 
-    def __init__(self, faults: Faults, compact: Callable[[], object]) -> None:
+    def __init__(self, faults: Faults, reach: Reach) -> None:
         self._faults = faults
-        self._compact = compact
+        self._reach = reach
 
     def __repr__(self) -> str:
         return f"<FaultsApi {self._faults}>"
@@ -43,8 +43,14 @@ class FaultsApi:
             self._faults.skew(_number(_body(request), "skewSeconds"))
             return json_response({"skewSeconds": self._faults.clock.skew})
         if rest == "compact" and request.method == "POST":
-            self._compact()
+            self._reach.store.compact()
             return json_response({})
+        if rest == "disconnect" and request.method == "POST":
+            self._reach.disconnect()
+            return json_response({})
+        if rest == "disk" and request.method == "PUT":
+            self._reach.fill(full=_flag(_body(request), "full"))
+            return json_response({"full": self._reach.store.full})
         if rest.isdecimal() and request.method == "DELETE":
             return self._remove(int(rest))
         raise PageNotFound
@@ -53,7 +59,8 @@ class FaultsApi:
         if request.method == "GET":
             return json_response({"items": [_shown(one) for one in self._faults.planted()]})
         if request.method == "DELETE":
-            self._faults.clear()
+            self._faults.lift()
+            self._reach.fill(full=False)
             return json_response({"items": []})
         if request.method == "POST":
             return json_response(_shown(self._faults.add(_fault(_body(request)))), 201)
@@ -70,8 +77,15 @@ class FaultsApi:
 def _body(request: Request) -> dict[str, Any]:
     try:
         return msgspec.json.decode(request.body, type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise bad_request(f"the body must be a JSON object: {error}") from error
+
+
+def _flag(body: dict[str, Any], field: str) -> bool:
+    value = body.get(field)
+    if not isinstance(value, bool):
+        raise bad_request(f"{field} must be true or false")
+    return value
 
 
 def _number(body: dict[str, Any], field: str) -> float:

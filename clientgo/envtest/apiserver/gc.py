@@ -140,7 +140,8 @@ class GarbageCollector:
         self._failures.pop(item, None)
 
     def _retry(self, item: _Item, failure: ApiFailure) -> None:
-        count = self._failures[item] = self._failures.get(item, 0) + 1
+        # What cannot be written now can be later; what is refused for itself will be refused again.
+        count = self._failures[item] = self._failures.get(item, 0) + (failure.code < 500)
         if count > _RETRIES:
             del self._failures[item]
             _log.warning("garbage collection gave up", extra={"item": item, "reason": failure.message})

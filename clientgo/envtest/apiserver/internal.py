@@ -18,7 +18,8 @@ from clientgo.envtest.apiserver.patching import JSON_PATCH, MERGE_PATCH, STRATEG
 from clientgo.envtest.apiserver.registry import Registry, Resource
 from clientgo.envtest.apiserver.state import Handle
 from clientgo.envtest.apiserver.status import ApiFailure
-from clientgo.envtest.apiserver.store import Key, Listener, Object, Store
+from clientgo.envtest.apiserver.store import Store
+from clientgo.envtest.apiserver.stored import Key, Listener, Object
 from clientgo.envtest.apiserver.users import MASTERS, authenticated
 
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "strategic": STRATEGIC_PATCH}
@@ -100,17 +101,17 @@ class Internal:
         """Call `callback(type, key, old, new)` after each commit, until the returned callable is called."""
         return self.store.subscribe(callback)
 
-    def call_soon(self, callback: Callable[..., object], *args: Any) -> Handle:
-        """Run it once what runs now is done."""
-        return self._api.state.scheduler.call_soon(callback, *args)
+    def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
+        """Run it once what runs now is done, and again until the store takes what it writes."""
+        self._api.state.soon(callback, *args)
 
     def call_promptly(self, callback: Callable[..., object], *args: Any) -> None:
         """Run it before the write under way is answered, so that the answer shows what it did."""
-        self._api.state.prompt.append(lambda: callback(*args))
+        self._api.state.prompt.append(lambda: self._api.state.insist(callback, *args))
 
     def call_later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Handle:
         """Run it in that many seconds."""
-        return self._api.state.scheduler.call_later(seconds, callback, *args)
+        return self._api.state.scheduler.call_later(seconds, self._api.state.insist, callback, *args)
 
     def _resource(self, key: Key) -> Resource:
         found = self.registry.of_storage(key)

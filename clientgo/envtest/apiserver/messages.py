@@ -1,6 +1,6 @@
 """What goes in and out of the front end: requests, answers and streams, free of any HTTP server."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
@@ -10,6 +10,8 @@ import msgspec
 from clientgo.envtest.apiserver.users import ANONYMOUS, User
 
 JSON = "application/json"
+REPEATED = "\n"
+"""Parts the values of an impersonation header that came several times: no header has one in it."""
 _encode = msgspec.json.Encoder().encode
 _TRUE = ("true", "1", "True", "TRUE", "t", "T")
 
@@ -31,6 +33,17 @@ def parse_query(text: str) -> Query:
     return found
 
 
+def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by name, which is in lower case; one that came several times has all its values, parted."""
+    found: dict[str, str] = {}
+    for raw, value in given:
+        name, text = raw.decode("latin-1"), value.decode("latin-1")
+        if name in found:
+            text = (REPEATED if name.startswith("impersonate-") else ", ").join((found[name], text))
+        found[name] = text
+    return found
+
+
 @dataclass(slots=True)
 class Request:
     """One request; header names are in lower case. `internal` marks the server's own controllers.
@@ -45,6 +58,7 @@ class Request:
     body: bytes = b""
     user: User = ANONYMOUS
     internal: bool = False
+    source: str = ""  # the address it came from
     warnings: list[str] = field(default_factory=list)
     kept: dict[Any, Any] = field(default_factory=dict)  # what was found out before it was last suspended
     rounds: int = 0  # how often it was suspended

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from clientgo.clock import Clock
@@ -15,6 +16,7 @@ Object = dict[str, Any]
 _MAPS = ("labels", "annotations")
 _LISTS = ("ownerReferences", "finalizers", "managedFields")
 _STRINGS = ("name", "generateName", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
+_TIMES = ("creationTimestamp", "deletionTimestamp")
 _NUMBERS = ("generation", "deletionGracePeriodSeconds")
 KNOWN = frozenset((*_MAPS, *_LISTS, *_STRINGS, *_NUMBERS, "selfLink"))
 _MAX_ANNOTATIONS = 256 * 1024
@@ -24,7 +26,13 @@ _PATH_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrole
 
 def timestamp(clock: Clock) -> str:
     """Now, as metav1.Time writes it: RFC 3339 in UTC, whole seconds."""
-    return datetime.fromtimestamp(clock.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(int(clock.time()))
+
+
+@lru_cache(maxsize=16)
+def _written(second: int) -> str:
+    # Kept: `strftime` asks the system for the time zone each time, and thousands of writes share a second.
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def normalize(meta: Any, kind: str, unknown: list[str] | None = None) -> Object:
@@ -43,7 +51,21 @@ def normalize(meta: Any, kind: str, unknown: list[str] | None = None) -> Object:
         unknown.extend(f"metadata.{field}" for field in meta if field not in KNOWN)
     for field, value in kept.items():
         _check_type(kind, field, value)
+    for field in _TIMES:
+        if field in kept:
+            kept[field] = _in_utc(kept[field])
     return kept
+
+
+def _in_utc(moment: str) -> str:
+    """The same moment as the server writes it; what is no RFC 3339 time stays as it is, and equals none."""
+    if len(moment) == len("2006-01-02T15:04:05Z") and moment.endswith("Z"):
+        return moment
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    return moment if parsed.tzinfo is None else _written(int(parsed.timestamp()))
 
 
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:

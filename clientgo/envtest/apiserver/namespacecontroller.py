@@ -3,7 +3,7 @@
 from clientgo.envtest.apiserver.metadata import timestamp
 from clientgo.envtest.apiserver.namespaces import KEY
 from clientgo.envtest.apiserver.state import State
-from clientgo.envtest.apiserver.store import Key, Object
+from clientgo.envtest.apiserver.stored import Key, Object
 
 
 class NamespaceController:
@@ -26,9 +26,9 @@ class NamespaceController:
         if key == KEY:
             if new is not None and "deletionTimestamp" in new["metadata"]:
                 self._terminating.add(new["metadata"]["name"])
-                self._state.scheduler.call_soon(self.sync, new["metadata"]["name"])
+                self._state.soon(self.sync, new["metadata"]["name"])
         elif new is None and old is not None and old["metadata"].get("namespace", "") in self._terminating:
-            self._state.scheduler.call_soon(self.sync, old["metadata"]["namespace"])
+            self._state.soon(self.sync, old["metadata"]["namespace"])
 
     def sync(self, name: str) -> None:
         """Delete what can be deleted; when nothing is left, let the namespace go."""

@@ -6,7 +6,7 @@ from clientgo.envtest.apiserver.metadata import timestamp
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import Cause, forbidden, not_found
-from clientgo.envtest.apiserver.store import Key
+from clientgo.envtest.apiserver.stored import Key
 
 Object = dict[str, Any]
 

@@ -1,16 +1,17 @@
 """How deep a body nests, found out before anything recursive reads it.
 
-A real server takes 10,000 levels. Readers and validators here use the interpreter's stack, which a body of some hundred
-kilobytes of brackets could exhaust, and with it, in the YAML library, the process. No kind of object comes near the
-limit set here. YAML's aliases are held to account for what they stand for: nine lines can stand for a billion.
+A real server takes 10,000 levels, Go's limit for JSON and for YAML. This one takes `MAX_DEPTH` and then says the same.
+Its readers, validators and encoders recurse, in C too (msgspec, the comparison of dicts, the YAML library): within the
+interpreter's 1,000 frames that leaves some hundred levels, beyond which a request would fail half-way, and a larger
+stack would be the whole program's affair, of which the server may be a guest. Walks of our own without recursion were
+rejected: they would take longer for every object there is, to let in what no kind of object comes near. YAML's aliases
+are held to account for what they stand for: nine lines can stand for a billion.
 """
 
 import re
+from typing import Any
 
 import yaml
-
-from clientgo.envtest.apiserver.messages import Request
-from clientgo.envtest.apiserver.status import bad_request
 
 MAX_DEPTH = 150
 MAX_NODES = 500_000  # far more than a body of the largest size holds without aliases
@@ -20,24 +21,35 @@ _YAML_NESTING = (b":", b"- ", b"-\n", b"-\t", b"-\r", b"?", b"[", b"{")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def check_nesting(request: Request) -> None:
-    """Refuse a body that nests too deep.
+def json_fault(body: bytes) -> str:
+    """Why this JSON nests too deep to be read, or "" when it does not."""
+    suspicious = body.count(b"{") + body.count(b"[") > MAX_DEPTH
+    return "exceeded max depth" if suspicious and _json_too_deep(body) else ""
 
-    Raises:
-        ApiFailure: 400.
-    """
-    body = request.body
-    kind = request.headers.get("content-type", "")
-    if "protobuf" in kind:
-        return
-    if "yaml" in kind:
-        suspicious = sum(map(body.count, _YAML_NESTING)) > MAX_DEPTH or (b"&" in body and b"*" in body)
-        too_deep = suspicious and _yaml_too_deep(body)
-    else:
-        too_deep = body.count(b"{") + body.count(b"[") > MAX_DEPTH and _json_too_deep(body)
-    if too_deep:
-        why = f"exceeded max depth: this server reads {MAX_DEPTH} levels, aliases counted as what they stand for"
-        raise bad_request(f"the object provided is unrecognized: {why}")
+
+def yaml_fault(body: bytes) -> str:
+    """Why this YAML nests too deep, or stands for too much, to be read, or ""; what is no YAML is for its reader."""
+    if sum(map(body.count, _YAML_NESTING)) <= MAX_DEPTH and not (b"&" in body and b"*" in body):
+        return ""
+    try:
+        return _yaml_fault(body)
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
+        return ""
+
+
+def value_fault(value: Any) -> str:
+    """Why this value nests too deep to be kept, or "": patches can put one deep value into another."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for one in level
+            if isinstance(one, dict | list)
+            for child in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return ""
+    return "exceeded max depth"
 
 
 def _json_too_deep(body: bytes) -> bool:
@@ -49,25 +61,14 @@ def _json_too_deep(body: bytes) -> bool:
     return False
 
 
-def _yaml_too_deep(body: bytes) -> bool:
-    """Whether the YAML nests too deep; what is no YAML does not, and is refused by whoever reads it."""
-    try:
-        return _measure(body) > MAX_DEPTH
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
-        return False
-
-
-def _measure(body: bytes) -> int:
-    """The depth, or more than any depth where aliases make too much of it."""
+def _yaml_fault(body: bytes) -> str:
     sizes = [0]  # nodes of each collection that is open
     anchors: dict[str, int] = {}
     names: list[str | None] = []
-    deepest = 0
     for event in yaml.parse(body, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             names.append(event.anchor)
             sizes.append(1)
-            deepest = max(deepest, len(sizes))
         elif isinstance(event, yaml.CollectionEndEvent):
             size, name = sizes.pop(), names.pop()
             sizes[-1] += size
@@ -80,6 +81,8 @@ def _measure(body: bytes) -> int:
             sizes[-1] += 1
             if event.anchor is not None:
                 anchors[event.anchor] = 1
-        if sizes[-1] > MAX_NODES or deepest > MAX_DEPTH:
-            return MAX_DEPTH + 1
-    return deepest
+        if len(sizes) > MAX_DEPTH:
+            return f"exceeded max depth of {MAX_DEPTH}"
+        if sizes[-1] > MAX_NODES:
+            return "document contains excessive aliasing"
+    return ""

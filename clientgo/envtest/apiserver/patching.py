@@ -10,6 +10,7 @@ from clientgo.envtest.apiserver.decode import media_type, read_json, read_yaml
 from clientgo.envtest.apiserver.fieldvalidation import report_duplicates
 from clientgo.envtest.apiserver.gojson import go_map, json_text
 from clientgo.envtest.apiserver.namespaces import require_namespace
+from clientgo.envtest.apiserver.nesting import value_fault
 from clientgo.envtest.apiserver.patches.apply import Applied, apply
 from clientgo.envtest.apiserver.patches.jsonops import json_patch
 from clientgo.envtest.apiserver.patches.merge import merge_patch
@@ -75,6 +76,9 @@ def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) ->
     value = read_json(body, resource.kind)
     if kind == JSON_PATCH:
         patched = json_patch(shown, value)
+        fault = value_fault(patched)
+        if fault:
+            raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
     elif not isinstance(value, dict):
         raise bad_request(
             f"json: cannot unmarshal {metadata.json_type(value)} into Go value of type map[string]interface {{}}"

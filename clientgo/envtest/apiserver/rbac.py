@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.envtest.apiserver.store import Key, Store
+from clientgo.envtest.apiserver.store import Store
+from clientgo.envtest.apiserver.stored import Key
 from clientgo.envtest.apiserver.users import User, service_account_name
 
 Object = dict[str, Any]

@@ -11,7 +11,7 @@ from clientgo.envtest.apiserver.labelselectors import selects
 from clientgo.envtest.apiserver.metadata import timestamp
 from clientgo.envtest.apiserver.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
 from clientgo.envtest.apiserver.state import State
-from clientgo.envtest.apiserver.store import Key
+from clientgo.envtest.apiserver.stored import Key
 from clientgo.envtest.apiserver.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 
 Object = dict[str, Any]
@@ -94,7 +94,7 @@ class AggregationController:
     def _changed(self, _: str, key: Key, __: Object | None, ___: Object | None) -> None:
         if key == CLUSTER_ROLES and not self._due:
             self._due = True
-            self._state.scheduler.call_soon(self.sync)
+            self._state.soon(self.sync)
 
     def _union(self, role: Object) -> list[Rule]:
         rules: list[Rule] = []
@@ -131,6 +131,10 @@ _ROLES: dict[str, list[Rule]] = {
             "verbs": ["create"],
         },
         {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]},
+    ],
+    "system:auth-delegator": [
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
     ],
     "system:discovery": [{"nonResourceURLs": _DISCOVERY, "verbs": ["get"]}],
     "system:public-info-viewer": [{"nonResourceURLs": _HEALTH, "verbs": ["get"]}],

@@ -15,13 +15,13 @@ from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.selection import Selection
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, bad_request, expired, invalid, not_found
-from clientgo.envtest.apiserver.store import Entry, Expired, FutureRevision, Name
+from clientgo.envtest.apiserver.stored import Entry, Expired, FutureRevision, Name
 from clientgo.envtest.apiserver.views import as_stored, from_storage, prepare
 
 Object = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
-_TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name
+_TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without"
     " the continue parameter, or use the continue token in this response to retrieve the remainder of the results."
@@ -117,6 +117,10 @@ def read_page(state: State, query: Query) -> Page:
     return Page(limit, revision if exact else 0, None)
 
 
+_MOST_DIGITS = 18
+"""Of a number that surely fits into 64 bits; Python itself refuses to read thousands of them."""
+
+
 def read_version(text: str) -> int:
     """A resourceVersion as a number; "" is 0.
 
@@ -124,19 +128,26 @@ def read_version(text: str) -> int:
         ApiFailure: 400, it is none.
     """
     if text and not (text.isascii() and text.isdigit()):
-        raise bad_request(
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-    return int(text or 0)
+        raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "invalid syntax"))
+    if len(text.lstrip("0")) > _MOST_DIGITS:
+        raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "value out of range"))
+    return int(text.lstrip("0") or 0)
+
+
+def _unparsed(name: str, text: str, function: str, why: str) -> str:
+    return f'{name}: Invalid value: "{text}": strconv.{function}: parsing "{text}": {why}'
 
 
 def _number(query: Query, name: str) -> int:
     text = query.get(name) or ""
     if name == "resourceVersion":
         return read_version(text)
-    if text and not text.lstrip("-").isdigit():
-        raise bad_request(f'{name}: Invalid value: "{text}": strconv.ParseInt: parsing "{text}": invalid syntax')
-    return max(int(text or 0), 0)
+    digits = text.removeprefix("-")
+    if text and not (digits.isascii() and digits.isdigit()):
+        raise bad_request(_unparsed(name, text, "ParseInt", "invalid syntax"))
+    if len(digits.lstrip("0")) > _MOST_DIGITS:
+        raise bad_request(_unparsed(name, text, "ParseInt", "value out of range"))
+    return 0 if text.startswith("-") else int(digits.lstrip("0") or 0)
 
 
 def _entries(state: State, resource: Resource, namespace: str, page: Page) -> list[Entry]:

@@ -1,12 +1,13 @@
 """Reviews: questions about who one is and what one may do, answered by what judges requests. Nothing is stored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from clientgo.envtest.apiserver.authentication import user_of_token
 from clientgo.envtest.apiserver.authorization import Attributes, decide
 from clientgo.envtest.apiserver.causes import invalid_value
 from clientgo.envtest.apiserver.rbac import Rules
+from clientgo.envtest.apiserver.serviceaccounts import ISSUER, heard, token_audiences
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import Cause, bad_request, invalid
 from clientgo.envtest.apiserver.users import MASTERS, User
@@ -40,10 +41,19 @@ def _token(state: State, spec: Object, _: User) -> Object:
     token = spec.get("token")
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
-    known = user_of_token(state, token)
+    asking = tuple(spec.get("audiences") or (ISSUER,))
+    known = user_of_token(state, token, asking)
     if known is None:
-        return {"user": {}, "error": "invalid bearer token"}
-    return {"authenticated": True, "user": known.info}
+        return {"user": {}, "error": _why_not(token_audiences(state, token), asking)}
+    meant = (ISSUER,) if token in state.options.tokens else token_audiences(state, token)
+    return {"authenticated": True, "user": known.info, "audiences": heard(meant, asking)}
+
+
+def _why_not(meant: Sequence[str], asking: Sequence[str]) -> str:
+    if not meant or heard(meant, asking):
+        return "invalid bearer token"
+    given, wanted = (" ".join(f'"{one}"' for one in audiences) for audiences in (meant, asking))
+    return f"[invalid bearer token, token audiences [{given}] is invalid for the target audiences [{wanted}]]"
 
 
 def _who(_: State, __: Object, user: User) -> Object:

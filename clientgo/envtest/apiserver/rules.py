@@ -7,6 +7,7 @@ from clientgo.envtest.apiserver.fieldsets import Path, Rules
 from clientgo.envtest.apiserver.mergekeys import MergeRule, merge_rule
 from clientgo.envtest.apiserver.registry import Resource
 
+_MOST = 4096  # of what is remembered
 _ATOMIC = MergeRule(list_type="atomic")
 # Any kind of the table will do: metadata merges the same way in all of them.
 _METADATA_OF = "ConfigMap"
@@ -16,7 +17,13 @@ def rules_of(resource: Resource) -> Rules:
     """The merge rules of a resource's objects, by path of field names."""
     if not resource.custom:
         return partial(_builtin_rule, resource.kind)
-    return SchemaRules(resource.schema or {})
+    schema = resource.schema or {}
+    rules = _RULES.get(id(schema))
+    if rules is None:
+        if len(_RULES) >= _MOST:
+            _RULES.clear()
+        rules = _RULES[id(schema)] = SchemaRules(schema)
+    return rules
 
 
 class SchemaRules:
@@ -24,9 +31,18 @@ class SchemaRules:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
+        self._known: dict[Path, MergeRule | None] = {}
 
     def __call__(self, path: Path) -> MergeRule | None:
         """The rule at this place, or None where the schema says nothing."""
+        if path in self._known:
+            return self._known[path]
+        if len(self._known) >= _MOST:
+            self._known.clear()  # names of users' making are places too
+        rule = self._known[path] = self._find(path)
+        return rule
+
+    def _find(self, path: Path) -> MergeRule | None:
         if path[:1] == ("metadata",):
             return _builtin_rule(_METADATA_OF, path)
         schema = self._schema
@@ -40,7 +56,11 @@ class SchemaRules:
         return _declared(schema)
 
 
-@lru_cache(maxsize=4096)
+# By the identity of the schema, which the rules hold, so that it is no other's as long as they are here.
+_RULES: dict[int, SchemaRules] = {}
+
+
+@lru_cache(maxsize=_MOST)
 def _builtin_rule(kind: str, path: Path) -> MergeRule | None:
     return merge_rule(kind, path)
 

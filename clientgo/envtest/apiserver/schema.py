@@ -27,6 +27,8 @@ Schema = dict[str, Any]
 Faults = Iterator[Cause]
 
 _ROOT_FIELDS = ("apiVersion", "kind", "metadata")
+# What decoders give; subclasses of these are told apart one by one.
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
 
 
 def schema_faults(schema: Schema | None, obj: dict[str, Any]) -> list[Cause]:
@@ -39,6 +41,9 @@ def schema_faults(schema: Schema | None, obj: dict[str, Any]) -> list[Cause]:
 
 def json_type(value: Any) -> str:
     """The schema type a JSON value is of."""
+    known = _TYPES.get(type(value))
+    if known is not None:
+        return known
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):

@@ -8,9 +8,9 @@ import asyncio
 import contextlib
 import ipaddress
 import socket
-import ssl
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,20 +20,27 @@ import uvicorn
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.apiserver.api import Api
 from clientgo.envtest.apiserver.app import App
+from clientgo.envtest.apiserver.audit import AuditFile, Sink
+from clientgo.envtest.apiserver.certificates import ServingCertificates
 from clientgo.envtest.apiserver.connection import TlsConnection
 from clientgo.envtest.apiserver.crds import DefinitionController
-from clientgo.envtest.apiserver.faults import Faults
+from clientgo.envtest.apiserver.faults import Faults, Reach
 from clientgo.envtest.apiserver.faultsapi import NAME, FaultsApi
 from clientgo.envtest.apiserver.gc import GarbageCollector
 from clientgo.envtest.apiserver.internal import Internal
-from clientgo.envtest.apiserver.journal import DataUnusable, SqliteJournal
+from clientgo.envtest.apiserver.journal import DataUnusable, SqliteJournal, write_backup
+from clientgo.envtest.apiserver.keptkeys import kept
 from clientgo.envtest.apiserver.namespacecontroller import NamespaceController
 from clientgo.envtest.apiserver.namespaces import create_initial
+from clientgo.envtest.apiserver.quota import QuotaController, status_writer
 from clientgo.envtest.apiserver.rbacbootstrap import AggregationController, create_initial_roles
 from clientgo.envtest.apiserver.simulation.deployments import DeploymentSimulation
+from clientgo.envtest.apiserver.simulation.disruptions import DisruptionSimulation
+from clientgo.envtest.apiserver.simulation.jobs import JobSimulation
 from clientgo.envtest.apiserver.simulation.replicasets import ReplicaSetSimulation
 from clientgo.envtest.apiserver.state import Options, Scheduler, State
-from clientgo.envtest.apiserver.store import Journal, Store
+from clientgo.envtest.apiserver.store import Store
+from clientgo.envtest.apiserver.stored import Journal
 from clientgo.envtest.apiserver.users import User
 from clientgo.envtest.apiserver.wire import Connection
 from clientgo.errors import ConfigError
@@ -41,6 +48,8 @@ from clientgo.lifecycle import Group
 
 _BACKLOG = 2048
 _STOP_SECONDS = 5
+_ANSWER_SECONDS = 0.05
+_TOKEN_KEY = "token.key"  # nosec B105  # a file's name
 
 
 class BundledServer:
@@ -48,7 +57,7 @@ class BundledServer:
 
     Raises:
         ConfigError: another `host` is named, where others could reach a server that lets everybody in.
-        OSError: the port is taken (from `start`).
+        OSError: the port is taken, or the audit file can't be written (from `start`).
         DataUnusable: the data directory is not usable (from `start`).
     """
 
@@ -62,6 +71,7 @@ class BundledServer:
         simulate: bool = True,
         data_dir: Path | None = None,
         enable_faults: bool = False,
+        audit: Path | Sink | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         """`simulate` lets the Deployments of the cluster become available, as its controllers would.
@@ -70,15 +80,18 @@ class BundledServer:
         otherwise it is kept in memory, and gone with the server. With `tls` it makes an authority of its own, whose
         certificate is `ca` once the server runs, and takes client certificates that `client_certificate` gives.
 
+        `audit` is told of each write (see `audit`): a file that lines are appended to, or a function that is called
+        with each event on the server's thread and must return at once.
+
         `faults` takes what shall go wrong; with `enable_faults` clients may ask for it too, below `/faults`.
         """
         self._options = options if options is not None else Options()
+        self._audit = audit
+        self._audit_file: AuditFile | None = None
         self._host = host
         self._tls = tls
         self._require_protection()
-        self._context: ssl.SSLContext | None = None
-        self._issue: Callable[[str, tuple[str, ...]], tuple[bytes, bytes]] | None = None
-        self.ca: bytes | None = None
+        self._certificates: ServingCertificates | None = None
         self._port = port
         self._simulate = simulate
         self._data_dir = data_dir
@@ -117,16 +130,17 @@ class BundledServer:
         """Serve from now on; returns when requests are answered.
 
         Raises:
-            OSError: the port is taken.
+            OSError: the port is taken, or the audit file can't be written.
             DataUnusable: the data directory can't be read or written, or another server has it.
         """
-        if self._tls:
-            self._make_authority()
+        if self._tls and self._certificates is None:
+            names = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), self._host))
+            self._certificates = ServingCertificates(names, self._data_dir)
         listener = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((self._host, self._port))
-            self._journal = SqliteJournal(self._data_dir) if self._data_dir is not None else None
+            self._open_files()
         except (OSError, DataUnusable):
             listener.close()
             raise
@@ -146,14 +160,39 @@ class BundledServer:
         self._group.stop()
         self._group.join(timeout=2 * _STOP_SECONDS)
 
+    @property
+    def certificates(self) -> ServingCertificates:
+        """What the server shows, and gives its clients, to be renewed or replaced; with TLS, once it runs."""
+        assert self._certificates is not None, "the server has been started with TLS"
+        return self._certificates
+
+    @property
+    def ca(self) -> bytes | None:
+        """The certificate (PEM) of the authority that trusts the server, if it has TLS and runs."""
+        return self._certificates.ca if self._certificates is not None else None
+
     def client_certificate(self, name: str, *groups: str) -> tuple[bytes, bytes]:
         """A certificate and its key (PEM) by which a client is the user `name`, a member of these groups."""
-        assert self._issue is not None, "the server has been started with TLS"
-        return self._issue(name, groups)
+        return self.certificates.client(name, groups)
 
     def add_user(self, token: str, user: User) -> None:
         """Take this bearer token for that user from now on."""
         self._options.tokens[token] = user
+
+    def remove_user(self, token: str) -> None:
+        """Take this bearer token no longer: who shows it is answered 401. It need not be known."""
+        self._options.tokens.pop(token, None)
+
+    def backup(self, folder: Path) -> None:
+        """Write all that is stored now into a new data directory: a server started on it is restored from a backup.
+
+        Raises:
+            DataUnusable: the directory can't be written, or is in use.
+        """
+        self.run(lambda api: write_backup(api.state.store, folder))
+        kept(folder, _TOKEN_KEY, lambda: self._options.token_key)
+        if self._certificates is not None:
+            self._certificates.keep(folder)
 
     def run(self, call: Callable[[Api], Any]) -> Any:
         """Run `call(api)` on the server's loop and return what it returns; for tests that look inside."""
@@ -184,16 +223,6 @@ class BundledServer:
         if not self._tls or (self._options.anonymous and self._options.authorization == "AlwaysAllow"):
             raise ConfigError(f"the API server can listen on {self._host} only with TLS and authentication")
 
-    def _make_authority(self) -> None:
-        # Loaded here: it costs a tenth of a second that a server without TLS does not wait for.
-        from clientgo.envtest.apiserver.tls import Authority, server_context  # noqa: PLC0415
-
-        authority = Authority()
-        names = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), self._host))
-        self._context = server_context(authority.server(names), clients=authority.certificate)
-        self.ca = authority.certificate
-        self._issue = authority.client
-
     def _run(self, listener: socket.socket) -> None:
         connection = TlsConnection if self._tls else Connection
         config = uvicorn.Config(
@@ -212,33 +241,62 @@ class BundledServer:
             ws="none",
         )
         config.load()
-        config.ssl = self._context
+        config.ssl = self._certificates.context if self._certificates is not None else None
         self._server = uvicorn.Server(config)
         try:
             with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
                 runner.run(self._main(listener))
         finally:
             listener.close()
-            if self._journal is not None:
-                self._journal.close()
+            self._close_files()
             self._ready.set()
+
+    def _open_files(self) -> None:
+        sink = self._audit
+        if isinstance(sink, Path):
+            sink = self._audit_file = AuditFile(sink)
+        if sink is not None:
+            self._options = replace(self._options, audit=sink)
+        if self._data_dir is not None:
+            key = kept(self._data_dir, _TOKEN_KEY, lambda: self._options.token_key)
+            self._options = replace(self._options, token_key=key)
+        try:
+            self._journal = SqliteJournal(self._data_dir) if self._data_dir is not None else None
+        except DataUnusable:
+            self._close_files()
+            raise
+
+    def _close_files(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        if self._audit_file is not None:
+            self._audit_file.close()
 
     async def _main(self, listener: socket.socket) -> None:
         assert self._server is not None, "made before the loop"
         self._loop = asyncio.get_running_loop()
         clock = self.faults.clock
-        api = build(self._loop, self._options, simulate=self._simulate, clock=clock, journal=self._journal)
-        self.faults.bind(lambda: self.run(lambda api: api.state.store.compact()))
+        build_on = partial(build, self._loop, self._options, simulate=self._simulate, clock=clock)
+        api = build_on(journal=self._journal, commit_together=True)
+        reach = Reach(api.state.store, self._disconnect)
+        self.faults.bind(lambda act: self.run(lambda _: act(reach)))
         if self._enable_faults:
-            # Those who ask over HTTP are on the loop already.
-            api.extra[NAME] = FaultsApi(self.faults, api.state.store.compact).answer
+            # Those who ask over HTTP are on the loop already, and wait for an answer.
+            later = partial(self._loop.call_later, _ANSWER_SECONDS, self._disconnect)
+            api.extra[NAME] = FaultsApi(self.faults, Reach(api.state.store, later)).answer
         self._app = App(api, self.faults)
         self._loop.call_soon(self._ready.set)
         await self._server.serve(sockets=[listener])
+        api.state.store.commit()
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
         assert self._app is not None, "made before the first request"
         await self._app(scope, receive, send)
+
+    def _disconnect(self) -> None:
+        if self._server is not None:
+            for connection in list(self._server.server_state.connections):
+                connection.transport.abort()
 
     def _shut_down(self) -> None:
         if self._app is not None:
@@ -264,9 +322,15 @@ def build(
     simulate: bool = True,
     clock: Clock = SYSTEM_CLOCK,
     journal: Journal | None = None,
+    commit_together: bool = False,
 ) -> Api:
-    """A server's inside, controllers and all, on this scheduler (an asyncio loop, or a `ManualScheduler`)."""
-    state = State(scheduler, clock, options, store=Store(history=options.history, journal=journal))
+    """A server's inside, controllers and all, on this scheduler (an asyncio loop, or a `ManualScheduler`).
+
+    The journal keeps each write before `Api.answer` returns; with `commit_together`, those of one turn of the scheduler
+    at once, and whoever sends answers waits for that (see `Store.when_committed`).
+    """
+    later = scheduler.call_soon if commit_together else None
+    state = State(scheduler, clock, options, store=Store(history=options.history, journal=journal, later=later))
     create_initial(state)
     if options.authorization == "RBAC":
         create_initial_roles(state)
@@ -276,8 +340,11 @@ def build(
     AggregationController(state).start()
     internal = Internal(api)
     GarbageCollector(internal).start()
+    QuotaController(state, status_writer(internal.patch)).start()
     if simulate:
         DeploymentSimulation(internal, ready_seconds=options.ready_seconds).start()
+        JobSimulation(internal, ready_seconds=options.ready_seconds).start()
+        DisruptionSimulation(internal).start()
         if options.replica_sets:
             ReplicaSetSimulation(internal).start()
     return api

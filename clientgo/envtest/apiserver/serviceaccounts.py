@@ -1,13 +1,16 @@
-"""Tokens of service accounts: made by the `token` subresource, signed with a key that lives as long as the server.
+"""Tokens of service accounts: made by the `token` subresource, signed with a key that lives as long as the data.
 
-A token counts until it expires, and no longer than its service account. It looks like the real one (a JSON Web Token
-whose claims tools can print), but it is signed with a shared secret (HS256): nobody but this server checks it.
+A token counts until it expires, and no longer than its service account and the object it is bound to. It looks like the
+real one (a JSON Web Token whose claims tools can print), but it is signed with a shared secret (HS256): nobody but this
+server checks it.
 """
 
 import base64
 import binascii
 import hashlib
 import hmac
+import uuid
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,8 +18,8 @@ import msgspec
 
 from clientgo.envtest.apiserver.causes import invalid_value
 from clientgo.envtest.apiserver.state import State
-from clientgo.envtest.apiserver.status import invalid
-from clientgo.envtest.apiserver.store import Key
+from clientgo.envtest.apiserver.status import ApiFailure, bad_request, conflict, invalid, not_found
+from clientgo.envtest.apiserver.stored import Key
 from clientgo.envtest.apiserver.users import User, service_account
 
 Object = dict[str, Any]
@@ -24,7 +27,10 @@ Object = dict[str, Any]
 KEY: Key = ("", "serviceaccounts")
 ISSUER = "https://kubernetes.default.svc"
 _SHORTEST = 600  # seconds; TokenRequest's minimum
+_LONGEST = 1 << 32
 _USUAL = 3600
+_BINDABLE = {"node": "nodes", "pod": "pods", "secret": "secrets"}  # nosec B105  # resources' names
+_EXTRA = "authentication.kubernetes.io/"
 _HEADER = {"alg": "HS256", "typ": "JWT"}
 _decode = msgspec.json.Decoder().decode
 
@@ -33,14 +39,16 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
     """The TokenRequest with a new token in its status.
 
     Raises:
-        ApiFailure: 422, the time asked for is too short.
+        ApiFailure: 422, the time asked for is too short or too long; 400, 404 or 409, what it is to be bound to is not
+            so.
     """
     spec = review.get("spec") or {}
     seconds = spec.get("expirationSeconds")
     seconds = _USUAL if not isinstance(seconds, int) else seconds
     if seconds < _SHORTEST:
-        cause = invalid_value("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
-        raise invalid("TokenRequest", "authentication.k8s.io", "", [cause])
+        raise _refused(seconds, "may not specify a duration less than 10 minutes")
+    if seconds > _LONGEST:
+        raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
     audiences = list(spec.get("audiences") or [ISSUER])
     now = int(state.clock.time())
     meta = account["metadata"]
@@ -49,7 +57,12 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "exp": now + seconds,
         "iat": now,
         "iss": ISSUER,
-        "kubernetes.io": {"namespace": namespace, "serviceaccount": {"name": meta["name"], "uid": meta["uid"]}},
+        "jti": str(uuid.uuid4()),
+        "kubernetes.io": {
+            "namespace": namespace,
+            **_bound(state, namespace, meta["name"], spec.get("boundObjectRef")),
+            "serviceaccount": {"name": meta["name"], "uid": meta["uid"]},
+        },
         "nbf": now,
         "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
     }
@@ -63,17 +76,76 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
     }
 
 
-def token_user(state: State, token: str) -> User | None:
-    """The service account a token stands for, or None: expired, forged, for others' ears, or its account is gone."""
+def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
+    """The service account a token stands for, or None: expired, forged, meant for none of these ears, or what it is
+    bound to is gone.
+    """
     claims = _claims(state, token)
-    if claims is None or claims["exp"] <= state.clock.time() or ISSUER not in claims["aud"]:
+    if claims is None or claims["exp"] <= state.clock.time() or not heard(claims["aud"], audiences):
         return None
     bound = claims["kubernetes.io"]
     namespace, name = bound["namespace"], bound["serviceaccount"]["name"]
     account = state.store.get(KEY, namespace, name)
     if account is None or account["metadata"]["uid"] != bound["serviceaccount"]["uid"]:
         return None
-    return service_account(namespace, name, account["metadata"]["uid"])
+    extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)}
+    for member, plural in _BINDABLE.items():
+        held = bound.get(member)
+        if held is None:
+            continue
+        key: Key = ("", plural)
+        found = state.store.get(key, "" if member == "node" else namespace, held["name"])
+        if found is None or found["metadata"]["uid"] != held["uid"]:
+            return None
+        if member != "secret":
+            extra |= {f"{_EXTRA}{member}-name": (held["name"],), f"{_EXTRA}{member}-uid": (held["uid"],)}
+    return service_account(namespace, name, account["metadata"]["uid"], extra)
+
+
+def token_audiences(state: State, token: str) -> list[str]:
+    """Whom a token is meant for; nobody, where it is none that was signed here."""
+    claims = _claims(state, token)
+    return list(claims["aud"]) if claims is not None else []
+
+
+def heard(meant: Iterable[str], asking: Collection[str]) -> list[str]:
+    """Those whom a token is meant for among those who ask."""
+    return [one for one in meant if one in asking]
+
+
+def _bound(state: State, namespace: str, account: str, reference: Any) -> Object:
+    """The claim that binds a token to a Pod, Secret or Node.
+
+    Raises:
+        ApiFailure: 400, 404 or 409.
+    """
+    if not reference:
+        return {}
+    member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")
+    if member not in _BINDABLE:
+        why = f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
+        raise bad_request(why)
+    served = state.registry.find("", "v1", _BINDABLE[member])
+    assert served is not None, "what tokens are bound to is built in"
+    found = state.store.get(served.storage, "" if member == "node" else namespace, name)
+    if found is None:
+        raise not_found(served, name)
+    uid = found["metadata"]["uid"]
+    if reference.get("uid") not in (None, "", uid):
+        why = (
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record."
+            " The object might have been deleted and then recreated"
+        )
+        raise conflict(served, name, why)
+    if member == "pod" and (found.get("spec") or {}).get("serviceAccountName") != account:
+        why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
+        raise bad_request(why)
+    return {member: {"name": name, "uid": uid}}
+
+
+def _refused(seconds: int, why: str) -> ApiFailure:
+    cause = invalid_value("spec.expirationSeconds", seconds, why)
+    return invalid("TokenRequest", "authentication.k8s.io", "", [cause])
 
 
 def _signed(state: State, claims: Object) -> str:
@@ -94,7 +166,7 @@ def _claims(state: State, token: str) -> Object | None:
 
 
 def _signature(state: State, text: bytes) -> bytes:
-    return hmac.new(state.secret, text, hashlib.sha256).digest()
+    return hmac.new(state.options.token_key, text, hashlib.sha256).digest()
 
 
 def _b64(raw: bytes) -> bytes:

@@ -7,14 +7,17 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.apiserver.builtin import builtin_registry
 from clientgo.envtest.apiserver.registry import Registry
+from clientgo.envtest.apiserver.status import ApiFailure
 from clientgo.envtest.apiserver.store import Store
 from clientgo.envtest.apiserver.suspension import Carrier
 from clientgo.envtest.apiserver.users import User
+
+_AGAIN_SECONDS = 0.5
 
 
 class Handle(Protocol):
@@ -84,16 +87,20 @@ class Options:
     """How the server behaves where a real one has flags.
 
     `tokens` maps bearer tokens to users; `anonymous` lets requests without credentials in, as system:anonymous;
+    `token_key` signs service accounts' tokens: another server with the same key takes them, too.
     `authorization` says whether roles decide what users may do, or nothing does. `bookmark_interval` and
     `max_watch` are seconds. `history` is how many events are kept, `max_body` and `watch_buffer`
     are bytes. A client that takes nothing of its answer, or sends nothing of its request, for `stall_seconds` is cut
     off. `ready_seconds` is how long simulated replicas take to become available; with 0 they are
     before the write that asks for them is answered, and the answer shows it, as no real cluster's does.
     `replica_sets` lets Deployments have ReplicaSets, and with them a history.
+    `owner_references_permissions` lets only those set owners who may, as OwnerReferencesPermissionEnforcement does.
+    `audit` is handed an event for each write (see `audit`), and with `audit_reads` for each request.
     `webhook_services` gives services (`namespace/name`) that webhooks are configured by the URL they are reached at.
     """
 
     tokens: dict[str, User] = field(default_factory=dict, repr=False)
+    token_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     anonymous: bool = True
     authorization: Literal["AlwaysAllow", "RBAC"] = "AlwaysAllow"
     webhook_services: dict[str, str] = field(default_factory=dict)
@@ -105,6 +112,9 @@ class Options:
     stall_seconds: float = 60.0
     ready_seconds: float = 0.1
     replica_sets: bool = False
+    owner_references_permissions: bool = False
+    audit: Callable[[dict[str, Any]], object] | None = None
+    audit_reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +142,10 @@ class State:
     calls: Counter[Call] = field(default_factory=Counter)
     ready: bool = True
     carrier: Carrier = field(default_factory=Carrier)
-    # Signs service accounts' tokens; they end with the server.
-    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     # What reacts to the write under way before it is answered, in order.
     prompt: deque[Callable[[], object]] = field(default_factory=deque)
+    # What will be called again, because the store refused what it wrote.
+    again: set[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=set, repr=False)
 
     def settle(self) -> bool:
         """Let everything react that wants to before the write under way is answered; return whether anything did."""
@@ -143,6 +153,37 @@ class State:
         while self.prompt:
             self.prompt.popleft()()
         return reacted
+
+    def soon(self, callback: Callable[..., object], *args: object) -> None:
+        """Have it called once what runs now is done (see `insist`).
+
+        While the store takes writes back it is called later: a reaction to its own write would be at it for ever.
+        """
+        if self.store.refused:
+            self._again_later(callback, args)
+        else:
+            self.scheduler.call_soon(self.insist, callback, *args)
+
+    def insist(self, callback: Callable[..., object], *args: Any) -> None:
+        """Call it, and again later whenever the store refuses what it writes: a cluster's controllers don't give up.
+
+        It has to begin anew each time from what is stored; calls that are equal are one.
+        """
+        self.again.discard((callback, args))
+        try:
+            callback(*args)
+        except ApiFailure as failure:
+            if failure.code < 500:
+                raise
+            self._again_later(callback, args)
+            return
+        if not self.store.committed:
+            self.store.when_committed(lambda failure: self._again_later(callback, args) if failure else None)
+
+    def _again_later(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
+        if (callback, args) not in self.again:
+            self.again.add((callback, args))
+            self.scheduler.call_later(_AGAIN_SECONDS, self.insist, callback, *args)
 
     def new_uid(self) -> str:
         """A uid no object has had."""

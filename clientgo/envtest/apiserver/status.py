@@ -173,6 +173,11 @@ def internal_error(what: str) -> ApiFailure:
     return ApiFailure(500, "InternalError", f"Internal error occurred: {what}", details=details)
 
 
+def no_space() -> ApiFailure:
+    """500: the disk below the store is full; in etcd's words, as the real server hands them on."""
+    return ApiFailure(500, "", "etcdserver: mvcc: database space exceeded")
+
+
 def success(resource: Resource, name: str, uid: str) -> dict[str, Any]:
     """The Status a delete is answered with once the object is gone."""
     return {

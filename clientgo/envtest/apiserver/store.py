@@ -2,121 +2,35 @@
 
 Promises: a revision is given once and only grows; a list at revision R followed by a watch from R sees every change
 exactly once; a page continued later shows the state of the first page. Nothing here is locked: the store belongs to one
-event loop. Objects are never changed in place: a write stores a new dict and shares what it did not touch, so a reader
-may keep what it got, and an object is encoded once however many streams send it.
-
-The past is kept as a window of events, each holding what was there before it. A snapshot of revision R is today's
-state with the events after R taken back; nothing is copied while nobody pages.
+event loop. With a journal, watchers are told of a write once it is kept, and whoever answers a request waits for that
+too (`when_committed`): nobody outside learns of what a killed server would forget. Objects are never changed in place:
+a write stores a new dict and shares what it did not touch, so a reader may keep what it got, and an object is encoded
+once however many streams send it.
 """
 
-from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable
 
 import msgspec
 
-Object = dict[str, Any]
-Key = tuple[str, str]  # (group, plural): what objects are stored under
-Name = tuple[str, str]  # (namespace, name); namespace is "" for cluster-scoped objects
-Listener = Callable[[str, Key, Object | None, Object | None], None]
+from clientgo.envtest.apiserver.bucket import Bucket
+from clientgo.envtest.apiserver.status import ApiFailure, no_space
+from clientgo.envtest.apiserver.stored import (
+    Entry,
+    Event,
+    Expired,
+    FutureRevision,
+    Journal,
+    Key,
+    Listener,
+    Name,
+    Object,
+    Watcher,
+)
 
 DEFAULT_HISTORY = 10_000
-_encode = msgspec.json.Encoder().encode
+_REVERSE = {"ADDED": "DELETED", "DELETED": "ADDED", "MODIFIED": "MODIFIED"}
 _decode = msgspec.json.Decoder().decode
-
-
-class Expired(Exception):
-    """The revision asked for lies before the history that is kept."""
-
-
-class FutureRevision(Exception):
-    """The revision asked for has not been given yet."""
-
-
-class Entry:
-    """One object as of one revision. `raw` is its JSON, made when first asked for."""
-
-    __slots__ = ("_raw", "object", "revision")
-
-    def __init__(self, obj: Object, revision: int, raw: bytes | None = None) -> None:
-        self.object = obj
-        self.revision = revision
-        self._raw = raw
-
-    @property
-    def raw(self) -> bytes:
-        """The object's JSON."""
-        if self._raw is None:
-            self._raw = _encode(self.object)
-        return self._raw
-
-
-class Event:
-    """One change. `new` is the object after it, or as it was last seen, at the deletion's revision.
-
-    `frames` keeps the bytes that streams send for it, by form: every stream of one form shares them.
-    """
-
-    __slots__ = ("frames", "key", "name", "new", "old", "revision", "type")
-
-    def __init__(self, kind: str, key: Key, name: Name, old: Entry | None, new: Entry) -> None:
-        self.type = kind
-        self.key = key
-        self.name = name
-        self.old = old
-        self.new = new
-        self.revision = new.revision
-        self.frames: dict[object, bytes] = {}
-
-
-class Watcher(Protocol):
-    """Receives each event of one key as it happens, on the store's loop."""
-
-    def deliver(self, event: Event) -> None:
-        """Take one event; must return at once and must not write."""
-
-
-class Journal(Protocol):
-    """Keeps writes beyond the process. The store calls it before a write is acknowledged."""
-
-    def load(self) -> tuple[int, Iterable[tuple[Key, bytes]]]:
-        """The last revision and every object's JSON, as recorded."""
-
-    def record(self, revision: int, key: Key, name: Name, raw: bytes | None) -> None:
-        """Keep one write; `raw` is None for a deletion."""
-
-
-class Bucket:
-    """The objects, the history and the watchers of one key."""
-
-    __slots__ = ("entries", "events", "names", "watchers")
-
-    def __init__(self) -> None:
-        self.entries: dict[Name, Entry] = {}
-        self.names: list[Name] = []  # sorted, as etcd orders keys
-        self.events: deque[Event] = deque()
-        self.watchers: list[Watcher] = []
-
-    def put(self, name: Name, entry: Entry) -> None:
-        """Keep this entry under its name."""
-        if name not in self.entries:
-            insort(self.names, name)
-        self.entries[name] = entry
-
-    def drop(self, name: Name) -> None:
-        """Forget the entry of this name, which is there."""
-        del self.entries[name]
-        del self.names[bisect_left(self.names, name)]
-
-    def names_from(self, names: list[Name], namespace: str, after: Name | None) -> Iterator[Name]:
-        """The names of one namespace (all when empty) behind `after`, in order."""
-        begin = bisect_left(names, (namespace, "")) if namespace else 0
-        if after is not None:
-            begin = max(begin, bisect_right(names, after))
-        end = bisect_left(names, (namespace + "\x00", "")) if namespace else len(names)
-        for index in range(begin, end):
-            yield names[index]
 
 
 # Named here because inside `Store` the word `list` is its method.
@@ -124,17 +38,34 @@ Objects = list[Object]
 Entries = list[Entry]
 Events = list[Event]
 Listeners = list[Listener]
+Watchers = list[Watcher]
+Waiters = list[Callable[[ApiFailure | None], object]]
 
 
 class Store:
-    """All objects of the server. `history` is how many events are kept for watches and pages."""
+    """All objects of the server. `history` is how many events are kept for watches and pages.
 
-    def __init__(self, *, history: int = DEFAULT_HISTORY, journal: Journal | None = None) -> None:
+    With a `journal`, and `later` that runs a callable soon on the same loop, the writes of one turn of the loop are
+    kept together. Without `later` each is kept before it is made.
+    """
+
+    def __init__(
+        self,
+        *,
+        history: int = DEFAULT_HISTORY,
+        journal: Journal | None = None,
+        later: Callable[[Callable[[], None]], object] | None = None,
+    ) -> None:
         self._buckets: dict[Key, Bucket] = {}
         self._history = history
         self._events: deque[Event] = deque()
         self._listeners: Listeners = []
         self._journal = journal
+        self._later = later
+        self._batch: Events = []  # in memory, not yet kept by the journal, and untold
+        self._waiters: Waiters = []
+        self.full = False  # refuses every write, as a full disk does
+        self.refused = False  # writes were taken back, and none has been kept since
         self.revision = 1
         if journal is not None:
             self._load(journal)
@@ -175,14 +106,9 @@ class Store:
         """
         bucket = self._bucket(key)
         if not at or at == self.revision:
-            return [bucket.entries[name] for name in bucket.names_from(bucket.names, namespace, after)]
+            return bucket.present(namespace, after)
         self._check(at)
-        past = self._past(bucket, at)
-        if not past:
-            return [bucket.entries[name] for name in bucket.names_from(bucket.names, namespace, after)]
-        names = sorted({*bucket.entries, *past})
-        found = (past.get(name, bucket.entries.get(name)) for name in bucket.names_from(names, namespace, after))
-        return [entry for entry in found if entry is not None]
+        return bucket.past(at, namespace, after)
 
     def put(self, key: Key, obj: Object) -> Entry:
         """Store the object at a new revision, as new or in place of the one of its name; return what was stored."""
@@ -192,8 +118,7 @@ class Store:
         # kind and apiVersion come first, so that lists of built-in kinds can cut them off the encoded object.
         head = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": None}
         entry = Entry({**head, **obj, "metadata": {**meta, "resourceVersion": str(revision)}}, revision)
-        if self._journal is not None:
-            self._journal.record(revision, key, name, entry.raw)
+        self._record(revision, key, name, entry.raw)
         bucket = self._bucket(key)
         old = bucket.entries.get(name)
         bucket.put(name, entry)
@@ -207,13 +132,35 @@ class Store:
         if old is None:
             return None
         revision = self.revision + 1
-        if self._journal is not None:
-            self._journal.record(revision, key, (namespace, name), None)
+        self._record(revision, key, (namespace, name), None)
         last = {**old.object, "metadata": {**old.object["metadata"], "resourceVersion": str(revision)}}
         bucket.drop((namespace, name))
         entry = Entry(last, revision)
         self._publish(bucket, Event("DELETED", key, (namespace, name), old, entry))
         return entry
+
+    @property
+    def committed(self) -> bool:
+        """Whether all that can be read here is kept by the journal, if there is one."""
+        return not self._batch
+
+    def when_committed(self, waiter: Callable[[ApiFailure | None], object]) -> None:
+        """Call `waiter` once the writes of this turn are kept (with None), or undone (with the reason)."""
+        self._waiters.append(waiter)
+
+    def commit(self) -> None:
+        """Keep the writes of this turn and tell watchers and waiters; undo them where the journal refuses."""
+        if self._batch and self._journal is not None:
+            try:
+                self._journal.commit()
+            except ApiFailure as error:
+                self._undo(error)
+                return
+            self.refused = False
+            batch, self._batch = self._batch, []
+            for event in batch:
+                self._tell(event)
+        self._release(None)
 
     def events_since(self, key: Key, revision: int) -> Events:
         """Every event of the key after `revision`, in order.
@@ -223,12 +170,7 @@ class Store:
             FutureRevision: that revision has not been given yet.
         """
         self._check(revision)
-        found: Events = []
-        for event in reversed(self._bucket(key).events):
-            if event.revision <= revision:
-                break
-            found.append(event)
-        return found[::-1]
+        return self._bucket(key).since(revision)
 
     def attach(self, key: Key, watcher: Watcher) -> None:
         """Deliver every later event of the key to this watcher."""
@@ -239,6 +181,10 @@ class Store:
         watchers = self._bucket(key).watchers
         if watcher in watchers:
             watchers.remove(watcher)
+
+    def watchers(self, key: Key) -> Watchers:
+        """Who is attached to this key."""
+        return self._bucket(key).watchers[:]
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener(type, key, old, new)` after each commit until the returned callable is called.
@@ -267,14 +213,19 @@ class Store:
         if revision > self.revision:
             raise FutureRevision(f"{revision} is newer than {self.revision}")
 
-    @staticmethod
-    def _past(bucket: Bucket, at: int) -> dict[Name, Entry | None]:
-        past: dict[Name, Entry | None] = {}
-        for event in reversed(bucket.events):
-            if event.revision <= at:
-                break
-            past[event.name] = event.old
-        return past
+    def _record(self, revision: int, key: Key, name: Name, raw: bytes | None) -> None:
+        if self.full:
+            raise no_space()
+        if self._journal is None:
+            return
+        try:
+            self._journal.record(revision, key, name, raw)
+            if self._later is None:
+                self._journal.commit()
+                self.refused = False
+        except ApiFailure as error:
+            self._undo(error)  # the journal has forgotten the writes before this one as well
+            raise
 
     def _publish(self, bucket: Bucket, event: Event) -> None:
         self.revision = event.revision
@@ -282,12 +233,42 @@ class Store:
         self._events.append(event)
         if len(self._events) > self._history:
             self._forget_oldest()
-        for watcher in bucket.watchers[:]:
+        if self._journal is None or self._later is None:
+            self._tell(event)
+        else:
+            self._batch.append(event)
+            if len(self._batch) == 1:
+                self._later(self.commit)
+        self._notify(event.type, event, event.old, None if event.type == "DELETED" else event.new)
+
+    def _tell(self, event: Event) -> None:
+        for watcher in self._buckets[event.key].watchers[:]:
             watcher.deliver(event)
-        old = event.old.object if event.old is not None else None
-        new = None if event.type == "DELETED" else event.new.object
+
+    def _notify(self, kind: str, event: Event, old: Entry | None, new: Entry | None) -> None:
+        before, after = (entry.object if entry is not None else None for entry in (old, new))
         for listener in self._listeners[:]:
-            listener(event.type, event.key, old, new)
+            listener(kind, event.key, before, after)
+
+    def _undo(self, error: ApiFailure) -> None:
+        """Take back the writes of this turn: the versions they had will be given again, nobody has seen them."""
+        batch, self._batch = self._batch, []
+        self.refused = True
+        for event in reversed(batch):
+            bucket = self._buckets[event.key]
+            if self._events and self._events[-1] is event:
+                self._events.pop()
+                bucket.events.pop()
+            bucket.restore(event)
+            self.revision = event.revision - 1
+            self._notify(_REVERSE[event.type], event, None if event.type == "DELETED" else event.new, event.old)
+        self.oldest = min(self.oldest, self.revision)
+        self._release(error)
+
+    def _release(self, error: ApiFailure | None) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter(error)
 
     def _forget_oldest(self) -> None:
         event = self._events.popleft()

@@ -8,7 +8,7 @@ from clientgo.envtest.apiserver.creation import create, mutated, read_metadata
 from clientgo.envtest.apiserver.fieldsets import is_tree
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, Cause, bad_request, conflict, invalid, modified, not_found
-from clientgo.envtest.apiserver.store import Entry
+from clientgo.envtest.apiserver.stored import Entry
 from clientgo.envtest.apiserver.strategy import desired, keep_spec, keep_status, refine, validate
 from clientgo.envtest.apiserver.views import from_storage, shown_once_stored, to_storage
 from clientgo.envtest.apiserver.writes import Write, commit, storage_name, track

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 Object = dict[str, Any]
@@ -39,10 +40,12 @@ def authenticated(name: str, *groups: str, uid: str = "") -> User:
     return User(name, (*(group for group in groups if group != AUTHENTICATED), AUTHENTICATED), uid)
 
 
-def service_account(namespace: str, name: str, uid: str = "") -> User:
+def service_account(
+    namespace: str, name: str, uid: str = "", extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+) -> User:
     """The user a service account's token stands for."""
     groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}", AUTHENTICATED)
-    return User(f"{_SERVICE_ACCOUNT}{namespace}:{name}", groups, uid)
+    return User(f"{_SERVICE_ACCOUNT}{namespace}:{name}", groups, uid, extra)
 
 
 def service_account_name(user: str) -> tuple[str, str] | None:

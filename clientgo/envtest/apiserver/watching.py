@@ -19,7 +19,7 @@ from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.selection import Selection
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import bad_request, expired, invalid
-from clientgo.envtest.apiserver.store import Entry, Event, Expired, FutureRevision
+from clientgo.envtest.apiserver.stored import Entry, Event, Expired, FutureRevision
 from clientgo.envtest.apiserver.views import from_storage
 
 Object = dict[str, Any]
@@ -71,6 +71,11 @@ class WatchStream:
         kind = self._kind_of(event)
         if kind:
             self._push(self._frame(kind, event))
+
+    def unserved(self, resource: Resource) -> None:
+        """End, if it is this version of the kind that is watched; what is pending is still sent."""
+        if resource.api_version == self._resource.api_version:
+            self.close()
 
     def take(self) -> list[Object]:
         """The frames that are pending, decoded; they are not handed out again."""
@@ -240,7 +245,7 @@ def _timeout(query: Query, most: float) -> float:
     text = query.get("timeoutSeconds") or ""
     if not text:
         # Spread, so that watches that began together do not end together.
-        return most * (1 + random.random())
+        return most * (1 + random.random())  # nosec B311  # nobody gains by guessing it
     if not text.isdigit():
         raise bad_request(
             f'timeoutSeconds: Invalid value: "{text}": strconv.ParseInt: parsing "{text}": invalid syntax'

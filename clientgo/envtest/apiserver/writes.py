@@ -12,7 +12,7 @@ from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.rules import rules_of
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import invalid
-from clientgo.envtest.apiserver.store import Entry
+from clientgo.envtest.apiserver.stored import Entry
 from clientgo.envtest.apiserver.users import ANONYMOUS, User
 from clientgo.envtest.apiserver.views import stored_api_version
 

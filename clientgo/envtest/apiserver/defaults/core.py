@@ -42,6 +42,20 @@ def service(obj: Object) -> Object:
     return {**obj, "spec": spec}
 
 
+def limit_range(obj: Object) -> Object:
+    """A LimitRange: what containers get by default follows from what they may have at most, and at least."""
+
+    def item(one: Object) -> Object:
+        if one.get("type") != "Container":
+            return one
+        limits = {**(one.get("max") or {}), **(one.get("default") or {})}
+        requests = {**(one.get("min") or {}), **limits, **(one.get("defaultRequest") or {})}
+        given = {"default": limits, "defaultRequest": requests}
+        return {**one, **{field: amounts for field, amounts in given.items() if amounts}}
+
+    return within(obj, "spec", lambda spec: within(spec, "limits", lambda limits: each(limits, item)))
+
+
 def secret(obj: Object) -> Object:
     """A Secret: its type, and stringData folded into data."""
     new = filled(obj, type="Opaque")

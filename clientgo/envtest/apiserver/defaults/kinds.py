@@ -57,6 +57,7 @@ _DEFAULTS: dict[tuple[str, str], Defaulter] = {
     ("", "namespaces"): core.namespace,
     ("", "events"): core.event,
     ("", "services"): core.service,
+    ("", "limitranges"): core.limit_range,
     ("", "secrets"): core.secret,
     ("", "persistentvolumeclaims"): core.volume_claim,
     ("", "persistentvolumes"): core.volume,

@@ -83,10 +83,10 @@ def quality_of_service(spec: Object) -> str:
     guaranteed, any_given = True, False
     for one in spec.get("containers") or ():
         resources = one.get("resources") or {}
-        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        any_given = any_given or bool(limits or requests)
+        limits, requested = resources.get("limits") or {}, resources.get("requests") or {}
+        any_given = any_given or bool(limits or requested)
         for name in ("cpu", "memory"):
-            guaranteed = guaranteed and name in limits and requests.get(name, limits[name]) == limits[name]
+            guaranteed = guaranteed and name in limits and requested.get(name, limits[name]) == limits[name]
     if not any_given:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"

@@ -1,34 +1,12 @@
-"""Server-side apply: a manager says what it wants set; the server merges, and knows who else wanted otherwise."""
+"""Server-side apply in the server's words: `clientgo.meta.apply.serverside`, whose conflicts are a 409 here."""
 
-from dataclasses import dataclass
-from typing import Any
-
-from clientgo.envtest.apiserver.fieldsets import (
-    Difference,
-    Path,
-    Rules,
-    Tree,
-    contains,
-    fields_of,
-    items,
-    managed,
-    paths,
-    read_element,
-    show,
-    tree_of,
-)
-from clientgo.envtest.apiserver.managedfields import Manager, sort, without
 from clientgo.envtest.apiserver.status import ApiFailure
+from clientgo.meta.apply.fieldsets import Rules
+from clientgo.meta.apply.managedfields import Manager
+from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object, merge
+from clientgo.meta.apply.serverside import apply as apply_config
 
-Object = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What an apply makes of an object, and who manages its fields afterwards."""
-
-    obj: Object
-    entries: list[Object]
+__all__ = ["Applied", "apply", "merge"]
 
 
 def apply(live: Object, config: Object, who: Manager, rules: Rules, *, force: bool, time: str) -> Applied:
@@ -37,114 +15,7 @@ def apply(live: Object, config: Object, who: Manager, rules: Rules, *, force: bo
     Raises:
         ApiFailure: 409, others manage fields that would change, and `force` is not set.
     """
-    entries: list[Object] = live.get("metadata", {}).get("managedFields", [])
-    wanted = tree_of(fields_of(managed(config), rules))
-    merged = merge(live, config, rules, ())
-    before: Tree = next((entry.get("fieldsV1", {}) for entry in entries if who.owns(entry)), {})
-    others = [entry for entry in entries if not who.owns(entry)]
-    merged = _prune(merged, before, wanted, others, rules)
-    difference = Difference(managed(live), managed(merged), rules)
-    conflicts = _conflicts(others, [path for path in difference.changed if contains(wanted, path)])
-    if conflicts and not force:
-        raise _conflict(conflicts)
-    lost = [*(path for _, path in conflicts), *difference.removed]
-    kept = [{**entry, "fieldsV1": fields} for entry in others if (fields := without(entry.get("fieldsV1", {}), lost))]
-    mine = [who.entry(wanted, time)] if wanted else []
-    return Applied(merged, sort([*kept, *mine]))
-
-
-def merge(live: Any, config: Any, rules: Rules, where: Path) -> Any:
-    """The live value with what the configuration sets; lists that merge keep items only others set."""
-    rule = rules(where)
-    atomic = rule is not None and rule.list_type == "atomic"
-    if isinstance(live, dict) and isinstance(config, dict) and not atomic:
-        merged = dict(live)
-        for field, value in config.items():
-            merged[field] = merge(live.get(field), value, rules, (*where, field))
-        return merged
-    if isinstance(live, list) and isinstance(config, list) and rule is not None and rule.list_type in ("map", "set"):
-        mine = dict(items(config, rule))
-        found = [
-            (element, merge(item, mine[element], rules, where) if element in mine else item)
-            for element, item in items(live, rule)
-        ]
-        known = {element for element, _ in found}
-        return [item for _, item in found] + [item for element, item in mine.items() if element not in known]
-    return config
-
-
-def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rules: Rules) -> Object:
-    """Take away what this manager set last time, does not set now, and nobody else manages."""
-    dropped = [
-        path
-        for path in paths(before)
-        if not _within(wanted, path) and not any(_within(entry.get("fieldsV1", {}), path) for entry in others)
-    ]
-    # Items before their fields: an item without its key could no longer be found.
-    for path in sorted(dropped, key=len):
-        if not _is_key(path):
-            merged = _drop(merged, path, rules, ())
-    return merged
-
-
-def _is_key(path: Path) -> bool:
-    """Whether the path is a list item's own key, which stays for as long as the item does."""
-    return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in read_element(path[-2])
-
-
-def _within(tree: Tree, path: Path) -> bool:
-    """Whether the set holds the path or anything below it."""
-    for element in path:
-        if element not in tree:
-            return False
-        tree = tree[element]
-    return True
-
-
-def _drop(value: Any, path: Path, rules: Rules, where: Path) -> Any:
-    """The value without what stands at the path."""
-    element, rest = path[0], path[1:]
-    if element.startswith("f:") and isinstance(value, dict):
-        field = element[2:]
-        if field not in value:
-            return value
-        others = {name: child for name, child in value.items() if name != field}
-        return {**others, field: _drop(value[field], rest, rules, (*where, field))} if rest else others
-    rule = rules(where)
-    if isinstance(value, list) and rule is not None and rule.list_type in ("map", "set"):
-        found = items(value, rule)
-        if not rest:
-            return [item for name, item in found if name != element]
-        return [_drop(item, rest, rules, where) if name == element else item for name, item in found]
-    return value
-
-
-def _conflicts(others: list[Object], changed: list[Path]) -> list[tuple[Object, Path]]:
-    return [(entry, path) for entry in others for path in changed if contains(entry.get("fieldsV1", {}), path)]
-
-
-def _conflict(conflicts: list[tuple[Object, Path]]) -> ApiFailure:
-    causes = [
-        {"reason": "FieldManagerConflict", "message": f"conflict with {_named(entry)}", "field": show(path)}
-        for entry, path in conflicts
-    ]
-    if len(causes) == 1:
-        text = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
-    else:
-        by_manager: dict[str, list[str]] = {}
-        for cause in causes:
-            by_manager.setdefault(cause["message"].replace("conflict with", "conflicts with"), []).append(
-                cause["field"]
-            )
-        lines = [f"{who}:\n" + "\n".join(f"- {field}" for field in fields) for who, fields in by_manager.items()]
-        text = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
-    return ApiFailure(409, "Conflict", text, details={"causes": causes})
-
-
-def _named(entry: Object) -> str:
-    text = f'"{entry.get("manager", "")}"'
-    if entry.get("subresource"):
-        text += f' with subresource "{entry["subresource"]}"'
-    if entry.get("operation") == "Update":
-        text += f" using {entry.get('apiVersion', '')}"
-    return text
+    try:
+        return apply_config(live, config, who, rules, force=force, time=time)
+    except ApplyConflict as conflict:
+        raise ApiFailure(409, "Conflict", str(conflict), details={"causes": conflict.causes}) from conflict

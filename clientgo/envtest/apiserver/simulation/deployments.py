@@ -1,11 +1,12 @@
-"""Deployments and ReplicaSets become available, as if a cluster ran their pods.
+"""Deployments, ReplicaSets, StatefulSets and DaemonSets become available, as if a cluster ran their pods.
 
 Nothing is created for them: no ReplicaSets, no Pods, so that counting a namespace's objects stays simple. Each change
 of a spec is answered by one write of the status (two where a delay or `minReadySeconds` keeps replicas from being
 available at once), made inside the server: it is no client's write and counts as none.
 
 An object annotated `simulation.clientgo.dev/available: "false"` gets no further replicas, as if its image could not be
-pulled: a Deployment misses its progress deadline, until the annotation goes.
+pulled: a Deployment misses its progress deadline, until the annotation goes. A DaemonSet wants one replica for each
+Node that its `nodeSelector` takes, so none where there are no Nodes.
 
 Without a delay the status is written before the client's own write is answered, so the answer shows it, as a real
 cluster's never would. A delay, however short, plays the real order: answered first, available later.
@@ -25,12 +26,17 @@ from clientgo.envtest.apiserver.simulation.rollout import (
     template_hash,
     wanted_replicas,
 )
+from clientgo.envtest.apiserver.simulation.sets import daemon_set_status, runs_on, stateful_set_status
 from clientgo.envtest.apiserver.status import ApiFailure
 
 DEPLOYMENTS: Key = ("apps", "deployments")
 REPLICA_SETS: Key = ("apps", "replicasets")
+STATEFUL_SETS: Key = ("apps", "statefulsets")
+DAEMON_SETS: Key = ("apps", "daemonsets")
+NODES: Key = ("", "nodes")
 AVAILABLE = "simulation.clientgo.dev/available"
 
+_FOLLOWED = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS)
 _log = logging.getLogger(__name__)
 
 
@@ -46,7 +52,7 @@ class _Rollout:
 
 
 class DeploymentSimulation:
-    """Answers every change of a Deployment's or ReplicaSet's spec, from `start` to `stop`.
+    """Answers every change of the spec of what runs replicas, from `start` to `stop`.
 
     Replicas take `ready_seconds`, and `minReadySeconds` of the object on top, to become available.
     """
@@ -63,7 +69,7 @@ class DeploymentSimulation:
     def start(self) -> None:
         """Bring what is stored up to date, and follow every change from now on."""
         self._unsubscribe = self._cluster.subscribe(self._changed)
-        for key in (DEPLOYMENTS, REPLICA_SETS):
+        for key in _FOLLOWED:
             for obj in self._cluster.list(key):
                 self._follow(key, obj, self._cluster.call_soon)
 
@@ -79,7 +85,9 @@ class DeploymentSimulation:
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old
-        if key not in {DEPLOYMENTS, REPLICA_SETS} or obj is None:
+        if key == NODES and kind != "MODIFIED":
+            self._count_again()
+        if key not in _FOLLOWED or obj is None:
             return
         if kind == "DELETED":
             gone = self._rollouts.pop(obj["metadata"]["uid"], None)
@@ -103,7 +111,7 @@ class DeploymentSimulation:
         if rollout.timer is not None:
             rollout.timer.cancel()
             rollout.timer = None
-        wanted = wanted_replicas(obj)
+        wanted = self._wanted(obj)
         template = template_hash(obj)
         changed = template != rollout.template
         wait = self._ready_seconds + float(obj.get("spec", {}).get("minReadySeconds") or 0)
@@ -113,7 +121,8 @@ class DeploymentSimulation:
             self._write(key, obj, Stage(min(rollout.ready, wanted), 0, template_changed=False))
         elif stuck:
             self._write(key, obj, Stage(min(rollout.ready, wanted), 0 if changed else wanted, template_changed=changed))
-            rollout.timer = self._cluster.call_later(progress_deadline(obj), self._give_up, key, place, uid)
+            if key == DEPLOYMENTS:
+                rollout.timer = self._cluster.call_later(progress_deadline(obj), self._give_up, key, place, uid)
         elif wait and (changed or wanted > rollout.ready):
             ready = min(rollout.ready, wanted)
             self._write(key, obj, Stage(ready, 0 if changed else wanted, template_changed=changed))
@@ -128,7 +137,7 @@ class DeploymentSimulation:
         obj, rollout = found
         rollout.timer = None
         rollout.template = template_hash(obj)
-        rollout.ready = wanted_replicas(obj)
+        rollout.ready = self._wanted(obj)
         self._write(key, obj, Stage(rollout.ready, rollout.ready, template_changed=False))
 
     def _give_up(self, key: Key, place: tuple[str, str], uid: str) -> None:
@@ -150,12 +159,34 @@ class DeploymentSimulation:
 
     def _write(self, key: Key, obj: Object, stage: Stage) -> None:
         now = utc(self._cluster.clock).strftime("%Y-%m-%dT%H:%M:%SZ")
-        made = deployment_status(obj, stage, now) if key == DEPLOYMENTS else replica_set_status(obj, stage.ready)
+        made = self._status(key, obj, stage, now)
         try:
             self._cluster.patch(key, *_place(obj), {"status": made}, subresource="status")
         except ApiFailure as failure:
+            if failure.code >= 500:
+                raise  # to be tried again
             # Only a client's broken object can be refused; it stays as it is until its spec changes again.
             _log.warning("status not written", extra={"object": _place(obj), "reason": failure.message})
+
+    def _status(self, key: Key, obj: Object, stage: Stage, now: str) -> Object:
+        if key == DEPLOYMENTS:
+            return deployment_status(obj, stage, now)
+        if key == STATEFUL_SETS:
+            return stateful_set_status(obj, stage)
+        return (
+            daemon_set_status(obj, stage, self._wanted(obj))
+            if key == DAEMON_SETS
+            else replica_set_status(obj, stage.ready)
+        )
+
+    def _wanted(self, obj: Object) -> int:
+        if obj["kind"] != "DaemonSet":
+            return wanted_replicas(obj)
+        return sum(runs_on(obj, node) for node in self._cluster.list(NODES))
+
+    def _count_again(self) -> None:
+        for obj in self._cluster.list(DAEMON_SETS):
+            self._cluster.call_soon(self._begin, DAEMON_SETS, _place(obj), obj["metadata"]["uid"])
 
 
 def _held(obj: Object) -> bool:
@@ -171,8 +202,8 @@ def _place(obj: Object) -> tuple[str, str]:
 def _known(obj: Object) -> _Rollout:
     """Take up an object where its status says it stands, so that a restarted server rolls nothing out again."""
     status = obj.get("status") or {}
+    ready = status.get("readyReplicas", status.get("numberReady", 0))
     if status.get("observedGeneration") != obj["metadata"].get("generation", 1):
-        return _Rollout(ready=status.get("readyReplicas", 0))
-    ready = status.get("readyReplicas", 0)
-    done = ready == wanted_replicas(obj)
+        return _Rollout(ready=ready)
+    done = ready == status.get("desiredNumberScheduled", wanted_replicas(obj))
     return _Rollout(template_hash(obj) if done else "", ready, status["observedGeneration"] if done else 0)

@@ -59,6 +59,8 @@ class ReplicaSetSimulation:
         try:
             self._bring_up_to_date(deployment)
         except ApiFailure as failure:
+            if failure.code >= 500:
+                raise  # to be tried again
             # What a client has changed meanwhile comes back as a change of its own.
             _log.warning("replica sets not written", extra={"object": (namespace, name), "reason": failure.message})
 
