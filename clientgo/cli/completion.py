@@ -1,0 +1,73 @@
+"""What makes a shell complete the command's words: made from the parser, so that it knows what the command knows."""
+
+import argparse
+from collections.abc import Iterator
+
+_BASH = """\
+# clientgo's words, for bash: source <(clientgo completion bash)
+_clientgo() {{
+    local current="${{COMP_WORDS[COMP_CWORD]}}" said="" word words=""
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$word" in -*) ;; *) said="$said $word" ;; esac
+    done
+    case "$said" in
+{cases}
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _clientgo clientgo
+"""
+
+_ZSH = """\
+#compdef clientgo
+# clientgo's words, for zsh: source <(clientgo completion zsh)
+autoload -U +X bashcompinit && bashcompinit
+"""
+
+
+def script(shell: str, parser: argparse.ArgumentParser) -> str:
+    """What the shell is to source."""
+    found = list(_words(parser, ()))
+    if shell == "fish":
+        return "\n".join(["# clientgo's words, for fish: clientgo completion fish | source", *_fish(found)])
+    # What was said last counts, so the longer of two beginnings has to be tried first.
+    ordered = sorted(found, key=lambda row: -len(row[0]))
+    cases = "\n".join(f'        {_case(path)}) words="{" ".join(words)}" ;;' for path, words in ordered)
+    bash = _BASH.format(cases=cases)
+    return _ZSH + bash if shell == "zsh" else bash
+
+
+Row = tuple[tuple[str, ...], list[str]]
+
+
+def _words(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[Row]:
+    words: list[str] = []
+    below: list[Row] = []
+    for action in parser._actions:  # argparse has no public way to ask what a parser knows
+        if isinstance(action, argparse._SubParsersAction):
+            for name, sub in action.choices.items():
+                words.append(name)
+                below += _words(sub, (*path, name))
+        elif action.option_strings:
+            words.append(action.option_strings[-1])
+        else:
+            words += action.choices or ()
+    yield path, words
+    yield from below
+
+
+def _case(path: tuple[str, ...]) -> str:
+    return f'" {" ".join(path)}"*' if path else '""'
+
+
+def _fish(rows: list[Row]) -> Iterator[str]:
+    yield "complete -c clientgo -f"
+    for path, words in rows:
+        others = [other[-1] for other, _ in rows if other[:-1] == path and other]
+        conditions = [f"__fish_seen_subcommand_from {word}" for word in path]
+        if others:
+            conditions.append(f"not __fish_seen_subcommand_from {' '.join(others)}")
+        condition = "; and ".join(conditions) or "true"
+        for word in words:
+            what = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
+            yield f"complete -c clientgo -n '{condition}' {what}"

@@ -1,0 +1,1 @@
+"""The kinds of samplecontroller.c9g.io/v1alpha1."""

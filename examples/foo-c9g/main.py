@@ -1,0 +1,69 @@
+"""The manager of foo: flags, then its controllers, until a signal ends it."""
+
+import argparse
+import sys
+import threading
+from collections.abc import Sequence
+
+from clientgo.flags import address
+from clientgo.log import LEVELS, setup
+from clientgo.manager import LeaderElectionOptions, Manager, Options, exit_code, stop_on_signals
+from clientgo.meta.declarations import rbac
+from clientgo.rest import load_config
+
+from controllers.foo_controller import FooReconciler
+
+# +clientgo:scaffold:imports
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags that the manager has."""
+    made = argparse.ArgumentParser(prog="foo", description="Run the controllers of foo.")
+    add = made.add_argument
+    add("--kubeconfig", default="", help="how to reach the cluster; by default as kubectl does, or from within a pod")
+    add("--health-probe-bind-address", type=address, default=":8081", help="where /healthz and /readyz are; 0: nowhere")
+    add("--metrics-bind-address", type=address, default="0", help="where /metrics is; 0: nowhere")
+    add("--metrics-secure", type=truth, default=True, metavar="BOOL", help="metrics by HTTPS, to whom the cluster says")
+    add("--metrics-cert-path", help="folder with tls.crt and tls.key for the metrics; by default one is made")
+    add("--leader-elect", action="store_true", help="let one replica work at a time")
+    add("--log-level", choices=LEVELS, default="info", help="what is logged at least (default: %(default)s)")
+    # +clientgo:scaffold:flags
+    return made
+
+
+def truth(text: str) -> bool:
+    """`true` or `false`."""
+    if text not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text == "true"
+
+
+@rbac(groups="core", resources="events", verbs=("create", "patch"))
+def manager_of(options: argparse.Namespace) -> Manager:
+    """The manager that the flags ask for, with every controller."""
+    manager = Manager(
+        load_config(kubeconfig=options.kubeconfig),
+        options=Options(
+            name="foo",
+            leader_election=LeaderElectionOptions(id="2c26b46b.c9g.io") if options.leader_elect else None,
+            health_probe_bind_address=options.health_probe_bind_address,
+            metrics_bind_address=options.metrics_bind_address,
+            metrics_secure=options.metrics_secure,
+            metrics_cert_dir=options.metrics_cert_path,
+        ),
+    )
+    FooReconciler(manager).setup_with_manager(manager)
+    # +clientgo:scaffold:controllers
+    # +clientgo:scaffold:webhooks
+    return manager
+
+
+def main(arguments: Sequence[str], stop: threading.Event) -> int:
+    """Run until `stop` is set; returns the exit code."""
+    options = parser().parse_args(arguments)
+    setup(level=options.log_level)
+    return exit_code(lambda: manager_of(options).run(stop))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], stop_on_signals()))

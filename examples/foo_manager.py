@@ -1,0 +1,56 @@
+"""The Foo controller, one floor up: what `controller/` does, made with a manager; on the cluster kubectl would use."""
+
+from clientgo import log
+from clientgo.errors import AlreadyExists
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.manager import Manager, Options, controller, exit_code, stop_on_signals
+from clientgo.meta import ObjectName, replace
+from clientgo.rest import load_config
+from controller.api.v1alpha1 import Foo, FooStatus
+from controller.desired import Create, Foreign, Scale, plan
+
+
+class FooReconciler:
+    """Keeps one Deployment for each Foo, and says in the Foo's status how many replicas are available."""
+
+    def __init__(self, manager: Manager) -> None:
+        self.client, self.recorder = manager.client, manager.recorder
+
+    def reconcile(self, request: ObjectName) -> None:
+        """Make what exists for one Foo what its spec asks for; writes only what changes."""
+        foo = self.client.find(Foo, request)
+        if foo is None or not foo.spec.deployment_name:
+            return  # gone, or to be mended by whoever wrote it: both come as changes
+        match step := plan(foo, self.client.find(Deployment, request._replace(name=foo.spec.deployment_name))):
+            case Create(wanted):
+                deployment = self.client.create(wanted)
+            case Scale(current, replicas):
+                deployment = self.client.patch(current, {"spec": {"replicas": replicas}})
+            case Foreign():
+                message = f'Resource "{step.name}" already exists and is not managed by Foo'
+                self.recorder.event(foo, "Warning", "ErrResourceExists", message)
+                raise AlreadyExists(message)
+            case _:
+                deployment = step.deployment
+        available, reported = deployment.status.available_replicas or 0, foo.status.available_replicas
+        if reported != available:
+            self.client.update_status(replace(foo, status=FooStatus(available_replicas=available)))
+        if reported is None or isinstance(step, Create | Scale):
+            self.recorder.event(foo, "Normal", "Synced", "Foo synced successfully")
+
+
+def add_to(manager: Manager) -> None:
+    """Have the manager run the controller."""
+    controller(manager).for_(Foo).owns(Deployment).with_workers(2).complete(FooReconciler(manager))
+
+
+def main() -> None:
+    """Run on the cluster that kubectl would use, until a signal."""
+    manager = Manager(load_config(), options=Options(name="foo-manager"))
+    add_to(manager)
+    manager.run(stop_on_signals())
+
+
+if __name__ == "__main__":
+    log.setup()
+    raise SystemExit(exit_code(main))

@@ -1,0 +1,1 @@
+"""The kinds of ajd.my.domain/v1."""

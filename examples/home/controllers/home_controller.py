@@ -1,0 +1,41 @@
+"""Reconciles homes."""
+
+import logging
+
+from clientgo.manager import Controller, Manager, Result, controller
+from clientgo.meta import ObjectName, replace
+from clientgo.meta.declarations import rbac
+
+from api.v1.home_types import Home, HomeStatus
+
+GROUP = "ajd.my.domain"
+
+log = logging.getLogger(__name__)
+
+
+@rbac(
+    groups=GROUP,
+    resources="homes",
+    verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
+)
+@rbac(groups=GROUP, resources="homes/status", verbs=("get", "patch", "update"))
+@rbac(groups=GROUP, resources="homes/finalizers", verbs="update")
+class HomeReconciler:
+    """Makes what exists for Home objects what their specs ask for."""
+
+    def __init__(self, manager: Manager) -> None:
+        self.client, self.recorder = manager.client, manager.recorder
+
+    def reconcile(self, request: ObjectName) -> Result | None:
+        """Look at the object of that name, which may be gone, and act; what this raises is tried again."""
+        home = self.client.find(Home, request)
+        if home is None:
+            return None
+        if not home.status.ready:
+            self.client.update_status(replace(home, status=HomeStatus(ready=True)))
+            log.info("ready", extra={"owner": home.spec.owner})
+        return None
+
+    def setup_with_manager(self, manager: Manager) -> Controller:
+        """Have the manager call `reconcile` whenever something changes that concerns one of the objects."""
+        return controller(manager).for_(Home).complete(self)

@@ -1,0 +1,33 @@
+from collections.abc import Callable
+from queue import Queue
+
+from clientgo.manager import Manager, Result
+from clientgo.meta import ObjectName
+
+from api.v1.home_types import Home
+from controllers.home_controller import HomeReconciler
+from tests.samples import sample
+
+
+class Watched(HomeReconciler):
+    """Tells which requests have been answered without an error."""
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.done: Queue[ObjectName] = Queue()
+
+    def reconcile(self, request: ObjectName) -> Result | None:
+        result = super().reconcile(request)
+        self.done.put(request)
+        return result
+
+
+def test_the_sample_is_reconciled(manager: Manager, started: Callable[[], Manager]) -> None:
+    reconciler = Watched(manager)
+    reconciler.setup_with_manager(manager)
+    started()
+    name = ObjectName("default", "test-home")
+
+    manager.client.create(sample(Home, "ajd_v1_home.yaml", **name._asdict()))
+
+    assert reconciler.done.get(timeout=20) == name

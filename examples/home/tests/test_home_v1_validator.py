@@ -1,0 +1,28 @@
+import pytest
+from clientgo.errors import Forbidden, Invalid
+from clientgo.manager import Manager
+from clientgo.meta import ObjectMeta, replace
+
+from api.v1.home_types import Home, HomeSpec
+
+
+def home(name: str, spec: HomeSpec) -> Home:
+    return Home(metadata=ObjectMeta(namespace="default", name=name), spec=spec)
+
+
+def test_a_home_without_rooms_is_refused_in_the_validators_words(manager: Manager) -> None:
+    with pytest.raises((Invalid, Forbidden), match=r"spec.rooms: Invalid value: 0: a home has a room at least"):
+        manager.client.create(home("none", HomeSpec(rooms=0)))
+
+
+def test_a_home_is_not_handed_on(manager: Manager) -> None:
+    made = manager.client.create(home("kept", HomeSpec(owner="ada")))
+
+    with pytest.raises((Invalid, Forbidden), match="a home is not handed on"):
+        manager.client.update(replace(made, spec=HomeSpec(owner="bob", rooms=1)))
+
+
+def test_a_good_home_passes(manager: Manager) -> None:
+    spec = HomeSpec(owner="ada", rooms=3)
+
+    assert manager.client.create(home("good", spec)).spec == spec

@@ -1,0 +1,1 @@
+"""Webhooks of ajd.my.domain/v1."""

@@ -1,0 +1,29 @@
+"""What is filled in where the user of Home says nothing."""
+
+from clientgo.meta import replace
+from clientgo.meta.declarations import admission_webhook
+from clientgo.webhook import AdmissionRequest, WebhookServer, webhook_managed_by
+
+from api.v1.home_types import Home
+
+
+@admission_webhook(
+    path="/mutate-ajd-my-domain-v1-home",
+    mutating=True,
+    groups="ajd.my.domain",
+    resources="homes",
+    verbs=("create", "update"),
+    versions="v1",
+    name="mhome-v1.ajd.my.domain",
+)
+class HomeDefaulter:
+    """Fills in Home objects."""
+
+    def default(self, obj: Home, request: AdmissionRequest, /) -> Home:
+        """The object as it should be."""
+        rooms = 1 if obj.spec.rooms is None else obj.spec.rooms
+        return replace(obj, spec=replace(obj.spec, owner=obj.spec.owner or request.user_info.username, rooms=rooms))
+
+    def setup_with_server(self, server: WebhookServer) -> None:
+        """Have the server ask this one."""
+        webhook_managed_by(server).for_(Home).with_defaulter(self).complete()

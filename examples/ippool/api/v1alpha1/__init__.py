@@ -1,0 +1,1 @@
+"""The kinds of tsi.tiduyun.com/v1alpha1."""

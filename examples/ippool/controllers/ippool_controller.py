@@ -1,0 +1,72 @@
+"""Reconciles ippools: counts their addresses, and finds those that overlap.
+
+Both ways to work are used on one set of types and one cache: the manager's client here, the generated lister and
+clientset there.
+"""
+
+import logging
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from clientgo.manager import Controller, Manager, Result, controller
+from clientgo.meta import ObjectName, replace
+from clientgo.meta.declarations import rbac
+
+from api.v1alpha1.ippool_types import IPPool, IPPoolStatus
+from generated.clientset import Clientset
+from generated.informers.tsi_v1alpha1 import IPPoolInformer
+
+GROUP = "tsi.tiduyun.com"
+
+log = logging.getLogger(__name__)
+
+
+@rbac(groups=GROUP, resources="ippools", verbs=("get", "list", "watch"))
+@rbac(groups=GROUP, resources="ippools/status", verbs=("get", "patch", "update"))
+@rbac(groups=GROUP, resources="ippools/finalizers", verbs="update")
+class IPPoolReconciler:
+    """Keeps the status of every pool."""
+
+    def __init__(self, manager: Manager) -> None:
+        self.client, self.recorder = manager.client, manager.recorder
+        self.pools = Clientset(manager.requester).tsi_v1alpha1.ip_pools()
+        # The manager's own informer, not another one.
+        self.lister = IPPoolInformer(manager.cache.factory).lister
+
+    def reconcile(self, request: ObjectName) -> Result | None:
+        """Look at the object of that name, which may be gone, and act; what this raises is tried again."""
+        pool = self.client.find(IPPool, request)
+        if pool is None:
+            return None
+        status = self.status_of(pool)
+        if status != pool.status:
+            self.pools.update_status(replace(pool, status=status))
+            log.info("reconciled", extra={"addresses": status.addresses, "overlaps": list(status.overlaps)})
+        return None
+
+    def status_of(self, pool: IPPool) -> IPPoolStatus:
+        """What is to be said of a pool beside the others."""
+        try:
+            network = ip_network(pool.spec.cidr)
+        except ValueError as error:
+            return IPPoolStatus(problem=str(error))
+        others = (other for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
+        names = sorted(other.metadata.name for other in others if overlap(network, other.spec.cidr))
+        return IPPoolStatus(addresses=network.num_addresses, overlaps=tuple(names))
+
+    def all_others(self, pool: IPPool) -> list[ObjectName]:
+        """The pools whose overlaps may change with this one."""
+        others = (other.metadata.name for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
+        return [ObjectName("", name) for name in others]
+
+    def setup_with_manager(self, manager: Manager) -> Controller:
+        """Have the manager call `reconcile` whenever something changes that concerns one of the objects."""
+        return controller(manager).for_(IPPool).watches(IPPool, self.all_others).complete(self)
+
+
+def overlap(network: IPv4Network | IPv6Network, cidr: str) -> bool:
+    """Whether the two have an address in common; what is no network has none."""
+    try:
+        other = ip_network(cidr)
+    except ValueError:
+        return False
+    return network.version == other.version and network.overlaps(other)

@@ -1,0 +1,53 @@
+from collections.abc import Callable
+from queue import Queue
+
+from clientgo.manager import Manager, Result
+from clientgo.meta import ObjectMeta, ObjectName
+
+from api.v1alpha1.ippool_types import IPPool, IPPoolSpec
+from controllers.ippool_controller import IPPoolReconciler
+from generated.clientset import Clientset
+
+
+class Watched(IPPoolReconciler):
+    """Tells which requests have been answered without an error."""
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.done: Queue[ObjectName] = Queue()
+
+    def reconcile(self, request: ObjectName) -> Result | None:
+        result = super().reconcile(request)
+        self.done.put(request)
+        return result
+
+
+def test_a_new_object_is_reconciled(manager: Manager, started: Callable[[], Manager]) -> None:
+    reconciler = Watched(manager)
+    reconciler.setup_with_manager(manager)
+    started()
+    name = ObjectName("", "test-ippool")
+
+    manager.client.create(IPPool(metadata=ObjectMeta(name=name.name), spec=IPPoolSpec(cidr="10.0.0.0/24")))
+
+    assert reconciler.done.get(timeout=20) == name
+
+
+def test_pools_that_overlap_name_each_other(manager: Manager, started: Callable[[], Manager]) -> None:
+    reconciler = Watched(manager)
+    reconciler.setup_with_manager(manager)
+    started()
+    pools = Clientset(manager.requester).tsi_v1alpha1.ip_pools()
+
+    for name, cidr in (("narrow", "10.8.1.0/24"), ("wide", "10.8.0.0/16")):
+        pools.create(IPPool(metadata=ObjectMeta(name=name), spec=IPPoolSpec(cidr=cidr)))
+
+    while [pools.get(name).status.overlaps for name in ("narrow", "wide")] != [("wide",), ("narrow",)]:
+        reconciler.done.get(timeout=20)
+    assert pools.get("wide").status.addresses == 65536
+
+
+def test_what_is_no_network_is_told_in_the_status(manager: Manager) -> None:
+    pool = IPPool(metadata=ObjectMeta(name="wrong"), spec=IPPoolSpec(cidr="10.8.0.0/99"))
+
+    assert "10.8.0.0/99" in IPPoolReconciler(manager).status_of(pool).problem

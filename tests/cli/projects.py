@@ -1,0 +1,62 @@
+"""Projects to try the command on."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import chdir
+from pathlib import Path
+
+from clientgo.cli.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[2]
+FOO = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Foo")
+
+
+def clientgo(folder: Path, *words: str) -> int:
+    """Run the command in a folder, in this process."""
+    with chdir(folder):
+        return main(words)
+
+
+def new_project(folder: Path, *, domain: str = "c9g.io", name: str = "foo") -> Path:
+    """A project without kinds."""
+    folder.mkdir(exist_ok=True)
+    assert clientgo(folder, "init", "--domain", domain, "--project-name", name) == 0
+    return folder
+
+
+def foo_project(folder: Path) -> Path:
+    """A project with the kind Foo and its controller."""
+    new_project(folder)
+    assert clientgo(folder, "create", "api", *FOO, "--resource", "--controller") == 0
+    return folder
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Every file of a project."""
+    return {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def environment(library: Path) -> Mapping[str, str]:
+    """Variables with which programs of a project find this library, below the empty folder `library`, and little else.
+
+    A link, so that the other modules beside the library in this repository (main, controller) are not found.
+    """
+    (library / "clientgo").symlink_to(ROOT / "clientgo", target_is_directory=True)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    return {**kept, "PATH": path, "PYTHONPATH": str(library), "MYPYPATH": str(library), "PYTHON": sys.executable}
+
+
+def run(folder: Path, variables: Mapping[str, str], *command: str, answers: str = "") -> str:
+    """What a program said; a failure is shown with all of it."""
+    done = subprocess.run(
+        command, cwd=folder, env=variables, input=answers, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr

@@ -1,0 +1,261 @@
+"""The commands: what they write, tell and refuse."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clientgo.version import VERSION
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, texts
+
+HOME = ("--group", "ajd", "--version", "v1", "--kind", "Home")
+
+
+@pytest.fixture
+def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A project with Foo; what making it told is forgotten."""
+    made = foo_project(tmp_path / "foo")
+    capsys.readouterr()
+    return made
+
+
+@pytest.mark.feature("A-60")
+def test_it_tells_its_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert clientgo(tmp_path, "version") == 0
+    assert capsys.readouterr().out == f"clientgo {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("bundle",), "invalid choice: 'bundle'"),
+        (("create", "foo"), "invalid choice: 'foo'"),
+        (("create", "api", "--resource=perhaps"), "'perhaps' is neither true nor false"),
+    ],
+)
+def test_what_is_no_command_is_answered_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        clientgo(tmp_path, *words)
+
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert told in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.feature("A-61")
+@pytest.mark.feature("A-73")
+def test_init_writes_a_whole_tree_and_tells_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = texts(new_project(tmp_path / "p"))
+
+    folders = {Path(path).parts[1] for path in made if path.startswith("config/")}
+    assert folders == {"crd", "default", "manager", "network-policy", "prometheus", "rbac", "samples"}
+    assert {"PROJECT", "Makefile", "Dockerfile", ".gitignore", "main.py", ".github/workflows/test.yml"} <= made.keys()
+    told = {line.removeprefix("created  ") for line in capsys.readouterr().out.splitlines()[:-1]}
+    assert told == made.keys() - {".clientgo/scaffold.json"}
+    for path, text in made.items():
+        if path.endswith((".yaml", ".yml")):
+            list(yaml.safe_load_all(text))
+
+
+@pytest.mark.feature("A-61")
+def test_init_refuses_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine").touch()
+
+    assert clientgo(tmp_path, "init") == 1
+    assert "is not empty (mine): a project begins in an empty folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_init_takes_a_folder_that_is_only_under_version_control(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+
+    assert clientgo(tmp_path, "init", "--project-name", "foo") == 0
+
+
+def test_a_project_is_called_as_its_folder_unless_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "My Operator").mkdir()
+
+    assert clientgo(tmp_path / "My Operator", "init") == 0
+    assert "projectName: my-operator\n" in (tmp_path / "My Operator" / "PROJECT").read_text()
+
+
+def test_a_bad_name_leaves_the_folder_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert clientgo(tmp_path, "init", "--project-name", "Foo_") == 1
+    assert capsys.readouterr().err.startswith("clientgo init: 'Foo_' can't be a project's name")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.feature("A-62")
+def test_create_api_puts_its_lines_at_the_markers(project: Path) -> None:
+    made = texts(project)
+
+    assert "from controllers.foo_controller import FooReconciler\n" in made["main.py"]
+    assert "    FooReconciler(manager).setup_with_manager(manager)\n    # +clientgo" in made["main.py"]
+    assert "- bases/samplecontroller.c9g.io_foos.yaml\n" in made["config/crd/kustomization.yaml"]
+    assert "- samplecontroller_v1alpha1_foo.yaml\n" in made["config/samples/kustomization.yaml"]
+    assert "- foo_editor_role.yaml\n" in made["config/rbac/kustomization.yaml"]
+    assert "- ../crd\n" in made["config/default/kustomization.yaml"]
+
+
+@pytest.mark.feature("A-62")
+@pytest.mark.parametrize(
+    ("answers", "types", "controller"),
+    [("y\nn\n", True, False), ("yes\nYES\n", True, True), ("what?\ny\n\nn\n", True, False), ("n\nn\n", False, False)],
+)
+def test_create_api_asks_what_it_is_not_told(tmp_path: Path, answers: str, types: bool, controller: bool) -> None:
+    project = new_project(tmp_path / "p")
+    before, sys.stdin = sys.stdin, io.StringIO(answers)
+    try:
+        assert clientgo(project, "create", "api", *FOO) == 0
+    finally:
+        sys.stdin = before
+
+    assert (project / "api/v1alpha1/foo_types.py").exists() is types
+    assert (project / "controllers/foo_controller.py").exists() is controller
+
+
+def test_nobody_to_answer_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = new_project(tmp_path / "p")
+    before, sys.stdin = sys.stdin, io.StringIO("")
+    try:
+        assert clientgo(project, "create", "api", *FOO) == 1
+    finally:
+        sys.stdin = before
+
+    assert "there is no answer: say --resource or --resource=false" in capsys.readouterr().err
+
+
+@pytest.mark.feature("A-62")
+def test_create_api_twice_is_refused_without_force(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "api/v1alpha1/foo_types.py").write_text("# mine\n")
+    before = texts(project)
+
+    assert clientgo(project, "create", "api", *FOO, "--resource", "--controller=false") == 1
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 has types already: --force" in capsys.readouterr().err
+    assert texts(project) == before
+
+
+def test_one_controller_is_for_all_versions_of_a_kind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = texts(project)
+    second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
+
+    assert clientgo(project, "create", "api", *second, "--resource", "--controller") == 1
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 has a controller already" in capsys.readouterr().err
+    assert texts(project) == before
+
+
+@pytest.mark.feature("A-62")
+def test_with_force_it_is_as_it_was_made(project: Path) -> None:
+    before = texts(project)
+    (project / "api/v1alpha1/foo_types.py").write_text("# mine\n")
+
+    assert clientgo(project, "create", "api", *FOO, "--resource", "--controller", "--force") == 0
+    assert texts(project) == before
+
+
+def test_a_second_kind_leaves_what_a_hand_wrote(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = project / "main.py"
+    main.write_text(main.read_text().replace("Run the controllers", "Run all controllers"))
+    bar = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Bar")
+
+    assert clientgo(project, "create", "api", *bar, "--resource", "--controller") == 0
+    assert "Run all controllers" in main.read_text()
+    assert "FooReconciler(manager).setup" in main.read_text()
+    assert "BarReconciler(manager).setup" in main.read_text()
+    assert "updated  main.py\n" in capsys.readouterr().out
+
+
+def test_a_controller_may_come_later_than_its_kind(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FOO, "--resource", "--controller=false") == 0
+
+    assert clientgo(project, "create", "api", *FOO, "--resource=false", "--controller") == 0
+    assert (project / "controllers/foo_controller.py").exists()
+
+
+def test_a_kind_without_namespace_and_a_second_version_say_so(project: Path) -> None:
+    pool = ("--group", "samplecontroller", "--version", "v1", "--kind", "Pool", "--plural", "puddles")
+    second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
+
+    assert clientgo(project, "create", "api", *pool, "--resource", "--controller=false", "--namespaced=false") == 0
+    assert clientgo(project, "create", "api", *second, "--resource", "--controller=false") == 0
+    assert '    plural="puddles",\n    scope="Cluster",\n)' in (project / "api/v1/pool_types.py").read_text()
+    assert "    storage=False,\n)" in (project / "api/v1/foo_types.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--group", "other", "--version", "v1", "--kind", "Bar", "--resource"), "this project's group is samplecontr"),
+        (("--group", "samplecontroller", "--version", "v1", "--kind", "FOO", "--resource"), "by its case alone"),
+        (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=0"), "neither true nor false"),
+        (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=false"), "has no types"),
+    ],
+)
+def test_what_can_not_be_made_is_refused_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    before = texts(project)
+    try:
+        code = clientgo(project, "create", "api", *words, "--controller")
+    except SystemExit as ended:
+        code = int(str(ended.code))
+
+    assert code in (1, 2)
+    assert told in capsys.readouterr().err
+    assert texts(project) == before
+
+
+@pytest.mark.feature("A-63")
+def test_create_webhook_enables_what_the_deployment_needs(project: Path) -> None:
+    assert clientgo(project, "create", "webhook", *FOO, "--defaulting", "--programmatic-validation") == 0
+
+    made = texts(project)
+    default = yaml.safe_load(made["config/default/kustomization.yaml"])
+    assert {"../webhook", "../certmanager"} <= set(default["resources"])
+    assert 'path="/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_defaulter.py"]
+    assert 'path="/validate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_validator.py"]
+    assert "    add_webhooks(manager, options)\n" in made["main.py"]
+
+
+def test_webhooks_come_one_after_another_and_the_server_stays(project: Path) -> None:
+    assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
+    server = project / "webhooks/server.py"
+    server.write_text(server.read_text() + "\n# mine\n")
+
+    assert clientgo(project, "create", "webhook", *FOO, "--programmatic-validation") == 0
+    text = server.read_text()
+    assert "FooDefaulter().setup_with_server(server)" in text
+    assert "FooValidator().setup_with_server(server)" in text
+    assert text.endswith("# mine\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((*HOME, "--defaulting"), "this project's group is"),
+        ((*FOO[:4], "--kind", "Bar", "--defaulting"), "is no kind of this project: clientgo create api makes it one"),
+        (FOO, "there is nothing to create"),
+    ],
+)
+def test_webhooks_of_nothing_are_refused(
+    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    before = texts(project)
+
+    assert clientgo(project, "create", "webhook", *words) == 1
+    assert told in capsys.readouterr().err
+    assert texts(project) == before
+
+
+def test_there_is_nothing_to_generate_without_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = new_project(tmp_path / "p")
+
+    assert clientgo(project, "manifests") == 0
+    assert "nothing to generate yet: add a kind with clientgo create api" in capsys.readouterr().out

@@ -1,0 +1,78 @@
+"""Names: what is refused is so with one sentence, what is taken makes names that Kubernetes takes."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.cli.names import PROJECT_LENGTH, Refused, domain, group, kind, plural, project_name, proposed, version
+
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@pytest.mark.feature("A-61")
+@pytest.mark.parametrize(
+    ("check", "name"),
+    [
+        (project_name, "foo"),
+        (project_name, "0-foo"),
+        (domain, "c9g.io"),
+        (domain, "my.domain"),
+        (group, "samplecontroller"),
+        (group, "a.b-c"),
+        (version, "v1"),
+        (version, "v2beta13"),
+        (kind, "IPPool"),
+        (plural, "redis-clusters"),
+    ],
+)
+def test_a_good_name_is_taken_as_it_is(check: Callable[[str], str], name: str) -> None:
+    assert check(name) == name
+
+
+@pytest.mark.feature("A-61")
+@pytest.mark.parametrize(
+    ("check", "name", "told"),
+    [
+        (project_name, "Foo", "lower case"),
+        (project_name, "-foo", "beginning and ending with a letter or digit"),
+        (project_name, "f" * (PROJECT_LENGTH + 1), "too long"),
+        (project_name, "foo\n", "can't be a project's name"),
+        (domain, "c9g..io", "one like example.com"),
+        (domain, "", "one like example.com"),
+        (group, "", "group cannot be empty"),
+        (group, "Foo", "can't be a group"),
+        (version, "", "version cannot be empty"),
+        (version, "1", "one like v1"),
+        (version, "v0", "one like v1"),
+        (version, "v1.2", "one like v1"),
+        (kind, "", "kind cannot be empty"),
+        (kind, "foo", "begin with a capital"),
+        (kind, "Foo-Bar", "letters and digits"),
+        (kind, "None", "a word of Python"),
+        (kind, "Condition", "use a class of that name"),
+        (plural, "9foos", "beginning with a letter"),
+    ],
+)
+def test_a_bad_name_is_refused_in_one_sentence(check: Callable[[str], str], name: str, told: str) -> None:
+    with pytest.raises(Refused, match=re.escape(told)) as refused:
+        check(name)
+    assert "\n" not in str(refused.value)
+
+
+@given(st.from_regex(r"[a-z0-9-]{1,40}", fullmatch=True))
+def test_the_longest_object_of_a_deployment_has_a_name_that_kubernetes_takes(name: str) -> None:
+    try:
+        project_name(name)
+    except Refused:
+        return
+    assert LABEL.fullmatch(f"{name}-controller-manager-metrics-service")
+
+
+@given(st.text())
+def test_what_is_proposed_for_a_folder_can_be_a_name_or_is_nothing(folder: str) -> None:
+    name = proposed(folder)
+
+    assert name == "" or project_name(name) == name

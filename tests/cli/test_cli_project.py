@@ -1,0 +1,65 @@
+"""PROJECT: kubebuilder's words, and the same after it was read."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clientgo.cli.names import Refused
+from clientgo.cli.project import FILE, LAYOUT, Project, Resource
+
+
+@pytest.mark.feature("A-61")
+def test_it_has_kubebuilders_words(tmp_path: Path) -> None:
+    foo = Resource(group="tsi", domain="tiduyun.com", version="v1alpha1", kind="IPPool", plural="ippools")
+    foo.api, foo.namespaced, foo.controller, foo.webhooks = True, False, True, {"defaulting": True}
+    Project(name="ippool", domain="tiduyun.com", repo="example.com/ippool", resources=[foo]).write(tmp_path)
+
+    assert yaml.safe_load((tmp_path / FILE).read_text()) == {
+        "domain": "tiduyun.com",
+        "layout": [LAYOUT],
+        "projectName": "ippool",
+        "repo": "example.com/ippool",
+        "resources": [
+            {
+                "api": {"crdVersion": "v1", "namespaced": False},
+                "controller": True,
+                "domain": "tiduyun.com",
+                "group": "tsi",
+                "kind": "IPPool",
+                "path": "api.v1alpha1",
+                "version": "v1alpha1",
+                "webhooks": {"defaulting": True, "webhookVersion": "v1"},
+            }
+        ],
+        "version": "3",
+    }
+
+
+@pytest.mark.parametrize("plural", ["foos", "fooen"])
+def test_what_is_written_is_read(tmp_path: Path, plural: str) -> None:
+    foo = Resource(group="g", domain="example.com", version="v1", kind="Foo", plural=plural, api=True, controller=True)
+    project = Project(name="foo", domain="example.com", resources=[foo])
+    project.write(tmp_path)
+
+    assert Project.read(tmp_path) == project
+
+
+def test_a_folder_without_project_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="there is no project in this folder"):
+        Project.read(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "layout: 1", f"layout: [{LAYOUT}]", "\x00"])
+def test_what_is_no_project_file_is_told_in_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text)
+
+    with pytest.raises(Refused, match="PROJECT can't be understood"):
+        Project.read(tmp_path)
+
+
+def test_another_tools_project_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("layout: [go.kubebuilder.io/v4]\n")
+
+    with pytest.raises(Refused, match=r"of another tool: its layout is go.kubebuilder.io/v4"):
+        Project.read(tmp_path)

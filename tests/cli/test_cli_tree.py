@@ -1,0 +1,125 @@
+"""Files: what a hand has changed is kept, lines find their place, and what is done is told."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.cli.archive import Part
+from clientgo.cli.names import Refused
+from clientgo.cli.tree import RECORD, Tree, inserted
+
+MAIN = """\
+from clientgo.rest import load_config
+
+# +clientgo:scaffold:imports
+
+def build():
+    # +clientgo:scaffold:controllers
+    return 1
+"""
+LINES = st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1), min_size=1, max_size=4)
+
+
+def write(root: Path, *parts: Part, force: bool = False) -> list[tuple[str, str]]:
+    told: list[tuple[str, str]] = []
+    tree = Tree(root, tell=lambda done, path: told.append((done, path)), force=force)
+    for part in parts:
+        tree.add(part)
+    tree.close()
+    return told
+
+
+def test_a_file_is_created_and_then_kept_while_it_is_the_same(tmp_path: Path) -> None:
+    assert write(tmp_path, Part("a/b.py", "1\n")) == [("created", "a/b.py")]
+    assert write(tmp_path, Part("a/b.py", "1\n")) == [("kept", "a/b.py")]
+
+
+def test_a_file_as_it_was_written_is_updated(tmp_path: Path) -> None:
+    write(tmp_path, Part("a", "1\n"))
+
+    assert write(tmp_path, Part("a", "2\n")) == [("updated", "a")]
+    assert (tmp_path / "a").read_text() == "2\n"
+
+
+def test_what_a_hand_has_changed_is_kept_unless_forced(tmp_path: Path) -> None:
+    write(tmp_path, Part("a", "1\n"))
+    (tmp_path / "a").write_text("mine\n")
+
+    assert write(tmp_path, Part("a", "2\n")) == [("kept", "a (changed by hand; --force writes it anew)")]
+    assert (tmp_path / "a").read_text() == "mine\n"
+    assert write(tmp_path, Part("a", "2\n"), force=True) == [("updated", "a")]
+    assert (tmp_path / "a").read_text() == "2\n"
+
+
+def test_a_file_that_was_there_before_is_a_hands(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mine\n")
+
+    write(tmp_path, Part("a", "2\n"))
+
+    assert (tmp_path / "a").read_text() == "mine\n"
+
+
+def test_lines_may_be_put_into_what_a_hand_has_changed_and_it_stays_the_hands(tmp_path: Path) -> None:
+    write(tmp_path, Part("main.py", MAIN))
+    (tmp_path / "main.py").write_text("# mine\n" + MAIN)
+
+    write(tmp_path, Part("main.py", "add()\n", "controllers"))
+    told = write(tmp_path, Part("main.py", MAIN))
+
+    assert (tmp_path / "main.py").read_text().startswith("# mine\n")
+    assert "    add()\n    # +clientgo:scaffold:controllers\n" in (tmp_path / "main.py").read_text()
+    assert told == [("kept", "main.py (changed by hand; --force writes it anew)")]
+
+
+def test_lines_are_put_in_once(tmp_path: Path) -> None:
+    write(tmp_path, Part("main.py", MAIN), Part("main.py", "add()\n", "controllers"))
+
+    assert write(tmp_path, Part("main.py", "add()\n", "controllers")) == []
+    assert (tmp_path / "main.py").read_text().count("add()") == 1
+
+
+def test_a_file_without_the_marker_is_left_alone_and_the_lines_are_told(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("mine\n")
+
+    [(done, told)] = write(tmp_path, Part("main.py", "add()\n", "controllers"))
+
+    assert (tmp_path / "main.py").read_text() == "mine\n"
+    assert done == "kept"
+    assert "has no line # +clientgo:scaffold:controllers" in told
+    assert "add()" in told
+
+
+def test_imports_stand_in_order_below_the_librarys() -> None:
+    text: str | None = MAIN
+    for name in ("foo", "bar", "foo"):
+        assert text is not None
+        text = inserted(text, "imports", f"from controllers.{name} import X\n")
+
+    assert text is not None
+    assert text.startswith(
+        "from clientgo.rest import load_config\n\n"
+        "from controllers.bar import X\nfrom controllers.foo import X\n\n"
+        "# +clientgo:scaffold:imports\n"
+    )
+
+
+@given(LINES, LINES)
+def test_putting_lines_in_loses_none_and_keeps_the_marker(before: list[str], new: list[str]) -> None:
+    text = "\n".join([*before, "  # +clientgo:scaffold:here"]) + "\n"
+
+    done = inserted(text, "here", "\n".join(new) + "\n")
+
+    assert done is not None
+    assert done == text or done.splitlines() == [*before, *("  " + line for line in new), "  # +clientgo:scaffold:here"]
+    assert inserted(done, "here", "\n".join(new) + "\n") == done
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "1"])
+def test_a_damaged_record_is_told_in_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / RECORD).parent.mkdir()
+    (tmp_path / RECORD).write_text(text)
+
+    with pytest.raises(Refused, match="is damaged: restore it from version control"):
+        Tree(tmp_path, tell=lambda *_: None)

@@ -1,0 +1,143 @@
+"""The projects below examples/: made with the command, changed by hand where it is said here, and sound."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import free_port, in_background, wait_for
+from tests.cli.projects import ROOT, clientgo, run, texts
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+# What the generators write, or this command keeps for itself.
+GENERATED = ("generated/", "config/crd/bases/", "config/webhook/manifests.yaml", ".clientgo/")
+
+
+@dataclass(frozen=True)
+class Example:
+    """How a project was begun, which of its files a hand has changed, and what it generates."""
+
+    folder: str
+    commands: Sequence[Sequence[str]]
+    by_hand: frozenset[str]
+    generates: tuple[str, ...] = ("manifests",)
+
+
+def kind(group: str, version: str, name: str) -> tuple[str, ...]:
+    return ("--group", group, "--version", version, "--kind", name)
+
+
+FOO = Example(
+    "foo-c9g",
+    [
+        ("init", "--domain", "c9g.io", "--project-name", "foo"),
+        ("create", "api", *kind("samplecontroller", "v1alpha1", "Foo"), "--resource", "--controller"),
+    ],
+    frozenset(
+        {
+            "api/v1alpha1/foo_types.py",
+            "config/samples/samplecontroller_v1alpha1_foo.yaml",
+            "controllers/foo_controller.py",
+        }
+    ),
+)
+IPPOOL = Example(
+    "ippool",
+    [
+        ("init", "--domain", "tiduyun.com", "--project-name", "ippool"),
+        ("create", "api", *kind("tsi", "v1alpha1", "IPPool"), "--resource", "--controller", "--namespaced=false"),
+    ],
+    frozenset(
+        {
+            "api/v1alpha1/ippool_types.py",
+            "config/samples/tsi_v1alpha1_ippool.yaml",
+            "controllers/ippool_controller.py",
+            "tests/test_ippool_controller.py",
+        }
+    ),
+    ("manifests", "generate"),
+)
+HOME = Example(
+    "home",
+    [
+        ("init", "--project-name", "home"),
+        ("create", "api", *kind("ajd", "v1", "Home"), "--resource", "--controller"),
+        ("create", "webhook", *kind("ajd", "v1", "Home"), "--defaulting", "--programmatic-validation"),
+    ],
+    frozenset(
+        {
+            "api/v1/home_types.py",
+            "config/samples/ajd_v1_home.yaml",
+            "controllers/home_controller.py",
+            "tests/test_home_v1_defaulter.py",
+            "tests/test_home_v1_validator.py",
+            "webhooks/v1/home_defaulter.py",
+            "webhooks/v1/home_validator.py",
+        }
+    ),
+)
+EXAMPLES = pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(FOO, marks=pytest.mark.feature("A-33"), id="foo"),
+        pytest.param(IPPOOL, marks=[pytest.mark.feature("A-34"), pytest.mark.feature("A-77")], id="ippool"),
+        pytest.param(HOME, marks=pytest.mark.feature("A-35"), id="home"),
+    ],
+)
+
+
+def copied(example: Example, to: Path) -> Path:
+    """A copy of a project, as version control would give it."""
+    ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "dist", ".kubeconfig")
+    return Path(shutil.copytree(ROOT / "examples" / example.folder, to / "project", ignore=ignored))
+
+
+@EXAMPLES
+def test_it_is_what_the_command_makes_but_for_what_a_hand_wrote(example: Example, tmp_path: Path) -> None:
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    for command in example.commands:
+        assert clientgo(fresh, *command) == 0
+
+    made, kept = texts(fresh), texts(copied(example, tmp_path))
+    roles = {path for path in kept if path.startswith("config/rbac/") and "DO NOT EDIT" in kept[path]}
+    assert {path for path in made.keys() & kept.keys() if made[path] != kept[path]} == example.by_hand
+    assert made.keys() - kept.keys() == set()
+    assert {path for path in kept.keys() - made.keys() - roles if not path.startswith(GENERATED)} == set()
+
+
+@EXAMPLES
+def test_it_passes_its_own_checks(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = copied(example, tmp_path)
+
+    for command in example.generates:
+        assert run(project, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
+    run(project, variables, "make", "lint")
+    run(project, variables, "ruff", "format", "--check")
+    run(project, variables, "python", "-m", "pytest", "-q")
+    run(project, variables, "kubectl", "kustomize", "config/default")
+
+
+@pytest.mark.feature("A-35")
+@pytest.mark.feature("A-67")
+def test_webhooks_are_served_with_a_certificate_or_not_at_all(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = copied(HOME, tmp_path)
+    kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
+    flags = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()} --webhook-cert-path={tmp_path / 'nothing'}"
+    with in_background(project, variables, "make", "cluster", sign="kubeconfig"):
+        run(project, variables, "make", "install")
+        refused = in_background(project, variables, "make", "run", flags, sign="Starting workers")
+        with (
+            pytest.raises(AssertionError, match=r"has no tls\.crt and no tls\.key: mount one there") as failed,
+            refused,
+        ):
+            pass
+        assert "set ENABLE_WEBHOOKS=false to run without webhooks" in str(failed.value)
+        assert "Traceback" not in str(failed.value)
+        without = {**variables, "ENABLE_WEBHOOKS": "false"}
+        with in_background(project, without, "make", "run", flags, sign="Starting workers") as said:
+            run(project, variables, *kubectl, "apply", "-k", "config/samples")
+            wait_for(said, '"ready"')

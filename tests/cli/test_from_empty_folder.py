@@ -1,0 +1,122 @@
+"""From an empty folder to a reconciled object, by six commands; and that what was made along the way is sound."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK
+from tests.cli.processes import SECONDS, free_port, in_background, wait_for
+from tests.cli.projects import FOO, run
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+
+@pytest.fixture
+def foo(tmp_path: Path, variables: Mapping[str, str]) -> Path:
+    """A project with Foo, and all that is generated."""
+    folder = tmp_path / "foo"
+    folder.mkdir()
+    run(folder, variables, "python", "-m", "clientgo.cli", "init", "--domain", "c9g.io", "--project-name", "foo")
+    run(folder, variables, "python", "-m", "clientgo.cli", "create", "api", *FOO, answers="y\ny\n")
+    run(folder, variables, "make", "manifests", "generate")
+    return folder
+
+
+@pytest.mark.feature("A-33")
+@pytest.mark.feature("A-65")
+@pytest.mark.feature("A-66")
+@pytest.mark.feature("A-67")
+def test_six_commands_lead_from_an_empty_folder_to_a_reconciled_object(
+    tmp_path: Path, variables: Mapping[str, str]
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
+    probes = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()}"
+    began = SYSTEM_CLOCK.now()
+
+    run(folder, variables, "python", "-m", "clientgo.cli", "init", "--domain", "c9g.io", "--project-name", "foo")
+    run(folder, variables, "python", "-m", "clientgo.cli", "create", "api", *FOO, "--resource", "--controller")
+    with in_background(folder, variables, "make", "cluster", sign="kubeconfig"):
+        run(folder, variables, "make", "install")
+        with in_background(folder, variables, "make", "run", probes, sign="Starting workers") as said:
+            run(folder, variables, *kubectl, "apply", "-k", "config/samples")
+            wait_for(said, 'foo="foo-sample"')
+            took = SYSTEM_CLOCK.now() - began
+            table = run(folder, variables, *kubectl, "get", "foos.samplecontroller.c9g.io")
+
+    assert took < SECONDS
+    assert table.splitlines()[0].split() == ["NAME", "AGE"]
+    assert table.splitlines()[1].split()[0] == "foo-sample"
+
+
+@pytest.mark.feature("A-62")
+@pytest.mark.feature("A-68")
+def test_a_new_project_passes_its_own_checks(foo: Path, variables: Mapping[str, str]) -> None:
+    run(foo, variables, "ruff", "check", "--no-cache")
+    run(foo, variables, "ruff", "format", "--no-cache", "--check")
+    run(foo, variables, "mypy", "--strict")
+    assert "3 passed" in run(foo, variables, "make", "test")
+
+
+@pytest.mark.feature("A-64")
+def test_a_second_run_of_the_generators_changes_nothing(foo: Path, variables: Mapping[str, str]) -> None:
+    for command in ("manifests", "generate"):
+        assert run(foo, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
+        assert run(foo, variables, "make", command) == ""
+
+
+@pytest.mark.feature("A-70")
+@pytest.mark.feature("A-71")
+@pytest.mark.feature("A-72")
+def test_what_is_deployed_is_called_as_kubebuilder_calls_it(foo: Path, variables: Mapping[str, str]) -> None:
+    run(foo, variables, "make", "build-installer", "IMG=registry.example.com/foo:1")
+
+    text = (foo / "dist/install.yaml").read_text()
+    for name in ("foo-system", "foo-controller-manager", "foo-manager-role", "foos.samplecontroller.c9g.io"):
+        assert f"  name: {name}\n" in text
+    assert "image: registry.example.com/foo:1\n" in text
+    assert "controller:latest" not in text
+
+
+@pytest.mark.feature("A-73")
+def test_the_roles_are_enough_for_the_manager_that_runs_with_them(foo: Path, variables: Mapping[str, str]) -> None:
+    account = "system:serviceaccount:foo-system:foo-controller-manager"
+    kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
+    with in_background(foo, variables, "make", "cluster", sign="kubeconfig"):
+        run(foo, variables, "make", "deploy")
+        run(foo, variables, *kubectl, "apply", "-k", "config/samples")
+        token = run(foo, variables, *kubectl, "create", "token", "-n", "foo-system", "foo-controller-manager").strip()
+        run(foo, variables, *kubectl, "config", "set-credentials", "manager", f"--token={token}")
+        cluster = run(foo, variables, *kubectl, "config", "view", "-o", "jsonpath={.clusters[0].name}")
+        run(foo, variables, *kubectl, "config", "set-context", "manager", f"--cluster={cluster}", "--user=manager",
+            "--namespace=foo-system")  # fmt: skip
+        run(foo, variables, *kubectl, "config", "use-context", "manager")
+        assert account in run(foo, variables, *kubectl, "auth", "whoami")
+        flags = f"--leader-elect --health-probe-bind-address=127.0.0.1:{free_port()} --metrics-bind-address=:0"
+        with in_background(foo, variables, "make", "run", f"ARGS={flags}", sign="Starting workers") as said:
+            wait_for(said, 'foo="foo-sample"')
+
+    assert "forbidden" not in said.read_text().lower()
+
+
+@pytest.mark.feature("A-62")
+def test_a_project_grows_by_kinds_versions_and_webhooks(foo: Path, variables: Mapping[str, str]) -> None:
+    clientgo = ("python", "-m", "clientgo.cli", "create")
+    pool = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Pool")
+    second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
+
+    run(foo, variables, *clientgo, "api", *pool, "--resource", "--controller", "--namespaced=false")
+    run(foo, variables, *clientgo, "api", *second, "--resource", "--controller=false")
+    run(foo, variables, *clientgo, "webhook", *pool, "--defaulting")
+    run(foo, variables, *clientgo, "webhook", *second, "--programmatic-validation")
+    run(foo, variables, "make", "manifests", "generate")
+
+    run(foo, variables, "ruff", "check", "--no-cache")
+    run(foo, variables, "ruff", "format", "--no-cache", "--check")
+    assert "6 passed" in run(foo, variables, "python", "-m", "pytest")
+    rendered = run(foo, variables, "kubectl", "kustomize", "config/default")
+    assert rendered.count("cert-manager.io/inject-ca-from: foo-system/foo-serving-cert") == 2
+    assert rendered.count("kind: CustomResourceDefinition") == 2
+    run(foo, variables, "kubectl", "kustomize", "config/samples")

@@ -1,0 +1,71 @@
+"""docs/tutorial.md: its files are written, and its commands run, one after another, as they stand."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.cli.projects import ROOT
+
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+
+_BLOCK = re.compile(
+    r"(?:`(?P<path>[\w./]+)`:\n\n)?^```(?P<language>sh|python|yaml)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+def steps() -> Iterator[str]:
+    """The page as a script. Blocks of `console` are left out: they need a package index, or a registry of images."""
+    for block in _BLOCK.finditer(TUTORIAL):
+        if block["language"] == "sh":
+            yield block["text"]
+        else:
+            yield f"cat > {block['path']} <<'END'\n{block['text']}END\n"
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(300)
+@pytest.mark.feature("A-65")
+@pytest.mark.feature("A-66")
+@pytest.mark.feature("A-70")
+def test_every_command_of_the_tutorial_works(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    # What installing the package puts there.
+    (commands / "clientgo").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m clientgo.cli "$@"\n')
+    (commands / "clientgo").chmod(0o755)
+    environment = {**variables, "PATH": f"{commands}{os.pathsep}{variables['PATH']}"}
+    script = "set -euxo pipefail\n" + "".join(steps())
+    said = tmp_path / "said.txt"
+    with said.open("wb") as output:
+        shell = subprocess.Popen(
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        code = shell.wait(240)
+    finally:
+        # The cluster and the manager, which the page leaves running.
+        with suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGTERM)
+
+    assert code == 0, said.read_text(errors="replace")[-6000:]
+    assert re.search(r"foo.samplecontroller.c9g.io/foo-sample +2 +2 ", said.read_text(errors="replace"))
+
+
+def test_every_file_of_the_tutorial_says_where_it_goes() -> None:
+    blocks = list(_BLOCK.finditer(TUTORIAL))
+
+    assert len(blocks) > 10
+    assert [block["text"][:40] for block in blocks if block["language"] != "sh" and not block["path"]] == []
