@@ -1,24 +1,41 @@
-# The sample controller's image: Python, the library's run-time dependencies, controller/, generated/ and main.py.
-ARG PYTHON_VERSION=3.11
+# The sample controller's image: Python, the locked run-time dependencies, the library, controller/, generated/, main.py.
+#
+# Two builds of one commit hold the same bytes: every package is named with its hashes, no step writes a time or a
+# random number, and PYTHON_IMAGE can be given with its digest (docs/image.md).
+ARG PYTHON_IMAGE=python:3.11-slim
 
-FROM python:${PYTHON_VERSION}-slim AS build
+FROM ${PYTHON_IMAGE} AS build
 # Without pip: nothing installs anything in the finished image.
 RUN python -m venv --without-pip /opt/venv
 WORKDIR /src
+COPY hack/requirements.lock hack/requirements-build.lock hack/
+# Wheels only, so that no package runs code of its own here. What pip would compile, it would compile with times in it.
+RUN pip install --no-cache-dir --disable-pip-version-check --target /opt/build --only-binary :all: --require-hashes \
+        --requirement hack/requirements-build.lock && \
+    pip --python /opt/venv/bin/python install --no-cache-dir --disable-pip-version-check --no-compile \
+        --only-binary :all: --require-hashes --requirement hack/requirements.lock
 COPY pyproject.toml setup.cfg README.md LICENSE ./
 COPY clientgo clientgo
-RUN pip --python /opt/venv/bin/python install --no-cache-dir --disable-pip-version-check .
+RUN PYTHONPATH=/opt/build pip --python /opt/venv/bin/python install --no-cache-dir --disable-pip-version-check \
+        --no-compile --no-deps --no-index --no-build-isolation .
 WORKDIR /app
 COPY main.py ./
 COPY controller controller
 COPY generated generated
 # Compiled here, because the running container may not write. Files of an image never change, so Python need not compare.
-RUN python -m compileall -q --invalidation-mode unchecked-hash controller generated
+# All of them (-f): what the steps above imported is compiled already, with its file's time in it.
+RUN python -m compileall -qf --invalidation-mode unchecked-hash /opt/venv/lib controller generated
 
-FROM python:${PYTHON_VERSION}-slim
+FROM ${PYTHON_IMAGE}
+ARG VERSION=unknown
+ARG REVISION=unknown
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="sample-controller" \
       org.opencontainers.image.description="Foo to Deployment: the sample controller, in Python" \
-      org.opencontainers.image.licenses="Apache-2.0"
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"
 ENV PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 COPY --from=build /opt/venv /opt/venv

@@ -10,12 +10,13 @@ import threading
 
 from clientgo.cache import DeletedFinalStateUnknown, MutationCache, last_known, wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ClientGoError, Conflict
 from clientgo.kubernetes.clients.apps_v1 import AppsV1
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName, controller_of, object_name, replace
+from clientgo.meta.declarations import rbac
+from clientgo.reconcile.attempts import Attempts
 from clientgo.record import EventRecorder
 from clientgo.workqueue import (
     BucketRateLimiter,
@@ -25,14 +26,13 @@ from clientgo.workqueue import (
     ShutDown,
 )
 from controller.api.v1alpha1 import Foo, FooStatus
+from controller.component import COMPONENT
 from controller.desired import Create, Foreign, Nothing, Scale, plan
+from controller.turns import Alone, Turn
 from generated.clientset.samplecontroller_v1alpha1 import SamplecontrollerV1alpha1
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
 
 log = logging.getLogger(__name__)
-
-COMPONENT = "sample-controller"
-"""The name events and field managers carry."""
 
 SYNCED, MESSAGE_SYNCED = "Synced", "Foo synced successfully"
 ERR_RESOURCE_EXISTS = "ErrResourceExists"
@@ -42,6 +42,14 @@ class ResourceExists(Exception):
     """The Deployment's name is taken by one that is not the Foo's."""
 
 
+# The verbs that are used and no others; hack/update-codegen.sh makes artifacts/rbac/role.yaml of them.
+@rbac(groups="samplecontroller.k8s.io", resources="foos", verbs=("list", "watch"))
+@rbac(groups="samplecontroller.k8s.io", resources="foos/status", verbs="update")
+# No request goes there. Clusters that enforce permissions on owner references (OpenShift does) ask for this verb before
+# they let a Deployment say that it blocks its Foo's deletion.
+@rbac(groups="samplecontroller.k8s.io", resources="foos/finalizers", verbs="update")
+@rbac(groups="apps", resources="deployments", verbs=("create", "list", "patch", "watch"))
+@rbac(groups="core", resources="events", verbs=("create", "patch"))
 class Controller:
     """Syncs Foos with any number of workers, one Foo never in two of them at once."""
 
@@ -53,12 +61,16 @@ class Controller:
         foo_informer: FooInformer,
         recorder: EventRecorder,
         *,
+        turn: Turn | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._apps = apps
         self._api = foos
         self._recorder = recorder
+        self._turn: Turn = turn if turn is not None else Alone()
         self._clock = clock
+        self._attempts = Attempts("Foo", expected=(ResourceExists,), clock=clock)
+        self._lister = foo_informer.lister
         # What was written last stands in for the cache until the cache has caught up with it.
         self._foos: MutationCache[Foo] = MutationCache(foo_informer.informer.indexer, clock=clock)
         self._deployments: MutationCache[Deployment] = MutationCache(deployment_informer.informer.indexer, clock=clock)
@@ -78,37 +90,46 @@ class Controller:
             ),
         )
 
-    def run(self, workers: int, stop: threading.Event) -> None:
-        """Sync with `workers` threads until `stop` is set; returns when each has finished the Foo it was at."""
+        self._turn.when_changed(self.enqueue_all)
+
+    def run(self, workers: int, stop: threading.Event, *, grace: float | None = None) -> None:
+        """Sync with `workers` threads until `stop` is set; returns when each has finished the Foo it was at.
+
+        Raises:
+            StillRunning: some worker had not, `grace` seconds after `stop` was set.
+        """
         log.info("waiting for informer caches to sync")
         if not wait_for_cache_sync(stop, *self._synced, clock=self._clock):
             return
         log.info("starting workers", extra={"count": workers})
-        group = Group(clock=self._clock)
+        self._attempts.set_workers(workers)
+        # Should a worker die, which nothing it does can cause, the others end too: fewer workers would go unnoticed.
+        group = Group(stop=stop, clock=self._clock)
         for number in range(workers):
-            group.start(self.run_worker, name=f"worker-{number}")
+            group.start(self.run_worker, stop, name=f"worker-{number}")
         stop.wait()
         log.info("shutting down workers")
         self.queue.shut_down()
-        group.join()
+        group.join(grace)
 
-    def run_worker(self) -> None:
-        """Sync one Foo after another until the queue is shut down."""
+    def run_worker(self, stop: threading.Event) -> None:
+        """Sync one Foo after another until `stop` is set; what is queued then is for whoever runs next."""
         try:
-            while True:
+            while not stop.is_set():
                 self.process_next()
         except ShutDown:
             return
 
     def process_next(self) -> None:
         """Sync the next Foo in the queue; a failure puts it back, later each time."""
-        with self.queue.taking() as key:
+        with self.queue.taking() as key, self._attempts.at(key) as attempt:
             try:
                 self.sync(key)
             except Exception as error:  # noqa: BLE001  # whatever went wrong with one Foo must not end the worker
-                self._log_failure(key, error)
+                attempt.failed(error)
                 self.queue.add_rate_limited(key)
             else:
+                attempt.succeeded()
                 self.queue.forget(key)
 
     def sync(self, key: ObjectName) -> None:
@@ -121,9 +142,14 @@ class Controller:
         foo = self._foos.get_by_key(key)
         if foo is None:
             return  # deleted; its Deployment goes with it
+        with self._turn.taking(foo.metadata.uid) as ours:
+            if ours:
+                self._sync(key, foo)
+
+    def _sync(self, key: ObjectName, foo: Foo) -> None:
         if not foo.spec.deployment_name:
             # Absorbed: trying again can't help, only another spec can, and that comes as a change.
-            log.error("deploymentName must be specified", extra={"namespace": key.namespace, "foo": key.name})
+            log.error("deploymentName must be specified")
             return
         step = plan(foo, self._deployments.get_by_key(ObjectName(key.namespace, foo.spec.deployment_name)))
         if isinstance(step, Foreign):
@@ -149,16 +175,24 @@ class Controller:
         """Have a Foo synced."""
         self.queue.add(object_name(foo))
 
-    def update_foo(self, _: Foo, new: Foo) -> None:
+    def enqueue_all(self) -> None:
+        """Have every Foo synced: some may be this replica's only now."""
+        for foo in self._lister.list():
+            self.enqueue_foo(foo)
+
+    def update_foo(self, old: Foo, new: Foo) -> None:
         """A Foo changed, or is shown again by a resync: have it synced."""
+        self._foos.on_update(old, new)
         self.enqueue_foo(new)
 
     def delete_foo(self, deleted: Foo | DeletedFinalStateUnknown[Foo]) -> None:
         """A Foo went: what was remembered of it is void. Its Deployment is collected by the cluster."""
+        self.queue.forget(object_name(deleted))
         self._foos.on_delete(object_name(deleted), last_known(deleted))
 
     def update_deployment(self, old: Deployment, new: Deployment) -> None:
         """A Deployment changed; a resync shows the same version again and is of no interest."""
+        self._deployments.on_update(old, new)
         if old.metadata.resource_version != new.metadata.resource_version:
             self.handle_deployment(new)
 
@@ -189,12 +223,3 @@ class Controller:
                 return current
         self._deployments.mutation(deployment)
         return deployment
-
-    def _log_failure(self, key: ObjectName, error: Exception) -> None:
-        extra = {"namespace": key.namespace, "foo": key.name, "err": error}
-        if isinstance(error, Conflict):
-            log.info("Foo changed while it was synced; trying again", extra=extra)
-        elif isinstance(error, ClientGoError | ResourceExists):
-            log.warning("Foo could not be synced; trying again later", extra=extra)
-        else:
-            log.exception("bug: Foo could not be synced; trying again later", extra=extra)

@@ -1,63 +1,41 @@
-"""The manifests: each is readable, they agree with each other and with the checkout, and the pod is locked down."""
+"""The manifests: each is readable, they agree with each other, with the checkout and with the program they start."""
 
 import re
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-import main
-from clientgo.envtest import Environment
-from clientgo.lifecycle import Group
-from clientgo.meta import ObjectMeta, replace
-from clientgo.testing.actions import Action
-from clientgo.testing.kubernetes import FakeClientset as FakeKubernetes
-from controller.api.v1alpha1 import Foo, FooSpec
-from controller.desired import new_deployment
-from controller.options import parse
-from generated.clientset import Clientset
+from tests.manifests import (
+    ARTIFACTS,
+    NAME,
+    NAMESPACE,
+    OVERLAYS,
+    ROOT,
+    Object,
+    container,
+    documents,
+    gathered,
+    grants,
+    named,
+    pod,
+    rendered,
+)
 
-ROOT = Path(__file__).parent.parent
-ARTIFACTS = ROOT / "artifacts"
-NAME = "sample-controller"
-Object = dict[str, Any]
-
-
-def documents(path: Path) -> list[Object]:
-    return [document for document in yaml.safe_load_all(path.read_text()) if document]
-
-
-def kustomized(folder: Path) -> list[Object]:
-    """What a kustomization gathers; ours only list resources, so following them is all there is to do."""
-    gathered: list[Object] = []
-    [kustomization] = documents(folder / "kustomization.yaml")
-    assert set(kustomization) == {"apiVersion", "kind", "resources"}
-    for resource in kustomization["resources"]:
-        path = (folder / resource).resolve()
-        gathered += kustomized(path) if path.is_dir() else documents(path)
-    return gathered
+CLUSTER_SCOPED = {"Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}
 
 
 @pytest.fixture(scope="module")
-def one() -> Callable[[str], Object]:
-    everything = kustomized(ARTIFACTS / "default")
-
-    def find(kind: str) -> Object:
-        [found] = [document for document in everything if document["kind"] == kind]
-        return found
-
-    return find
+def default() -> list[Object]:
+    """Everything `make deploy` applies, read from the files."""
+    return gathered(ARTIFACTS / "default")
 
 
-def pod(deployment: Object) -> tuple[Object, Object]:
-    spec = deployment["spec"]["template"]["spec"]
-    [container] = spec["containers"]
-    return spec, container
+def label(obj: Object) -> tuple[str, str]:
+    return obj["kind"], obj["metadata"]["name"]
 
 
 @pytest.mark.parametrize("path", sorted(ARTIFACTS.rglob("*.yaml")), ids=lambda path: str(path.relative_to(ARTIFACTS)))
@@ -67,144 +45,166 @@ def test_file_is_yaml_and_holds_objects(path: Path) -> None:
     assert all(document["apiVersion"] and document["kind"] for document in objects)
 
 
-@pytest.mark.parametrize("folder", ["default", "crd", "rbac", "manager"])
-def test_kubectl_renders_the_same_objects_we_list(folder: str) -> None:
-    if shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not installed")
-    done = subprocess.run(
-        ["kubectl", "kustomize", str(ARTIFACTS / folder)], capture_output=True, text=True, check=True, timeout=30
-    )
-    rendered = [document for document in yaml.safe_load_all(done.stdout) if document]
-
-    def by_name(objects: list[Object]) -> list[Object]:
-        return sorted(objects, key=lambda document: (document["kind"], document["metadata"]["name"]))
-
-    assert by_name(rendered) == by_name(kustomized(ARTIFACTS / folder))
+def test_kubectl_renders_the_same_objects_we_list(default: list[Object]) -> None:
+    assert sorted(rendered("default"), key=label) == sorted(default, key=label)
 
 
-@pytest.mark.e2e
-def test_server_accepts_every_manifest_as_it_stands(tmp_path: Path) -> None:
-    """With strict validation, so that a misspelt field is an error and not a line nobody reads."""
-    if shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not installed")
-    kubeconfig = tmp_path / "kubeconfig"
-    with Environment(bundled=True, kubeconfig=kubeconfig):
-        for place in (["-k", "artifacts/default"], ["-f", "artifacts/examples"]):
-            done = subprocess.run(
-                ["kubectl", "--kubeconfig", str(kubeconfig), "apply", "--validate=strict", *place],
-                cwd=ROOT,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=30,
-            )
-            assert (done.returncode, done.stderr) == (0, "")
+def test_every_manifest_is_used_by_its_folder_s_kustomization() -> None:
+    """A file nobody lists is a file nobody applies."""
+    for folder in {path.parent for path in ARTIFACTS.rglob("kustomization.yaml")}:
+        [kustomization] = documents(folder / "kustomization.yaml")
+        files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
+        assert files == {name for name in kustomization["resources"] if not name.startswith("..")}, folder
 
 
-def test_every_generated_crd_is_installed() -> None:
-    files = {path.name for path in (ARTIFACTS / "crd").glob("*.yaml")} - {"kustomization.yaml"}
-    [kustomization] = documents(ARTIFACTS / "crd" / "kustomization.yaml")
-    assert files == set(kustomization["resources"])
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_another_namespace_is_one_line(overlay: str, tmp_path: Path) -> None:
+    shutil.copytree(ARTIFACTS, tmp_path / "artifacts")
+    (mine := tmp_path / "artifacts" / "mine").mkdir()
+    (mine / "kustomization.yaml").write_text(f"namespace: team-a\nresources: [../{overlay}]\n")
+    objects = rendered(mine)
+    assert named(objects, "Namespace", "team-a")
+    assert {each["metadata"]["namespace"] for each in objects if each["kind"] not in CLUSTER_SCOPED} == {"team-a"}
+    subjects = [subject for each in objects for subject in each.get("subjects", ())]
+    assert subjects == [{"kind": "ServiceAccount", "name": NAME, "namespace": "team-a"}] * len(subjects)
 
 
-def test_names_agree(one: Callable[[str], Object]) -> None:
-    namespace = one("Namespace")["metadata"]["name"]
-    account = {"name": NAME, "namespace": namespace}
-    assert {key: one("ServiceAccount")["metadata"][key] for key in account} == account
-    assert one("ClusterRoleBinding")["subjects"] == [{"kind": "ServiceAccount", **account}]
-    assert one("ClusterRoleBinding")["roleRef"]["name"] == one("ClusterRole")["metadata"]["name"]
-    assert one("Deployment")["metadata"]["namespace"] == namespace
-    assert pod(one("Deployment"))[0]["serviceAccountName"] == NAME
+def test_set_ups_of_one_s_own_render_as_the_page_shows_them(tmp_path: Path) -> None:
+    shutil.copytree(ARTIFACTS, tmp_path / "artifacts")
+    shown = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / "deploy.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(shown) == 2
+    for at, block in enumerate(shown):
+        (mine := tmp_path / f"mine-{at}").mkdir()
+        over = {"resources": ["../artifacts/default"], **yaml.safe_load(block)}
+        (mine / "kustomization.yaml").write_text(yaml.safe_dump(over))
+    assert container(rendered(tmp_path / "mine-0"))["image"] == "registry.example.com/team/sample-controller:1.0"
+    secured = rendered(tmp_path / "mine-1")
+    [folder] = [mount["mountPath"] for mount in container(secured)["volumeMounts"]]
+    assert f"--metrics-cert-dir={folder}" in container(secured)["args"]
+    assert [volume["name"] for volume in pod(secured)["spec"]["volumes"]] == ["certs"]
 
 
-def test_deployment_selects_its_own_pods(one: Callable[[str], Object]) -> None:
-    spec = one("Deployment")["spec"]
-    assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_binding_leads_from_the_pod_s_account_to_a_role_that_is_there(overlay: str) -> None:
+    objects = rendered(overlay)
+    there = {label(each) for each in objects}
+    bindings = [each for each in objects if each["kind"].endswith("Binding")]
+    assert len(bindings) == 3
+    for binding in bindings:
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) in there
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}]
+    assert ("ServiceAccount", pod(objects)["spec"]["serviceAccountName"]) in there
 
 
-def test_image_is_the_one_make_builds_and_deploy_replaces(one: Callable[[str], Object]) -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    [default] = re.findall(r"^IMG \?= (\S+)$", makefile, re.MULTILINE)
-    assert pod(one("Deployment"))[1]["image"] == default
-    assert f"s|image: {default}|image: $(IMG)|" in makefile
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_whatever_selects_pods_selects_the_controller_s(overlay: str) -> None:
+    objects = rendered(overlay)
+    labels = pod(objects)["metadata"]["labels"].items()
+    selectors: list[dict[str, str]] = [
+        named(objects, "Deployment")["spec"]["selector"]["matchLabels"],
+        named(objects, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+        named(objects, "NetworkPolicy", "allow-metrics-traffic")["spec"]["podSelector"]["matchLabels"],
+        named(objects, "Service", f"{NAME}-metrics")["spec"]["selector"],
+        *(each["labelSelector"]["matchLabels"] for each in pod(objects)["spec"]["topologySpreadConstraints"]),
+    ]
+    assert [selector for selector in selectors if not selector or not selector.items() <= labels] == []
 
 
-def test_pod_and_image_run_as_the_same_user(one: Callable[[str], Object]) -> None:
-    spec, _ = pod(one("Deployment"))
-    user = f"{spec['securityContext']['runAsUser']}:{spec['securityContext']['runAsGroup']}"
-    assert f"\nUSER {user}\n" in (ROOT / "Dockerfile").read_text()
+def test_monitor_finds_the_service_and_its_port(default: list[Object]) -> None:
+    spec = named(documents(ARTIFACTS / "prometheus" / "monitor.yaml"), "ServiceMonitor", f"{NAME}-metrics")["spec"]
+    service = named(default, "Service", f"{NAME}-metrics")
+    assert spec["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert {each["port"] for each in spec["endpoints"]} <= {port["name"] for port in service["spec"]["ports"]}
+    reader = named(default, "ClusterRole", f"{NAME}-metrics-reader")
+    assert {"nonResourceURLs": [spec["endpoints"][0]["path"]], "verbs": ["get"]} in reader["rules"]
 
 
-@pytest.mark.feature("E-06")
-def test_pod_is_locked_down(one: Callable[[str], Object]) -> None:
-    spec, container = pod(one("Deployment"))
-    assert spec["securityContext"]["runAsNonRoot"] is True
-    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_port_that_is_named_is_one_the_program_listens_at(overlay: str) -> None:
+    objects = rendered(overlay)
+    ports = {port["name"]: port["containerPort"] for port in container(objects)["ports"]}
+    asked = [container(objects)[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")]
+    asked += [port["targetPort"] for port in named(objects, "Service", f"{NAME}-metrics")["spec"]["ports"]]
+    policy = named(objects, "NetworkPolicy", "allow-metrics-traffic")["spec"]["ingress"]
+    asked += [port["port"] for rule in policy for port in rule["ports"]]
+    assert set(asked) == set(ports)
+    listening = re.findall(r"--(\w+-?\w+)-bind-address=:(\d+)", " ".join(container(objects)["args"]))
+    assert {(name, int(port)) for name, port in listening} == {
+        ("health-probe", ports["health"]),
+        ("metrics", ports["https"]),
     }
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_argument_is_a_flag_of_the_program(overlay: str) -> None:
+    told = subprocess.run(
+        [sys.executable, "main.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    ).stdout
+    flags = set(re.findall(r"(--[a-z][a-z-]+)", told))
+    arguments = container(rendered(overlay))["args"]
+    assert [argument for argument in arguments if argument.partition("=")[0] not in flags] == []
+
+
+def test_one_works_and_one_stands_by_and_an_upgrade_leaves_no_gap(default: list[Object]) -> None:
+    spec = named(default, "Deployment")["spec"]
+    assert spec["replicas"] == 2
+    assert "--leader-elect" in container(default)["args"]
+    assert spec["strategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    spread = pod(default)["spec"]["topologySpreadConstraints"]
+    assert {each["whenUnsatisfiable"] for each in spread} == {"ScheduleAnyway"}
+
+
+def test_budget_lets_nodes_be_drained_whatever_the_number_of_replicas(default: list[Object]) -> None:
+    spec = named(default, "PodDisruptionBudget")["spec"]
+    assert (spec["maxUnavailable"], spec["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
+
+
+def test_sharded_members_all_work() -> None:
+    objects = rendered("sharded")
+    arguments = container(objects)["args"]
+    assert f"--shard-count={named(objects, 'Deployment')['spec']['replicas']}" in arguments
+    assert f"--shard-lease-prefix={NAME}" in arguments
+    assert "--leader-elect" not in arguments
+    rest = set(container(rendered("default"))["args"]) - {"--leader-elect"}
+    assert rest <= set(arguments)
+    leases = {name for _, _, name, _ in grants(named(objects, "Role", f"{NAME}-leader-election"))} - {""}
+    assert leases == {f"{NAME}-{member}" for member in range(named(objects, "Deployment")["spec"]["replicas"])}
+
+
+def test_namespaced_controller_has_no_right_over_foos_elsewhere() -> None:
+    """The same rules, in one namespace; at the cluster's scope it may only ask about tokens."""
+    objects, everywhere = rendered("namespaced"), rendered("default")
+    assert named(objects, "Role")["rules"] == named(everywhere, "ClusterRole")["rules"]
+    assert named(objects, "RoleBinding")["roleRef"]["kind"] == "Role"
+    bound = [each["roleRef"]["name"] for each in objects if each["kind"] == "ClusterRoleBinding"]
+    assert bound == [f"{NAME}-metrics-auth"]
+    assert "--namespace=$(POD_NAMESPACE)" in container(objects)["args"]
+    [variable] = container(objects)["env"]
+    assert variable == {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}
+
+
+def test_image_is_the_one_make_builds_and_deploy_replaces(default: list[Object]) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    [image] = re.findall(r"^IMG \?= (\S+)$", makefile, re.MULTILINE)
+    assert container(default)["image"] == image
+    assert f"s|image: {image}|image: $(IMG)|" in makefile
+
+
+def test_pod_and_image_run_as_the_same_user(default: list[Object]) -> None:
+    context = pod(default)["spec"]["securityContext"]
+    assert f"\nUSER {context['runAsUser']}:{context['runAsGroup']}\n" in (ROOT / "Dockerfile").read_text()
+
+
 @pytest.mark.feature("E-06")
-def test_pod_has_limits_and_time_to_end(one: Callable[[str], Object]) -> None:
-    spec, container = pod(one("Deployment"))
-    assert container["resources"] == {
+def test_pod_has_limits_and_time_to_end(default: list[Object]) -> None:
+    assert container(default)["resources"] == {
         "limits": {"cpu": "500m", "memory": "128Mi"},
         "requests": {"cpu": "10m", "memory": "64Mi"},
     }
-    assert spec["terminationGracePeriodSeconds"] == 30
+    # --graceful-shutdown-timeout is 30 s.
+    assert pod(default)["spec"]["terminationGracePeriodSeconds"] > 30
 
 
-# The permissions, against every request of a run in which the controller has to do all it can do.
-
-Request = tuple[str, str, str]
-"""API group, resource (with its subresource), verb."""
-
-ASKED_FOR_BY_ADMISSION = {("samplecontroller.k8s.io", "foos/finalizers", "update")}
-"""Where owner references are checked, this verb is looked up and no request made."""
-
-
-def requested(action: Action) -> Request:
-    resource = action.resource.resource + (f"/{action.subresource}" if action.subresource else "")
-    return action.resource.group, resource, action.verb
-
-
-def granted(role: Object) -> set[Request]:
-    return {
-        (group, resource, verb)
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
-
-
-def foo(name: str) -> Foo:
-    return Foo(metadata=ObjectMeta(name=name, namespace="default", uid=f"uid-{name}"), spec=FooSpec(name, 1))
-
-
-def test_permissions_are_what_the_controller_asks_for_and_nothing_else(one: Callable[[str], Object]) -> None:
-    foreign = replace(new_deployment(foo("taken")), metadata=ObjectMeta(name="taken", namespace="default"))
-    scaled = new_deployment(foo("scaled"))
-    scaled = replace(scaled, spec=replace(scaled.spec, replicas=5))
-    kube = FakeKubernetes(foo("new"), foo("taken"), foreign, foo("scaled"), scaled)
-    foos = Clientset(kube.requester)
-    allowed = granted(one("ClusterRole")) - ASKED_FOR_BY_ADMISSION
-    seen, enough, stop = set[Request](), threading.Event(), threading.Event()
-
-    def notice(action: Action) -> tuple[bool, None]:
-        seen.add(requested(action))
-        if seen >= allowed:
-            enough.set()
-        return False, None
-
-    kube.prepend_reactor("*", "*", notice)
-    kube.prepend_watch_reactor("*", notice)
-    with Group(stop=stop) as group:
-        for _, check in main.checks(kube, foos, ()):
-            check()
-        group.start(main.control, kube, foos, parse([]), stop, name="program")
-        enough.wait(10)
-    assert seen == allowed
+def test_token_is_given_to_the_pod_that_asks_and_to_no_other(default: list[Object]) -> None:
+    assert named(default, "ServiceAccount")["automountServiceAccountToken"] is False
+    assert pod(default)["spec"]["automountServiceAccountToken"] is True

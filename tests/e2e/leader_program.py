@@ -1,4 +1,4 @@
-"""A candidate as a process of its own: `python leader_program.py KUBECONFIG IDENTITY LEASE RENEW RETRY`.
+"""A candidate as a process of its own: `python leader_program.py KUBECONFIG NAMESPACE IDENTITY LEASE RENEW RETRY`.
 
 Prints `leading` when it begins to work and `stopped` when it has stepped down; SIGTERM makes it do so.
 """
@@ -23,14 +23,14 @@ def work(stop: threading.Event) -> None:
     stop.wait()
 
 
-def main(kubeconfig: str, identity: str, *seconds: str) -> None:
+def main(kubeconfig: str, namespace: str, identity: str, *seconds: str) -> None:
     lease_duration, renew_deadline, retry_period = map(float, seconds)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     config = config_for_lock(load_config(kubeconfig=kubeconfig), renew_deadline=renew_deadline)
     clientset = Clientset(config)
     elector = LeaderElector(
-        LeaseLock(clientset, "default", "handover", identity),
+        LeaseLock(clientset, namespace, "handover", identity),
         lease_duration=lease_duration,
         renew_deadline=renew_deadline,
         retry_period=retry_period,

@@ -17,7 +17,7 @@ import yaml
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
-from clientgo.rest import RESTClient
+from tests.e2e.clusters import kubeconfig_of, namespace
 
 pytestmark = pytest.mark.e2e
 
@@ -59,8 +59,7 @@ def gone(**_):
 class Place:
     """A namespace of its own on the environment's server, and how clients find it."""
 
-    def __init__(self, environment: Environment, kubeconfig: Path, namespace: str) -> None:
-        self.environment = environment
+    def __init__(self, kubeconfig: Path, namespace: str) -> None:
         self.kubeconfig = kubeconfig
         self.namespace = namespace
 
@@ -78,18 +77,8 @@ def place(tmp_path: Path) -> Iterator[Place]:
     kubeconfig, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
     crd.write_text(yaml.safe_dump(CRD), encoding="utf-8")
     environment = Environment(crd_paths=[crd], kubeconfig=kubeconfig, secure=True)
-    namespace = f"clients-{os.getpid()}-{tmp_path.name[-8:].strip('-_').lower().replace('_', '-')}"
-    with environment as config:
-        client = RESTClient(config)
-        body = json.dumps({"metadata": {"name": namespace}}).encode()
-        client.raw("POST", "/api/v1/namespaces", body=body)
-        yield Place(environment, kubeconfig if kubeconfig.exists() else _usual_kubeconfig(), namespace)
-        client.raw("DELETE", f"/api/v1/namespaces/{namespace}")
-        client.close()
-
-
-def _usual_kubeconfig() -> Path:
-    return Path(os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
+    with environment as config, namespace(config, "clients") as name:
+        yield Place(kubeconfig_of(environment, kubeconfig), name)
 
 
 @contextmanager
@@ -145,7 +134,7 @@ def test_the_official_client_is_told_conflicts_and_faults_as_by_a_real_server(pl
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_kubectl_tells_who_one_is_and_what_one_may_do(place: Place) -> None:
+def test_kubectl_tells_who_one_is_and_what_one_may_do(place: Place, tmp_path: Path) -> None:
     assert place.kubectl("auth", "can-i", "create", "deployments") == "yes\n"
     robot = f"system:serviceaccount:{place.namespace}:robot"
     place.kubectl("create", "serviceaccount", "robot")
@@ -162,8 +151,8 @@ def test_kubectl_tells_who_one_is_and_what_one_may_do(place: Place) -> None:
     config = yaml.safe_load(place.kubeconfig.read_text(encoding="utf-8"))
     for user in config["users"]:
         user["user"] = {"token": token}
-    place.kubeconfig.with_name("robot").write_text(yaml.safe_dump(config), encoding="utf-8")
-    as_robot = Place(place.environment, place.kubeconfig.with_name("robot"), place.namespace)
+    (tmp_path / "robot").write_text(yaml.safe_dump(config), encoding="utf-8")
+    as_robot = Place(tmp_path / "robot", place.namespace)
     assert robot in as_robot.kubectl("auth", "whoami")
 
 

@@ -1,7 +1,8 @@
-"""The whole controller over real HTTP, against the bundled API server in this process."""
+"""The whole controller over real HTTP, against whatever server the Environment gives."""
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
-from clientgo.errors import ApiError, NotFound
+from clientgo.envtest.crds import install, read_crds
+from clientgo.errors import ApiError, Invalid, NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.kubernetes.types.core_v1 import Event
@@ -21,10 +23,12 @@ from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import RESTClient
 from clientgo.rest.request import Request
 from controller.api.v1alpha1 import Foo, FooSpec
-from controller.controller import COMPONENT, Controller
+from controller.component import COMPONENT
+from controller.controller import Controller
 from controller.desired import new_deployment
 from generated.clientset import Clientset
 from generated.informers import SharedInformerFactory
+from tests.e2e.clusters import namespace, patience, require_bundled, require_controllers
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 
@@ -32,17 +36,22 @@ pytestmark = pytest.mark.e2e
 
 
 class Cluster:
-    """A bundled server with the controller running against it."""
+    """A namespace of an environment's server, with the controller running in it."""
 
-    def __init__(self, *, simulate: bool = True, ready_seconds: float = 0.0) -> None:
-        self.environment = Environment(crd_paths=[CRDS], bundled=True, simulate=simulate, ready_seconds=ready_seconds)
-        self.client = RESTClient(self.environment.start())
+    def __init__(self, **simulation: Any) -> None:
+        """`simulation` is what the bundled server's controllers shall be like."""
+        self.environment = Environment(crd_paths=[CRDS], **simulation)
+        self.patience = patience(self.environment)
+        config = self.environment.start()
+        self.place = ExitStack()
+        self.namespace = self.place.enter_context(namespace(config, "foos"))
+        self.client = RESTClient(config)
         self.foos_api, self.kube = Clientset(self.client), Kubernetes(self.client)
-        self.foos = self.foos_api.samplecontroller_v1alpha1.foos("default")
-        self.deployments = self.kube.apps_v1.deployments("default")
+        self.foos = self.foos_api.samplecontroller_v1alpha1.foos(self.namespace)
+        self.deployments = self.kube.apps_v1.deployments(self.namespace)
         self.group = Group()
-        self.foo_informers = SharedInformerFactory(self.foos_api, resync=30.0)
-        self.kube_informers = KubernetesInformerFactory(self.kube, resync=30.0)
+        self.foo_informers = SharedInformerFactory(self.foos_api, resync=30.0, namespace=self.namespace)
+        self.kube_informers = KubernetesInformerFactory(self.kube, resync=30.0, namespace=self.namespace)
         self.broadcaster = EventBroadcaster()
         self.broadcaster.start_recording_to_sink(sink_for(self.kube))
         self.foo_informer = self.foo_informers.samplecontroller.v1alpha1.foos.informer
@@ -65,14 +74,26 @@ class Cluster:
         self.broadcaster.shutdown()
         self.foo_informers.shutdown(10)
         self.kube_informers.shutdown(10)
+        self.place.close()
         self.client.close()
         self.environment.stop()
 
+    def eventually(self, what: Callable[[], object]) -> None:
+        eventually(what, self.patience)
+
     def create_foo(self, name: str, replicas: int = 1) -> Foo:
-        return self.foos.create(Foo(ObjectMeta(name=name, namespace="default"), FooSpec(name, replicas)))
+        return self.foos.create(Foo(ObjectMeta(name=name, namespace=self.namespace), FooSpec(name, replicas)))
+
+    def reports(self, name: str, available: int) -> None:
+        """Wait until the Foo says that so many replicas of its Deployment are available."""
+        if not self.environment.runs_controllers:
+            self.eventually(lambda: self.replicas(name) == available)
+            status = {"replicas": available, "readyReplicas": available, "availableReplicas": available}
+            self.deployments.patch(name, {"status": status}, subresource="status")
+        self.eventually(lambda: self.foos.get(name).status.available_replicas == available)
 
     def events(self, reason: str) -> list[Event]:
-        return [event for event in self.kube.core_v1.events("default").list().items if event.reason == reason]
+        return [event for event in self.kube.core_v1.events(self.namespace).list().items if event.reason == reason]
 
     def replicas(self, name: str) -> int | None:
         return self.deployments.get(name).spec.replicas
@@ -90,7 +111,7 @@ class Cluster:
         }
 
 
-def eventually(what: Callable[[], object], seconds: float = 10.0) -> None:
+def eventually(what: Callable[[], object], seconds: float) -> None:
     """Look again and again, in real time, until `what()` is true; what it asks for may not be there yet."""
     deadline = SYSTEM_CLOCK.now() + seconds
     never = threading.Event()
@@ -116,27 +137,27 @@ def cluster() -> Iterator[Cluster]:
 @pytest.mark.feature("A-01")
 def test_a_foo_gets_its_deployment_its_status_and_its_event(cluster: Cluster) -> None:
     cluster.create_foo("a", replicas=2)
-    eventually(lambda: cluster.foos.get("a").status.available_replicas == 2)
+    cluster.reports("a", available=2)
     deployment = cluster.deployments.get("a")
     assert deployment.spec.replicas == 2
     assert deployment.spec.template.metadata.labels == {"app": "nginx", "controller": "a"}
-    eventually(lambda: [event.message for event in cluster.events("Synced")] == ["Foo synced successfully"])
+    cluster.eventually(lambda: [event.message for event in cluster.events("Synced")] == ["Foo synced successfully"])
 
 
 def test_a_foo_that_changes_takes_its_deployment_along_within_a_second(cluster: Cluster) -> None:
     cluster.create_foo("a")
-    eventually(lambda: cluster.replicas("a") == 1)
+    cluster.eventually(lambda: cluster.replicas("a") == 1)
     cluster.foos.patch("a", {"spec": {"replicas": 4}})
     eventually(lambda: cluster.replicas("a") == 4, seconds=1.0)
-    eventually(lambda: cluster.foos.get("a").status.available_replicas == 4)
+    cluster.reports("a", available=4)
 
 
 def test_what_others_set_on_the_deployment_stays_when_it_is_scaled(cluster: Cluster) -> None:
     cluster.create_foo("a")
-    eventually(lambda: cluster.replicas("a") == 1)
+    cluster.eventually(lambda: cluster.replicas("a") == 1)
     cluster.deployments.patch("a", {"metadata": {"annotations": {"theirs": "kept"}}, "spec": {"paused": True}})
     cluster.foos.patch("a", {"spec": {"replicas": 3}})
-    eventually(lambda: cluster.replicas("a") == 3)
+    cluster.eventually(lambda: cluster.replicas("a") == 3)
     deployment = cluster.deployments.get("a")
     assert deployment.metadata.annotations["theirs"] == "kept"
     assert deployment.spec.paused
@@ -144,25 +165,26 @@ def test_what_others_set_on_the_deployment_stays_when_it_is_scaled(cluster: Clus
 
 def test_a_deleted_deployment_comes_back(cluster: Cluster) -> None:
     cluster.create_foo("a")
-    eventually(lambda: cluster.replicas("a") == 1)
+    cluster.eventually(lambda: cluster.replicas("a") == 1)
     first = cluster.deployments.get("a").metadata.uid
     cluster.deployments.delete("a")
-    eventually(lambda: cluster.deployments.get("a").metadata.uid != first)
+    cluster.eventually(lambda: cluster.deployments.get("a").metadata.uid != first)
 
 
 def test_a_deleted_foo_takes_its_deployment_along(cluster: Cluster) -> None:
+    require_controllers(cluster.environment, "garbage collection")
     cluster.create_foo("a")
-    eventually(lambda: cluster.replicas("a") == 1)
+    cluster.eventually(lambda: cluster.replicas("a") == 1)
     cluster.foos.delete("a")
-    eventually(lambda: cluster.deployments.list().items == [])
+    cluster.eventually(lambda: cluster.deployments.list().items == [])
 
 
 def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Cluster) -> None:
-    foreign = new_deployment(Foo(ObjectMeta(name="x", namespace="default"), FooSpec("taken", 7)))
+    foreign = new_deployment(Foo(ObjectMeta(name="x", namespace=cluster.namespace), FooSpec("taken", 7)))
     foreign = changed(foreign, metadata=changed(foreign.metadata, owner_references=()))
     cluster.deployments.create(foreign)
-    cluster.foos.create(Foo(ObjectMeta(name="a", namespace="default"), FooSpec("taken", 1)))
-    eventually(lambda: cluster.events("ErrResourceExists"))
+    cluster.foos.create(Foo(ObjectMeta(name="a", namespace=cluster.namespace), FooSpec("taken", 1)))
+    cluster.eventually(lambda: cluster.events("ErrResourceExists"))
     (event,) = cluster.events("ErrResourceExists")
     assert event.type == "Warning"
     assert event.message == 'Resource "taken" already exists and is not managed by Foo'
@@ -183,6 +205,7 @@ def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Clust
 def test_five_hundred_foos_cost_three_writes_each_and_no_conflict(
     simulation: dict[str, Any], writes_each: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    require_bundled(Environment(), "its simulated controllers and its counters of writes")
     cluster = Cluster(**simulation)
     cluster.start()
     for number in range(500):
@@ -203,28 +226,33 @@ def all_report(cluster: Cluster, count: int, available: int) -> bool:
     return len(foos) == count and all(foo.status.available_replicas == available for foo in foos)
 
 
-def relax_schema(cluster: Cluster) -> None:
-    """Let the CRD take anything, as an older one may have done."""
+def create_odd(cluster: Cluster) -> None:
+    """Store a Foo that no Foo can be decoded from: in a CRD that takes anything, as an older one may have done."""
+    cluster.place.callback(install, cluster.client, read_crds([CRDS]))
     crds = cluster.kube.apiextensions_v1.custom_resource_definitions()
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     path = "/spec/versions/0/schema/openAPIV3Schema"
     crds.patch("foos.samplecontroller.k8s.io", [{"op": "replace", "path": path, "value": anything}])
+    body = b'{"metadata":{"name":"odd"},"spec":{"deploymentName":"odd","replicas":"three"}}'
+    body = b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",' + body[1:]
+    create = Request(verb="create", resource=cluster.foos._gvr, namespace=cluster.namespace, body=body)
+
+    def created() -> bool:
+        try:
+            cluster.client.do(create)
+        except Invalid:
+            return False  # a real server takes a moment until it goes by the new schema
+        return True
+
+    cluster.eventually(created)
 
 
 def test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    relax_schema(cluster)
-    gvr = Request(
-        verb="create",
-        resource=cluster.foos._gvr,
-        namespace="default",
-        body=b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"odd"},'
-        b'"spec":{"deploymentName":"odd","replicas":"three"}}',
-    )
-    cluster.client.do(gvr)
+    create_odd(cluster)
     cluster.create_foo("fine")
-    eventually(lambda: cluster.foos.get("fine").status.available_replicas == 1)
+    cluster.reports("fine", available=1)
     # A second list meets the odd one again.
     listed = cluster.foos.list()
     assert [foo.metadata.name for foo in listed.items] == ["fine"]
@@ -237,13 +265,10 @@ def test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once(
 
 
 def test_a_foo_that_was_odd_syncs_once_it_is_mended(cluster: Cluster) -> None:
-    relax_schema(cluster)
-    body = b'{"metadata":{"name":"odd"},"spec":{"deploymentName":"odd","replicas":"three"}}'
-    body = b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",' + body[1:]
-    cluster.client.do(Request(verb="create", resource=cluster.foos._gvr, namespace="default", body=body))
-    eventually(lambda: cluster.foo_informer.rejects.any)
+    create_odd(cluster)
+    cluster.eventually(lambda: cluster.foo_informer.rejects.any)
     cluster.foos.patch("odd", {"spec": {"replicas": 3}})
-    eventually(lambda: cluster.foos.get("odd").status.available_replicas == 3)
+    cluster.reports("odd", available=3)
     assert not cluster.foo_informer.rejects.any
 
 

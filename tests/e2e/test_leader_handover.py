@@ -13,6 +13,7 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.coordination_v1 import LeaseSpec
+from tests.e2e.clusters import kubeconfig_of, namespace
 
 pytestmark = pytest.mark.e2e
 
@@ -27,9 +28,9 @@ MACHINE = 0.7
 class Replica:
     """One candidate process."""
 
-    def __init__(self, kubeconfig: Path, identity: str) -> None:
+    def __init__(self, kubeconfig: Path, place: str, identity: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), str(kubeconfig), identity, *map(str, (LEASE, RENEW, RETRY))],
+            [sys.executable, str(PROGRAM), str(kubeconfig), place, identity, *map(str, (LEASE, RENEW, RETRY))],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -52,23 +53,25 @@ class Replicas:
     """Two candidates, of which the first leads and the second has seen that."""
 
     clientset: Clientset
+    namespace: str
     first: Replica
     second: Replica
 
     def lease(self) -> LeaseSpec:
-        return self.clientset.coordination_v1.leases("default").get("handover").spec
+        return self.clientset.coordination_v1.leases(self.namespace).get("handover").spec
 
 
 @pytest.fixture
 def replicas(tmp_path: Path) -> Iterator[Replicas]:
-    kubeconfig = tmp_path / "kubeconfig"
-    with Environment(kubeconfig=kubeconfig, bundled=True) as config:
+    environment = Environment(kubeconfig=tmp_path / "kubeconfig")
+    with environment as config, namespace(config, "handover") as place:
+        kubeconfig = kubeconfig_of(environment, tmp_path / "kubeconfig")
         clientset = Clientset(config)
-        first = Replica(kubeconfig, "first")
+        first = Replica(kubeconfig, place, "first")
         first.wait_for("leading")
-        second = Replica(kubeconfig, "second")
+        second = Replica(kubeconfig, place, "second")
         second.wait_for("leader is first")
-        yield Replicas(clientset, first, second)
+        yield Replicas(clientset, place, first, second)
         first.end()
         second.end()
         clientset.close()

@@ -1,12 +1,8 @@
 """The program itself: real processes, real signals, real mistakes."""
 
-import os
-import re
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,61 +11,19 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.envtest.crds import install, read_crds
 from clientgo.rest import Config, RESTClient, load_config
-
-ROOT = Path(__file__).parent.parent.parent
+from tests.e2e.clusters import kubeconfig_of, namespace, require_bundled
+from tests.e2e.program import ROOT, Program
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
 
-class Program:
-    """`python main.py …` with its output collected as it comes."""
-
-    def __init__(self, flags: Sequence[str], cwd: Path, **environ: str) -> None:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "COV"))}
-        self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "main.py"), *flags],
-            cwd=cwd,
-            env={**clean, "HOME": str(cwd), **environ},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines: list[str] = []
-
-    def wait_for(self, pattern: str, seconds: float = 30.0) -> str:
-        """The first line, from here on, in which `pattern` is found."""
-        assert self.process.stdout is not None
-        deadline = SYSTEM_CLOCK.now() + seconds
-        while SYSTEM_CLOCK.now() < deadline:
-            line = self.process.stdout.readline()
-            if not line:
-                break
-            self.lines.append(line)
-            if re.search(pattern, line):
-                return line
-        self.process.kill()
-        rest, _ = self.process.communicate()
-        raise AssertionError(f"{pattern!r} did not come: {''.join(self.lines)}{rest}")
-
-    def end(self, *signals: int, seconds: float = 15.0) -> tuple[int, str]:
-        """Send signals, and return the exit code and everything that was printed."""
-        for number in signals:
-            self.process.send_signal(number)
-        try:
-            out, _ = self.process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.communicate()
-            raise
-        return self.process.returncode, "".join(self.lines) + out
-
-
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
-    """A bundled server with Foo's CRD, by its kubeconfig."""
+    """A server with Foo's CRD, by its kubeconfig."""
     path = tmp_path / "kubeconfig"
-    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=path, bundled=True):
-        yield path
+    environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=path)
+    with environment:
+        yield kubeconfig_of(environment, path)
 
 
 def free_port() -> int:
@@ -147,9 +101,11 @@ def test_an_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[st
 
 def test_an_unreachable_server_is_said_once_and_waited_for(tmp_path: Path) -> None:
     port = free_port()
+    environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], port=port)
+    require_bundled(environment, "a port that is known before the server starts")
     program = Program([f"--master=http://127.0.0.1:{port}"], tmp_path)
     program.wait_for("can't be reached")
-    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], port=port, bundled=True):
+    with environment:
         program.wait_for("starting workers")
         code, output = program.end(signal.SIGTERM)
     assert code == 0
@@ -159,18 +115,21 @@ def test_an_unreachable_server_is_said_once_and_waited_for(tmp_path: Path) -> No
 
 def test_a_crd_that_is_not_installed_yet_is_said_once_and_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
-    with Environment(kubeconfig=path, bundled=True) as config:
+    environment = Environment(kubeconfig=path)
+    if environment.kind == "existing cluster":
+        pytest.skip("Foo's CRD would have to go from the existing cluster, and all Foos with it")
+    with environment as config:
         program = Program([f"--kubeconfig={path}"], tmp_path)
         program.wait_for("install the CRD")
-        install_crd(config.host)
+        install_crd(config)
         program.wait_for("starting workers")
         code, output = program.end(signal.SIGTERM)
     assert code == 0
     assert output.count("install the CRD") == 1
 
 
-def install_crd(host: str) -> None:
-    client = RESTClient(Config(host))
+def install_crd(config: Config) -> None:
+    client = RESTClient(config)
     install(client, read_crds([ROOT / "artifacts" / "crd"]))
     client.close()
 
@@ -202,23 +161,23 @@ def test_refused_credentials_are_one_sentence(status: int, reason: str, words: s
 
 
 def test_only_the_named_namespaces_are_looked_after(kubeconfig: Path, tmp_path: Path) -> None:
-    client = RESTClient(load_config(kubeconfig=str(kubeconfig)))
-    for namespace in ("one", "two", "three"):
-        client.raw("POST", "/api/v1/namespaces", body=f'{{"metadata":{{"name":"{namespace}"}}}}'.encode())
-    program = Program([f"--kubeconfig={kubeconfig}", "--namespace=one", "--namespace=two"], tmp_path)
-    program.wait_for("starting workers")
-    for namespace in ("three", "one", "two"):
-        foo = (
-            b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"f"},'
-            b'"spec":{"deploymentName":"f"}}'
-        )
-        client.raw("POST", f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{namespace}/foos", body=foo)
-    program.wait_for("Foo two/f synced")
-    code, output = program.end(signal.SIGTERM)
-    client.close()
+    config = load_config(kubeconfig=str(kubeconfig))
+    with namespace(config, "one") as one, namespace(config, "two") as two, namespace(config, "three") as three:
+        program = Program([f"--kubeconfig={kubeconfig}", f"--namespace={one}", f"--namespace={two}"], tmp_path)
+        program.wait_for("starting workers")
+        client = RESTClient(config)
+        for place in (three, one, two):
+            foo = (
+                b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"f"},'
+                b'"spec":{"deploymentName":"f"}}'
+            )
+            client.raw("POST", f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{place}/foos", body=foo)
+        client.close()
+        program.wait_for(f"Foo {two}/f synced")
+        code, output = program.end(signal.SIGTERM)
     assert code == 0
-    assert "Foo one/f synced" in output
-    assert "Foo three/f synced" not in output
+    assert f"Foo {one}/f synced" in output
+    assert f"Foo {three}/f synced" not in output
 
 
 def test_json_logs_are_json(kubeconfig: Path, tmp_path: Path) -> None:

@@ -1,0 +1,38 @@
+"""A server and a kubectl for the tests of kubectl."""
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.envtest import Environment
+from tests.e2e.clusters import kubeconfig_of
+from tests.e2e.kubectl import CRD, Kubectl
+
+
+@pytest.fixture(scope="package")
+def kubectl_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    """A kubectl in the namespace `default`, with nobody's own files. All tests of kubectl have the same server."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "crd.yaml").write_text(json.dumps(CRD))
+    environment = Environment(crd_paths=[home / "crd.yaml"], kubeconfig=home / "kubeconfig")
+    environment.start()
+    try:
+        environ = {**os.environ, "HOME": str(home), "KUBECACHEDIR": str(home / "cache")}
+        environ["KUBECONFIG"] = str(kubeconfig_of(environment, home / "kubeconfig"))
+        yield Kubectl(environment, environ, "default")
+    finally:
+        environment.stop()
+
+
+@pytest.fixture
+def kubectl(kubectl_home: Kubectl, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+    """A kubectl in a namespace that lives as long as the test."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name)[:50].strip("-") + f"-{uuid.uuid4().hex[:6]}"
+    found = Kubectl(kubectl_home.environment, kubectl_home.environ, name)
+    found.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, "-n", "default")
+    yield found
+    found.run("delete", "namespace", name, "--wait=false", "--ignore-not-found", "-n", "default")

@@ -1,0 +1,85 @@
+"""Who listens where: nothing beyond loopback unless a flag asks for it. Read from the kernel, so on Linux."""
+
+import ipaddress
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+LISTEN = "0A"
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux has /proc/net"),
+]
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def address(hexadecimal: str) -> Address:
+    """The kernel writes each 32 bits as a number of the machine's own byte order."""
+    words = [int(hexadecimal[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(hexadecimal), 8)]
+    return ipaddress.ip_address(b"".join(words))
+
+
+def sockets(pid: int) -> set[str]:
+    found = set[str]()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since it was listed
+            found.update(re.findall(r"^socket:\[(\d+)\]$", str(link.readlink())))
+    return found
+
+
+def listeners(pid: int) -> dict[int, Address]:
+    """Port and address of every TCP socket by which a process listens, and of every UDP socket it has bound."""
+    mine, found = sockets(pid), dict[int, Address]()
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if inode in mine and (state == LISTEN or table.startswith("udp")):
+                where, _, port = local.partition(":")
+                found[int(port, 16)] = address(where)
+    return found
+
+
+def beyond_loopback(pid: int) -> dict[int, Address]:
+    return {port: where for port, where in listeners(pid).items() if not where.is_loopback}
+
+
+@contextmanager
+def running(folder: Path, *flags: str) -> Iterator[int]:
+    """`main.py --embedded`, once its workers run; gives its process id."""
+    command = [sys.executable, "-u", str(ROOT / "main.py"), "--embedded", *flags]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            said = ""
+            for line in process.stdout:
+                said += line
+                if "starting workers" in line:
+                    break
+            assert process.poll() is None, said
+            yield process.pid
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.stdout.read()
+            process.wait(20)
+
+
+def test_program_listens_on_loopback_alone(tmp_path: Path) -> None:
+    with running(tmp_path) as pid:
+        assert listeners(pid), "its API server listens, or this test looks in the wrong place"
+        assert beyond_loopback(pid) == {}
+
+
+def test_probes_are_reached_from_elsewhere_when_a_flag_says_so(tmp_path: Path) -> None:
+    """And no other port is: this is how the test above would fail."""
+    with running(tmp_path, "--health-probe-bind-address=:0") as pid:
+        [where] = beyond_loopback(pid).values()
+        assert where.is_unspecified

@@ -1,0 +1,176 @@
+"""Each set-up of artifacts/ does its work, with the manifest's arguments and its account's rights alone."""
+
+import base64
+import json
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.errors import NotFound
+from clientgo.kubernetes.clientset import Clientset as Kubernetes
+from clientgo.meta import ObjectMeta
+from clientgo.rest import Config, RESTClient
+from controller.api.v1alpha1 import Foo, FooSpec
+from generated.clientset import Clientset
+from tests.e2e.program import Program
+from tests.manifests import ARTIFACTS, NAME, NAMESPACE, OVERLAYS, ROOT, container, rendered
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
+]
+
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{NAME}"
+LEASES = {"default": {NAME}, "namespaced": {NAME}, "sharded": {f"{NAME}-{member}" for member in range(3)}}
+IN_A_POD = {"$(POD_NAMESPACE)": NAMESPACE, "=:8081": "=127.0.0.1:0", "=:8443": "=127.0.0.1:0"}
+"""What the kubelet fills in, and ports, which are this machine's here."""
+
+
+class Cluster:
+    """A server that enforces roles, with one set-up applied by its administrator; its pods are ours to play."""
+
+    def __init__(self, home: Path, overlay: str) -> None:
+        self.home, self.overlay, self.trail = home, overlay, home / "audit.log"
+        self.environment = Environment(
+            bundled=True, secure=True, kubeconfig=home / "admin", audit_log=self.trail, audit_reads=True
+        )
+        self.config = self.environment.start()
+        self.admin = RESTClient(self.config)
+        self.kube, self.foos = Kubernetes(self.admin), Clientset(self.admin).samplecontroller_v1alpha1
+        self.kubectl("apply", "-k", str(ARTIFACTS / overlay))
+
+    def kubectl(self, *arguments: str) -> str:
+        command = ["kubectl", f"--kubeconfig={self.home / 'admin'}", f"--cache-dir={self.home / 'cache'}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=40).stdout
+
+    def pod(self, *more: str) -> Program:
+        """The controller as its container starts it, and with these flags besides."""
+        token = self.kubectl("-n", NAMESPACE, "create", "token", NAME).strip()
+        (self.home / "account").write_text(kubeconfig(self.config, token))
+        arguments = list[str](container(rendered(self.overlay))["args"])
+        for written, here in IN_A_POD.items():
+            arguments = [argument.replace(written, here) for argument in arguments]
+        return Program([*arguments, *more, f"--kubeconfig={self.home / 'account'}"], self.home / "pod")
+
+    def refused(self) -> list[str]:
+        """What the controller's account asked for and did not get."""
+        complete, _, _ = self.trail.read_text().rpartition("\n")  # the server may be writing the next
+        events: list[dict[str, Any]] = [json.loads(line) for line in complete.splitlines()]
+        return [
+            f"{event['verb']} {event['objectRef']}"
+            for event in events
+            if event["user"]["username"] == ACCOUNT and event["responseStatus"]["code"] == 403
+        ]
+
+    def follows(self, namespace: str, name: str) -> None:
+        """Wait until the Foo's Deployment is there and the Foo says so."""
+        self.wait_until(lambda: self.foos.foos(namespace).get(name).status.available_replicas == 1)
+
+    def wait_until(self, come: Callable[[], bool]) -> None:
+        deadline, never = SYSTEM_CLOCK.now() + 20, threading.Event()
+        while not come():
+            assert SYSTEM_CLOCK.now() < deadline, self.refused()
+            never.wait(0.02)
+
+    def leases(self) -> set[str]:
+        return {lease.metadata.name for lease in self.kube.coordination_v1.leases(NAMESPACE).list().items}
+
+    def stop(self) -> None:
+        self.admin.close()
+        self.environment.stop()
+
+
+def kubeconfig(config: Config, token: str) -> str:
+    """What a pod finds beside its token: where the server is, whom to trust, and its own namespace."""
+    authority = base64.b64encode(config.ca_data.encode()).decode()
+    cluster = {"server": config.host, "certificate-authority-data": authority}
+    context = {"cluster": "c", "user": "u", "namespace": NAMESPACE}
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "c", "cluster": cluster}],
+            "users": [{"name": "u", "user": {"token": token}}],
+            "contexts": [{"name": "x", "context": context}],
+            "current-context": "x",
+        }
+    )
+
+
+def status(url: str, token: str) -> int:
+    """What somebody who shows this token is answered; the certificate is the program's own."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(asked, context=context, timeout=20) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+@pytest.fixture(params=OVERLAYS)
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path, request.param)
+    yield made
+    made.stop()
+
+
+def foo(name: str) -> Foo:
+    return Foo(metadata=ObjectMeta(name=name), spec=FooSpec(name, 1))
+
+
+def test_set_up_syncs_foos_with_the_rights_it_has_and_asks_for_no_other(cluster: Cluster) -> None:
+    cluster.foos.foos("default").create(foo("elsewhere"))
+    cluster.foos.foos(NAMESPACE).create(foo("here"))
+    pod = cluster.pod()
+    try:
+        cluster.follows(NAMESPACE, "here")
+        if cluster.overlay == "namespaced":
+            with pytest.raises(NotFound):
+                cluster.kube.apps_v1.deployments("default").get("elsewhere")
+        else:
+            cluster.follows("default", "elsewhere")
+        leases = cluster.leases()
+        assert leases
+        assert leases <= LEASES[cluster.overlay]
+    finally:
+        code, said = pod.end(signal.SIGTERM)
+    assert cluster.refused() == []
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("cluster", ["namespaced"], indirect=True)
+def test_metrics_are_for_whom_the_page_s_commands_give_them_to(cluster: Cluster) -> None:
+    """The role is bound as docs/deploy.md has it; before, a token that is good is not good enough."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    cluster.kubectl("create", "namespace", "monitoring")
+    cluster.kubectl("-n", "monitoring", "create", "serviceaccount", "prometheus")
+    token = cluster.kubectl("-n", "monitoring", "create", "token", "prometheus").strip()
+    [command] = re.findall(r"kubectl (create clusterrolebinding .*\\\n.*)", (ROOT / "docs" / "deploy.md").read_text())
+    pod = cluster.pod(f"--metrics-bind-address={address}", "--metrics-secure")
+    try:
+        pod.wait_for("starting workers")
+        assert status(f"https://{address}/metrics", "nobody's") == 401
+        assert status(f"https://{address}/metrics", token) == 403
+        cluster.kubectl(*command.replace("\\\n", " ").split())
+        cluster.wait_until(lambda: status(f"https://{address}/metrics", token) == 200)
+    finally:
+        pod.end(signal.SIGTERM)

@@ -1,0 +1,235 @@
+"""The rights in artifacts/rbac are what the controller needs, and nothing else: each one taken away is missed.
+
+The whole program runs as its service account on a server that enforces roles, and does everything it ever does. Refused
+requests are read from the server's audit trail.
+"""
+
+import json
+import socket
+import ssl
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.errors import ConfigError, NotFound
+from clientgo.kubernetes.clientset import Clientset as Kubernetes
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, replace
+from clientgo.rest import RESTClient
+from controller.api.v1alpha1 import Foo, FooSpec
+from controller.desired import new_deployment
+from controller.options import parse
+from controller.program import run
+from generated.clientset import Clientset
+from tests.e2e.clusters import require_bundled
+from tests.e2e.program import ROOT
+from tests.e2e.trail import events
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
+
+RBAC = ROOT / "artifacts" / "rbac"
+NAMESPACE = "sample-controller-system"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:sample-controller"
+SECONDS = 20.0
+
+ASKED_FOR_BY = {"update foos/finalizers.samplecontroller.k8s.io": "create deployments.apps"}
+"""No request goes there: it is asked for when a Deployment is to say that it blocks its Foo's deletion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One verb on one resource, as one role grants it."""
+
+    role: str
+    verb: str
+    group: str
+    resource: str
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}{'.' if self.group else ''}{self.group}"
+
+
+def manifests() -> list[dict[str, Any]]:
+    """Every object that `kubectl apply -k artifacts/rbac` makes."""
+    names = yaml.safe_load((RBAC / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    return [doc for name in names for doc in yaml.safe_load_all((RBAC / name).read_text(encoding="utf-8")) if doc]
+
+
+def bound(objects: list[dict[str, Any]]) -> set[str]:
+    """The names of the roles that the controller's account has."""
+    return {doc["roleRef"]["name"] for doc in objects if doc["kind"].endswith("Binding")}
+
+
+def rights() -> Iterator[Right]:
+    """Everything that the controller's account may do."""
+    objects = manifests()
+    for doc in objects:
+        if doc["kind"] in ("Role", "ClusterRole") and doc["metadata"]["name"] in bound(objects):
+            for rule in doc["rules"]:
+                for group in rule["apiGroups"]:
+                    for resource in rule["resources"]:
+                        for verb in rule["verbs"]:
+                            yield Right(doc["metadata"]["name"], verb, group, resource)
+
+
+def without(right: Right | None) -> list[dict[str, Any]]:
+    """The manifests, one right less."""
+    objects = manifests()
+    for doc in objects:
+        if right is not None and doc["kind"] in ("Role", "ClusterRole") and doc["metadata"]["name"] == right.role:
+            doc["rules"] = [part for rule in doc["rules"] for part in _split(rule, right)]
+    return objects
+
+
+def _split(rule: dict[str, Any], right: Right) -> Iterator[dict[str, Any]]:
+    for resource in rule["resources"]:
+        taken = resource == right.resource and right.group in rule["apiGroups"]
+        verbs = [verb for verb in rule["verbs"] if not (taken and verb == right.verb)]
+        if verbs:
+            yield {**rule, "resources": [resource], "verbs": verbs}
+
+
+class Stage:
+    """A server with these roles, and the controller running on it as its service account."""
+
+    def __init__(self, folder: Path, objects: list[dict[str, Any]]) -> None:
+        self.trail = folder / "audit.log"
+        self.environment = Environment(
+            crd_paths=[ROOT / "artifacts" / "crd"],
+            secure=True,
+            audit_log=self.trail,
+            audit_reads=True,
+            owner_references_permissions=True,
+        )
+        require_bundled(self.environment, "an audit trail of its own")
+        self.config = self.environment.start()
+        self.admin = RESTClient(self.config)
+        self.foos = Clientset(self.admin).samplecontroller_v1alpha1.foos("default")
+        self.kube = Kubernetes(self.admin)
+        self._create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        for doc in objects:
+            self._create(doc)
+        self.stop = threading.Event()
+        self.program = Group(stop=self.stop)
+        self.port = free_port()
+        self.token = self.environment.add_user("prometheus", "system:masters").token
+
+    def _create(self, doc: dict[str, Any]) -> None:
+        group = "rbac.authorization.k8s.io/v1"
+        place = f"namespaces/{doc['metadata']['namespace']}/" if "namespace" in doc["metadata"] else ""
+        base = f"/apis/{group}" if doc["apiVersion"] == group else "/api/v1"
+        plural = doc["kind"].lower() + "s"
+        self.admin.raw("POST", f"{base}/{place}{plural}", body=json.dumps(doc).encode())
+
+    def start(self) -> None:
+        config = self.environment.add_user(ACCOUNT, "system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}")
+        flags = [
+            "--leader-elect",
+            f"--leader-elect-resource-namespace={NAMESPACE}",
+            f"--metrics-bind-address=127.0.0.1:{self.port}",
+            "--metrics-secure",
+        ]
+        self.program.start(run, config, parse(flags), self.stop, name="program")
+
+    def refused(self) -> set[str]:
+        """What the controller's account was refused so far."""
+        found = set()
+        for event in events(self.trail):
+            if event["user"]["username"] == ACCOUNT and event["responseStatus"]["code"] == 403:
+                what = event["objectRef"]
+                sub = f"/{what['subresource']}" if what.get("subresource") else ""
+                group = f".{what['apiGroup']}" if what.get("apiGroup") else ""
+                found.add(f"{event['verb']} {what['resource']}{sub}{group}")
+        return found
+
+    def end(self) -> None:
+        """Stop the program, which may have ended of being refused something, and the server."""
+        self.stop.set()
+        try:
+            self.program.join(SECONDS)
+        except ConfigError as error:
+            if "forbids" not in str(error):
+                raise
+        finally:
+            self.admin.close()
+            self.environment.stop()
+
+    def reached(self, what: Any) -> bool:
+        """Whether it came to be, before anything was refused."""
+        deadline, never = SYSTEM_CLOCK.now() + SECONDS, threading.Event()
+        while SYSTEM_CLOCK.now() < deadline:
+            try:
+                if what():
+                    return True
+            except NotFound:
+                pass
+            if self.refused() or not self.program.alive():
+                return False
+            never.wait(0.02)
+        raise AssertionError(f"neither done nor refused after {SECONDS} s")
+
+    def everything(self) -> bool:
+        """Have the controller do all it does; False as soon as it is refused something."""
+        somebodys = new_deployment(Foo(ObjectMeta(name="taken"), FooSpec("taken", 1)))
+        self.kube.apps_v1.deployments("default").create(replace(somebodys, metadata=ObjectMeta(name="taken")))
+        for name in ("mine", "taken"):
+            self.foos.create(Foo(ObjectMeta(name=name), FooSpec(name, 1)))
+        return (
+            self.reached(lambda: self.foos.get("mine").status.available_replicas == 1)
+            and bool(self.foos.patch("mine", {"spec": {"replicas": 3}}))
+            and self.reached(lambda: self.foos.get("mine").status.available_replicas == 3)
+            and self.reached(lambda: any((event.count or 0) > 1 for event in self._events()))
+            and self.reached(self._scraped)
+        )
+
+    def _scraped(self) -> bool:
+        """Whether somebody who may read the metrics gets them, for which the API server has to be asked."""
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        asked = urllib.request.Request(f"https://127.0.0.1:{self.port}/metrics")
+        asked.add_header("Authorization", f"Bearer {self.token}")
+        try:
+            with urllib.request.urlopen(asked, context=context, timeout=SECONDS) as answer:
+                return b"controller_runtime_reconcile_total" in answer.read()
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
+
+    def _events(self) -> Any:
+        return self.kube.core_v1.events("default").list().items
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def outcome(folder: Path, objects: list[dict[str, Any]]) -> tuple[bool, set[str]]:
+    """Whether the controller did everything, and what it was refused."""
+    stage = Stage(folder, objects)
+    try:
+        stage.start()
+        done = stage.everything()
+    finally:
+        stage.end()
+    return done, stage.refused()
+
+
+def test_with_these_rights_and_no_others_everything_works(tmp_path: Path) -> None:
+    assert outcome(tmp_path, without(None)) == (True, set())
+
+
+@pytest.mark.parametrize("right", [pytest.param(right, id=f"no {right}") for right in rights()])
+def test_each_right_is_missed(right: Right, tmp_path: Path) -> None:
+    done, refused = outcome(tmp_path, without(right))
+    assert (done, refused) == (False, {ASKED_FOR_BY.get(str(right), str(right))})

@@ -1,0 +1,125 @@
+"""Credentials change under a running controller, as they do in every cluster: it goes on, and is not restarted."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientgo.envtest import Environment
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.envtest.apiserver.users import MASTERS, authenticated
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta
+from clientgo.rest import Config
+from controller.api.v1alpha1 import Foo, FooSpec
+from controller.options import parse
+from controller.program import run
+from generated.clientset import Clientset
+from tests.e2e.clusters import require_bundled
+from tests.e2e.program import ROOT
+from tests.e2e.test_controller_e2e import eventually
+from tests.e2e.trail import writes
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
+
+SECONDS = 20.0
+
+
+class Pod:
+    """A running controller whose credentials are files, as a pod's are, and its server."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = Environment(
+            crd_paths=[ROOT / "artifacts" / "crd"], secure=True, audit_log=folder / "audit.log"
+        )
+        require_bundled(self.environment, "credentials that can be replaced")
+        self.admin = self.environment.start()
+        self.stop = threading.Event()
+        self.group = Group(stop=self.stop)
+        self.count = 0
+
+    @property
+    def server(self) -> BundledServer:
+        assert self.environment.server is not None
+        return self.environment.server
+
+    def file(self, name: str, content: str) -> str:
+        path = self.folder / name
+        path.write_text(content, encoding="utf-8")
+        return str(path)
+
+    def trust(self) -> str:
+        assert self.server.ca is not None
+        return self.file("ca.crt", self.server.ca.decode())
+
+    def start(self, **credentials: Any) -> None:
+        config = Config(self.admin.host, ca_file=self.trust(), **credentials)
+        self.group.start(run, config, parse(["--leader-elect"]), self.stop, name="program")
+
+    def syncs_another_foo(self) -> None:
+        """Create a Foo and wait until the controller has made its Deployment."""
+        self.count += 1
+        name = f"foo-{self.count}"
+        admin = Clientset(replace(self.admin, ca_data=self.server.ca.decode() if self.server.ca else ""))
+        foos = admin.samplecontroller_v1alpha1.foos("default")
+        foos.create(Foo(ObjectMeta(name=name), FooSpec(name, 1)))
+        eventually(lambda: foos.get(name).status.available_replicas == 1, SECONDS)
+        admin.close()
+        assert self.group.alive() == ["program"]
+
+    def end(self) -> None:
+        self.stop.set()
+        self.group.join(SECONDS)
+        self.environment.stop()
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[Pod]:
+    made = Pod(tmp_path)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def test_a_rotated_service_account_token_is_picked_up(pod: Pod) -> None:
+    account = authenticated("controller", MASTERS)
+    pod.server.add_user("a-first-token", account)
+    pod.start(token_file=pod.file("token", "a-first-token"))
+    pod.syncs_another_foo()
+    pod.server.add_user("a-second-token", account)
+    pod.file("token", "a-second-token")
+    pod.server.remove_user("a-first-token")
+    pod.syncs_another_foo()
+
+
+def test_a_renewed_client_certificate_is_picked_up(pod: Pod) -> None:
+    certificate, key = pod.server.client_certificate("first", MASTERS)
+    pod.start(
+        client_certificate_file=pod.file("tls.crt", certificate.decode()),
+        client_key_file=pod.file("tls.key", key.decode()),
+    )
+    pod.syncs_another_foo()
+    certificate, key = pod.server.client_certificate("second", MASTERS)
+    pod.file("tls.crt", certificate.decode())
+    pod.file("tls.key", key.decode())
+    pod.server.faults.disconnect()
+    pod.syncs_another_foo()
+    trail = writes(pod.folder / "audit.log")
+    writers = [write.user for write in trail if write.foo and not write.user.startswith("system:")]
+    assert writers == ["first", "first", "second", "second"]
+
+
+def test_a_replaced_authority_is_picked_up(pod: Pod) -> None:
+    """New connections are refused until the file has the new authority, and made after."""
+    pod.server.add_user("an-only-token", authenticated("controller", MASTERS))
+    pod.start(token="an-only-token")
+    pod.syncs_another_foo()
+    pod.server.certificates.replace_authority()
+    pod.trust()
+    pod.server.faults.disconnect()
+    pod.syncs_another_foo()

@@ -1,0 +1,98 @@
+"""SIGTERM, from the signal to the exit code: what is under way is finished, what hangs is left, and both are told."""
+
+import signal
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.envtest.apiserver.faults import Fault
+from clientgo.kubernetes.clientset import Clientset as Kubernetes
+from clientgo.meta import ObjectMeta
+from clientgo.rest import RESTClient
+from controller.api.v1alpha1 import Foo, FooSpec
+from generated.clientset import Clientset
+from tests.e2e.clusters import namespace, require_bundled
+from tests.e2e.program import ROOT, Program
+from tests.e2e.test_controller_e2e import eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+
+
+class Slow:
+    """A leading controller whose Deployments take a while to be created, and one Foo that asks for one."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self.folder, self.seconds = folder, seconds
+        self.probes = ""
+        self.kubeconfig = folder / "kubeconfig"
+        self.environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=self.kubeconfig)
+        require_bundled(self.environment, "a server that can be slow")
+        self.config = self.environment.start()
+
+    def begin(self, place: str, *flags: str) -> Program:
+        assert self.environment.server is not None
+        slow = Fault(method="POST", resource="deployments", delay=self.seconds)
+        struck = self.environment.server.faults.add(slow)
+        program = Program(
+            [f"--kubeconfig={self.kubeconfig}", "--leader-elect", "--health-probe-bind-address=127.0.0.1:0", *flags],
+            self.folder / "program",
+        )
+        self.probes = program.wait_for("serving").split('url="')[1].split('"')[0]
+        program.wait_for("starting workers")
+        clientset = Clientset(self.config)
+        clientset.samplecontroller_v1alpha1.foos(place).create(Foo(ObjectMeta(name="slow"), FooSpec("slow", 1)))
+        clientset.close()
+        eventually(lambda: struck.hits == 1, 10)
+        return program
+
+    def ready(self) -> int:
+        try:
+            with urllib.request.urlopen(f"{self.probes}/readyz", timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[Slow]:
+    made = Slow(tmp_path, 2.0)
+    yield made
+    made.environment.stop()
+
+
+@pytest.fixture
+def place(slow: Slow) -> Iterator[str]:
+    with namespace(slow.config, "slow") as name:
+        yield name
+
+
+def test_what_a_worker_is_at_is_finished_and_told_while_readiness_fails(slow: Slow, place: str) -> None:
+    program = slow.begin(place)
+    assert slow.ready() == 200
+    program.process.send_signal(signal.SIGTERM)
+    program.wait_for("shutting down workers")
+    assert slow.ready() == 500
+    code, output = program.end()
+    assert (code, "Traceback" in output) == (0, False)
+    with closing(RESTClient(slow.config)) as client:
+        foo = Clientset(client).samplecontroller_v1alpha1.foos(place).get("slow")
+        events = Kubernetes(client).core_v1.events(place).list().items
+    assert foo.status.available_replicas is not None
+    assert [event.reason for event in events] == ["Synced"]
+    assert output.index('slow synced"') < output.index("stopped leading")
+
+
+def test_what_does_not_end_in_time_is_named_and_left(slow: Slow, place: str) -> None:
+    program = slow.begin(place, "--graceful-shutdown-timeout=300ms")
+    began = SYSTEM_CLOCK.now()
+    code, output = program.end(signal.SIGTERM)
+    assert SYSTEM_CLOCK.now() - began < slow.seconds + 5
+    assert code == 1
+    assert "still running after 0.3 s: worker-" in output

@@ -1,0 +1,187 @@
+"""The manifests on a server: every object is accepted as it stands, the pod is locked down, make deploys them."""
+
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clientgo.envtest import Environment
+from tests.manifests import NAME, NAMESPACE, OVERLAYS, ROOT, Object, gathered, named, pod, rendered
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
+]
+
+
+class Shell:
+    """Runs programs against one server, with nobody's own files."""
+
+    def __init__(self, home: Path) -> None:
+        mine = {"HOME": str(home), "KUBECACHEDIR": str(home / "cache"), "KUBECONFIG": str(home / "kubeconfig")}
+        self.environ = {**os.environ, **mine}
+
+    def run(self, *command: str, stdin: str = "", code: int = 0) -> str:
+        """What the program prints to both streams; it must end with this status."""
+        done = subprocess.run(
+            command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=self.environ,
+            text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout
+        return done.stdout
+
+    def kubectl(self, *arguments: str, stdin: str = "", code: int = 0) -> str:
+        return self.run("kubectl", *arguments, stdin=stdin, code=code)
+
+    def make(self, *arguments: str) -> str:
+        return self.run("make", "--no-print-directory", *arguments)
+
+    def there(self) -> set[str]:
+        """kind/name of everything that belongs to the controller."""
+        kinds = "ns,crd,sa,role,clusterrole,rolebinding,clusterrolebinding,svc,deploy,pdb,netpol"
+        selected = ("-l", f"app.kubernetes.io/name={NAME}", "-A", "-o", "json")
+        items = json.loads(self.kubectl("get", kinds, *selected))["items"]
+        return {f"{item['kind']}/{item['metadata']['name']}" for item in items}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    """An empty cluster, and how to talk to it."""
+    with Environment(bundled=True, kubeconfig=tmp_path / "kubeconfig"):
+        yield Shell(tmp_path)
+
+
+def names(objects: list[Object]) -> set[str]:
+    return {f"{each['kind']}/{each['metadata']['name']}" for each in objects}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_server_accepts_every_object_as_it_stands(shell: Shell, overlay: str) -> None:
+    """Strictly, so that a misspelt field is an error; and no warning is printed, such as one of Pod Security."""
+    said = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{overlay}").splitlines()
+    assert [line for line in said if not line.endswith(" created")] == []
+    assert shell.there() == names(rendered(overlay))
+    assert "successfully rolled out" in shell.kubectl(
+        "-n", NAMESPACE, "rollout", "status", f"deployment/{NAME}", "--timeout=20s"
+    )
+    again = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{overlay}").splitlines()
+    assert [line for line in again if not line.endswith(" unchanged")] == []
+
+
+def test_server_accepts_samples_and_what_prometheus_operator_reads(shell: Shell) -> None:
+    shell.kubectl("apply", "-k", "artifacts/crd")
+    shell.kubectl("apply", "-f", "tests/monitoring_crds.yaml")
+    shell.kubectl("create", "namespace", NAMESPACE)
+    for folder in ("examples", "prometheus"):
+        said = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{folder}").splitlines()
+        assert len(said) == len(rendered(folder))
+        assert [line for line in said if not line.endswith(" created")] == []
+
+
+# Pod Security: the server's own admission is asked, with the pod as it is and with each protection taken away.
+
+Spoil = Callable[[Object, Object], object]
+
+
+def a_pod(spoil: Spoil = lambda spec, container: None) -> str:
+    template = copy.deepcopy(pod(gathered(ROOT / "artifacts" / "default")))
+    [container] = template["spec"]["containers"]
+    spoil(template["spec"], container)
+    metadata = {"name": "trial", "namespace": NAMESPACE, **template["metadata"]}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
+
+
+@pytest.fixture(scope="module")
+def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """A cluster with nothing but the controller's namespace and account in it."""
+    home = tmp_path_factory.mktemp("home")
+    default = gathered(ROOT / "artifacts" / "default")
+    prepared = [named(default, "Namespace", NAMESPACE), named(default, "ServiceAccount")]
+    with Environment(bundled=True, kubeconfig=home / "kubeconfig"):
+        found = Shell(home)
+        found.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(prepared))
+        yield found
+
+
+@pytest.mark.feature("E-06")
+def test_pod_is_let_into_a_namespace_that_enforces_the_restricted_profile(restricted: Shell) -> None:
+    assert restricted.kubectl("create", "--dry-run=server", "-f", "-", stdin=a_pod()).startswith("pod/trial created")
+
+
+@pytest.mark.feature("E-06")
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        pytest.param(lambda spec, _: spec["securityContext"].pop("runAsNonRoot"), "runAsNonRoot", id="root"),
+        pytest.param(lambda spec, _: spec["securityContext"].pop("seccompProfile"), "seccompProfile", id="syscalls"),
+        pytest.param(lambda _, c: c["securityContext"].pop("capabilities"), "unrestricted capabilities", id="powers"),
+        pytest.param(
+            lambda _, c: c["securityContext"].update(allowPrivilegeEscalation=True), "allowPrivilege", id="escalation"
+        ),
+        pytest.param(lambda spec, _: spec.update(hostNetwork=True), "host namespaces", id="host network"),
+    ],
+)
+def test_each_protection_of_the_pod_is_needed(restricted: Shell, spoil: Spoil, complaint: str) -> None:
+    refused = restricted.kubectl("create", "--dry-run=server", "-f", "-", stdin=a_pod(spoil), code=1)
+    assert "violates PodSecurity" in refused
+    assert complaint in refused
+
+
+@pytest.mark.feature("E-06")
+def test_nothing_of_the_pod_can_be_written_to() -> None:
+    """Which the restricted profile does not ask for."""
+    spec = pod(gathered(ROOT / "artifacts" / "default"))["spec"]
+    assert [each["securityContext"]["readOnlyRootFilesystem"] for each in spec["containers"]] == [True]
+    assert "volumes" not in spec
+
+
+# The commands of the Makefile, as they are typed.
+
+IMAGE = "registry.example.com/team/sample-controller:1.2.3"
+
+
+def test_install_and_uninstall_are_about_the_definitions_alone(shell: Shell) -> None:
+    shell.make("install")
+    assert shell.there() == set()
+    found = shell.kubectl("get", "crd", "-o", "name")
+    assert found == "customresourcedefinition.apiextensions.k8s.io/foos.samplecontroller.k8s.io\n"
+    shell.kubectl("apply", "-k", "artifacts/examples")
+    shell.make("uninstall")
+    assert shell.kubectl("get", "crd", "-o", "name") == ""
+    shell.make("uninstall")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_deploy_runs_the_image_that_was_named_and_undeploy_leaves_nothing(shell: Shell, overlay: str) -> None:
+    before = shell.there()
+    shell.make("deploy", f"OVERLAY={overlay}", f"IMG={IMAGE}")
+    assert shell.there() == names(rendered(overlay))
+    image = "jsonpath={.spec.template.spec.containers[*].image}"
+    assert shell.kubectl("-n", NAMESPACE, "get", "deployment", NAME, "-o", image) == IMAGE
+    shell.make("deploy", f"OVERLAY={overlay}", f"IMG={IMAGE}-4")  # an upgrade
+    assert shell.kubectl("-n", NAMESPACE, "get", "deployment", NAME, "-o", image) == f"{IMAGE}-4"
+    shell.make("undeploy", f"OVERLAY={overlay}")
+    assert shell.there() == before == set()
+    shell.make("undeploy", f"OVERLAY={overlay}")
+
+
+def test_installer_is_one_file_that_holds_everything(shell: Shell, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "artifacts", tmp_path / "artifacts")
+    shell.run("make", "-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "build-installer", f"IMG={IMAGE}")
+    [installer] = (tmp_path / "dist").iterdir()
+    assert re.findall(r"^ +image: (.*)$", installer.read_text(), re.MULTILINE) == [IMAGE]
+    shell.kubectl("apply", "--validate=strict", "-f", str(installer))
+    assert shell.there() == names(rendered("default"))
+
+
+def test_installer_is_not_made_of_manifests_that_do_not_render(shell: Shell, tmp_path: Path) -> None:
+    command = ("make", "-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "build-installer")
+    assert "Error" in shell.run(*command, code=2)
+    assert not (tmp_path / "dist" / "install.yaml").exists()

@@ -1,0 +1,76 @@
+"""hack/audit.py: a vulnerability fails, and a service that knows nothing is not taken for one that found nothing."""
+
+import json
+from typing import Any
+
+import pytest
+
+from hack import audit as tool
+from hack.audit import Answer, Findings
+
+LOCK = "requirements.lock"
+FOUND = {"id": "PYSEC-2026-1", "fix_versions": ["2.0"], "aliases": ["CVE-2026-1"]}
+CLEAN = {"name": "fine", "version": "1.0", "vulns": []}
+VULNERABLE = {"name": "holey", "version": "1.0", "vulns": [FOUND]}
+UNKNOWN = {"name": "unheard", "skip_reason": "Dependency not found on PyPI and could not be audited: unheard (1.0)"}
+BROKEN = Answer("", "Traceback (most recent call last):\n  ...\nConnectionError: no route to host\n")
+
+
+def answer(*packages: dict[str, Any]) -> Answer:
+    return Answer(json.dumps({"dependencies": packages, "fixes": []}), "No known vulnerabilities found\n")
+
+
+def audited(*answers: Answer, strict: bool = False) -> tuple[int, list[str], list[str]]:
+    """The exit code, what was printed, and which services were asked, if each gives the answer at its place."""
+    said, asked = list[str](), list[str]()
+
+    def ask(service: str, lock: str) -> Answer:
+        assert lock == LOCK
+        asked.append(service)
+        return answers[len(asked) - 1]
+
+    return tool.audit(LOCK, ask, strict=strict, say=said.append), said, asked
+
+
+def test_clean_packages_pass() -> None:
+    assert audited(answer(CLEAN)) == (0, ["pypi looked up 1 packages: 0 findings"], ["pypi"])
+
+
+def test_vulnerability_fails_and_names_its_remedy() -> None:
+    code, said, _ = audited(answer(CLEAN, VULNERABLE))
+    assert code == 1
+    assert said[0] == "vulnerable: holey 1.0: PYSEC-2026-1 (mended in 2.0)"
+
+
+def test_second_service_is_asked_when_the_first_knows_nothing() -> None:
+    """As a mirror does that holds the packages and no advisories; pip-audit itself calls that clean."""
+    code, said, asked = audited(answer(UNKNOWN), answer(VULNERABLE))
+    assert (code, asked) == (1, ["pypi", "osv"])
+    assert said[-1] == "osv looked up 1 packages: 1 findings"
+
+
+@pytest.mark.parametrize(("strict", "code"), [(False, 0), (True, 1)])
+def test_no_service_at_all_is_said_and_fails_if_asked_to(code: int, *, strict: bool) -> None:
+    assert audited(answer(UNKNOWN), BROKEN, strict=strict)[:2] == (
+        code,
+        [
+            "requirements.lock: NOT AUDITED, no vulnerability service could be asked",
+            "  pypi: it knows none of the packages",
+            "  osv: ConnectionError: no route to host",
+        ],
+    )
+
+
+@pytest.mark.parametrize(("strict", "code"), [(False, 0), (True, 1)])
+def test_package_that_could_not_be_looked_up_is_named(code: int, *, strict: bool) -> None:
+    found, said, _ = audited(answer(CLEAN, UNKNOWN), strict=strict)
+    assert (found, said[0]) == (code, "NOT AUDITED, unknown to pypi: unheard")
+
+
+def test_accepted_vulnerabilities_each_have_a_reason() -> None:
+    assert all(len(reason.split()) > 3 for reason in tool.ACCEPTED.values())
+
+
+def test_tool_that_ends_without_a_word_is_no_finding() -> None:
+    assert tool.read(Answer("", "")) == "it said nothing"
+    assert tool.read(answer()) == Findings((), (), ())
