@@ -1,0 +1,121 @@
+"""`python -m benchmarks`: run the cases, and write a table, a plot and every number into `benchmarks/results/`."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.cases.all import CASES
+from benchmarks.compare import losses
+from benchmarks.machine import load, machine, versions
+from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
+from benchmarks.plot import plot
+from benchmarks.results import CaseFound, Results, found, merged, ordered, read, write
+from benchmarks.rounds import run
+from benchmarks.table import table
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what was asked for; the exit code."""
+    options = _parser().parse_args(arguments)
+    if options.list:
+        for case in CASES:
+            print(f"{case.name:12} {case.words}")
+        return 0
+    try:
+        return _check(options) if options.check else _bench(options)
+    except (Failed, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
+    names = [case.name for case in CASES]
+    parser.add_argument("--list", action="store_true", help="only say what there is")
+    parser.add_argument("--case", action="append", choices=names, metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument("--subject", action="append", metavar="NAME", help=f"only {OURS} and this one; may be repeated")
+    parser.add_argument("--quick", action="store_true", help="small sizes: to see that it works")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds at most (default: 3)")
+    parser.add_argument(
+        "--server",
+        default="",
+        metavar="KUBECONFIG",
+        help="a real cluster; best without nodes, as it makes thousands of Deployments",
+    )
+    parser.add_argument("--plain", action="store_true", help="the bundled server without TLS and tokens")
+    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="where results are written")
+    parser.add_argument("--check", action="store_true", help="compare with the results kept there, and write nothing")
+    return parser
+
+
+def _bench(options: argparse.Namespace) -> int:
+    options.output.mkdir(parents=True, exist_ok=True)
+    base: Path = options.output / _stem(options)
+    file, setting, failed = base.with_suffix(".json"), _setting(options), False
+    for case in _chosen(options):
+        now = _measure(options, setting, [case])
+        failed |= OURS in now.cases[case.name].failures
+        # After each case: a run that is cut off keeps what it has. A case takes its place among those not run now.
+        kept = ordered(merged(read(file), now), CASES)
+        write(kept, file)
+        page = table(kept)
+        base.with_suffix(".md").write_text(page, encoding="utf-8")
+    plot(kept, base.with_suffix(".png"))
+    print(page)
+    return 1 if failed else 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    file: Path = options.output / f"{_stem(options)}.json"
+    before = read(file)
+    if before is None:
+        raise Failed(f"nothing to compare with: {file} is missing; make it by the same command without --check")
+    setting = _setting(options)
+    lost = losses(before, _measure(options, setting, [case for case in _chosen(options) if case.name in before.cases]))
+    if lost:
+        # Believed only when seen twice: a machine has bad minutes.
+        names = {loss.case for loss in lost}
+        print(f"measuring again: {', '.join(sorted(names))}", flush=True)
+        again = losses(before, _measure(options, setting, [case for case in CASES if case.name in names]))
+        lost = [loss for loss in again if (loss.case, loss.figure) in {(it.case, it.figure) for it in lost}]
+    for loss in lost:
+        print(f"LOST: {loss}")
+    print("no figure was lost" if not lost else f"{len(lost)} ratios are more than 20 % worse than in {file.name}")
+    return 1 if lost else 0
+
+
+def _chosen(options: argparse.Namespace) -> list[Case]:
+    return [case for case in CASES if not options.case or case.name in options.case]
+
+
+def _stem(options: argparse.Namespace) -> str:
+    if options.server:
+        return "cluster"
+    return "quick" if options.quick else "latest"
+
+
+def _setting(options: argparse.Namespace) -> Setting:
+    began = time.perf_counter()
+
+    def tell(line: str) -> None:
+        print(f"[{time.perf_counter() - began:6.1f} s] {line}", file=sys.stderr, flush=True)
+
+    server = options.server
+    return Setting(quick=options.quick, rounds=options.rounds, kubeconfig=server, plain=options.plain, tell=tell)
+
+
+def _measure(options: argparse.Namespace, setting: Setting, cases: Sequence[Case]) -> Results:
+    subjects = [OURS, *options.subject] if options.subject else []
+    measured: dict[str, CaseFound] = {}
+    for case in cases:
+        date, busy = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", load()
+        measured[case.name] = found(run(case, setting, subjects), date=date, load=busy)
+    server = "a real cluster" if options.server else f"bundled, {'plain HTTP' if options.plain else 'TLS and a token'}"
+    return Results(machine=machine(), versions=versions(), quick=options.quick, server=server, cases=measured)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

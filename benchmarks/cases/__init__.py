@@ -1,0 +1,1 @@
+"""The cases, one in a file; `benchmarks.cases.all` lists them."""

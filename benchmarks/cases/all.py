@@ -1,0 +1,21 @@
+"""Every case, in the order in which they are run."""
+
+from benchmarks.cases import cold, create, growth, handover, idle, small, startup, storm
+from benchmarks.model import Case
+
+CASES: tuple[Case, ...] = (
+    create.CREATE,
+    create.CREATE_MANY,
+    idle.IDLE,
+    cold.COLD,
+    cold.MEMORY,
+    storm.STORM,
+    small.QUEUE,
+    small.CODEC,
+    small.REQUESTS,
+    small.PAGES,
+    startup.HELP,
+    startup.FIRST_LIST,
+    handover.HAND_OVER,
+    growth.GROWTH,
+)

@@ -1,0 +1,96 @@
+"""How long a program takes to answer `--help`, and from its start to its first list."""
+
+import json
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases.controllers import CONTROLLERS, controller
+from benchmarks.cases.parts import command
+from benchmarks.cluster import Cluster, cluster_for
+from benchmarks.model import FLOOR, KOPF, LIGHTKUBE, OFFICIAL, OURS, Case, Failed, Figure, Limit, Measure, Setting
+from benchmarks.processes import Child
+
+_IMPORTS = {OFFICIAL: "kubernetes.client", KOPF: "kopf", LIGHTKUBE: "lightkube"}
+
+
+def _helped(subject: str) -> list[str]:
+    match subject:
+        case "clientgo":
+            return [sys.executable, "main.py", "--help"]
+        case "floor":
+            return [sys.executable, "-c", "import argparse; argparse.ArgumentParser().parse_args(['--help'])"]
+        case _:
+            return [sys.executable, "-c", f"import {_IMPORTS[subject]}"]
+
+
+def _help(subject: str) -> Mapping[str, float]:
+    with Child(_helped(subject)) as child:
+        while child.line(30):
+            pass
+        cpu = child.wait()
+        return {"seconds": child.seconds, "cpu": cpu}
+
+
+@contextmanager
+def _open_help(_: Setting) -> Iterator[Measure]:
+    yield _help
+
+
+def _first_list(cluster: Cluster, subject: str) -> Mapping[str, float]:
+    """From the start of the process to the server's receipt of its first list, by the server's own audit."""
+    assert cluster.audit is not None
+    first = command(subject, "first_list", cluster.kubeconfig) if subject == FLOOR else None
+    with Child(first) if first else controller(subject, cluster) as child:
+        while not (lists := [when for when in _lists(cluster.audit) if when > child.began_at]):
+            if child.seconds > 60:
+                raise Failed(f"{subject} listed nothing in a minute: {child.log()}")
+            threading.Event().wait(0.02)
+        return {"seconds": min(lists) - child.began_at}
+
+
+def _lists(audit: Path) -> list[float]:
+    """When the server received the lists and watches of our kinds so far."""
+    # A line that is being written lacks its end.
+    whole = audit.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    events: list[dict[str, Any]] = [json.loads(line) for line in whole]
+    wanted = ("foos", "deployments")
+    return [
+        datetime.fromisoformat(event["requestReceivedTimestamp"]).timestamp()
+        for event in events
+        # kopf looks a kind up before it lists it; what counts is the first request for objects.
+        if event["verb"] in {"list", "watch"} and event.get("objectRef", {}).get("resource") in wanted
+    ]
+
+
+@contextmanager
+def _open_first(setting: Setting) -> Iterator[Measure]:
+    with cluster_for(setting, audit=True) as cluster:
+        yield lambda subject: _first_list(cluster, subject)
+
+
+HELP = Case(
+    name="help",
+    words="`python main.py --help`; of the others only the import; the floor is argparse alone",
+    figures=(
+        Figure(key="seconds", unit="s", words="start to end", limits=(Limit(0.12),), steady=False),
+        Figure(key="cpu", unit="s", words="processor time", limits=(Limit(0.12),)),
+    ),
+    subjects=(OURS, FLOOR, KOPF, OFFICIAL, LIGHTKUBE),
+    open=_open_help,
+    rounds=5,
+)
+
+FIRST_LIST = Case(
+    name="first-list",
+    words="from the start of the controller to its first list; the floor is http.client, yaml and ssl",
+    figures=(Figure(key="seconds", unit="s", words="start to first list", limits=(Limit(0.35),), steady=False),),
+    subjects=(OURS, FLOOR, *CONTROLLERS[1:]),
+    open=_open_first,
+    rounds=5,
+    bundled_only="the audit of every request",
+)

@@ -1,0 +1,55 @@
+"""A watch storm: events as fast as a server can say them, through cache, two handlers, queue and one worker."""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.cases.parts import command
+from benchmarks.kubeconfigs import plain
+from benchmarks.model import FLOOR, LIGHTKUBE, OFFICIAL, OURS, Case, Failed, Figure, Limit, Measure, Setting
+from benchmarks.processes import Child
+
+
+def storm(subject: str, foos: int, events: int) -> Mapping[str, float]:
+    """One subject, so many events about so many Foos."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Child([sys.executable, "-m", "benchmarks.replay", str(foos), str(events)]) as server,
+    ):
+        kubeconfig = plain(Path(folder) / "kubeconfig", server.line(60).strip())
+        with Child(command(subject, "storm", kubeconfig, events)) as child:
+            child.report()
+            busy, began = child.cpu(), child.seconds
+            child.go_on()
+            server.go_on()
+            seen = child.report()["events"]
+            cpu, seconds = child.cpu() - busy, child.seconds - began
+    if seen != events:
+        raise Failed(f"{subject} saw {seen:.0f} of {events} events")
+    return {"rate": events / cpu, "each": 1e6 * cpu / events, "seconds": seconds}
+
+
+@contextmanager
+def _open(setting: Setting) -> Iterator[Measure]:
+    yield lambda subject: storm(subject, 1_000, setting.size(50_000, 10_000))
+
+
+STORM = Case(
+    name="watch-storm",
+    words="50,000 changes of 1,000 Foos through cache, two handlers, queue, worker; the floor parses and keeps them",
+    figures=(
+        Figure(
+            key="rate",
+            unit="/s",
+            words="events for each second of processor time",
+            more_is_better=True,
+            limits=(Limit(25_000.0),),
+        ),
+        Figure(key="each", unit="us", words="processor time for one event"),
+        Figure(key="seconds", unit="s", words="until all have been there", steady=False),
+    ),
+    subjects=(OURS, FLOOR, OFFICIAL, LIGHTKUBE),
+    open=_open,
+)

@@ -1,0 +1,96 @@
+"""The server the subjects work on: the bundled one, in its own process, with TLS and a token; or one that is given."""
+
+import re
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.endpoint import Api, Endpoint, Refused
+from benchmarks.model import ROOT, Failed, Setting
+from benchmarks.processes import Child
+
+FOOS = "/apis/samplecontroller.k8s.io/v1alpha1"
+APPS = "/apis/apps/v1"
+_WRITES = re.compile(
+    r'apiserver_request_total\{.*,resource="([^"]*)".*verb="(?:POST|PUT|PATCH|APPLY|DELETE)".*\} (\d+)'
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A server, and a namespace on it that is nobody else's."""
+
+    kubeconfig: str
+    endpoint: Endpoint
+    namespace: str
+    server: Child | None
+    """The bundled server's process; None where it is another's."""
+    audit: Path | None = None
+
+    def foos(self, name: str = "", sub: str = "") -> str:
+        """The path of Foos, or of one."""
+        return _path(f"{FOOS}/namespaces/{self.namespace}/foos", name, sub)
+
+    def deployments(self, name: str = "", sub: str = "") -> str:
+        """The path of Deployments, or of one."""
+        return _path(f"{APPS}/namespaces/{self.namespace}/deployments", name, sub)
+
+    def events(self) -> str:
+        """The path of core events."""
+        return f"/api/v1/namespaces/{self.namespace}/events"
+
+    def writes(self) -> float:
+        """How many writes of Foos, Deployments and events the bundled server has answered; NaN on a real one."""
+        if self.server is None:
+            return float("nan")
+        api = Api(self.endpoint)
+        text = api.raw("GET", "/metrics").decode()
+        api.close()
+        return float(sum(int(n) for r, n in _WRITES.findall(text) if r in {"foos", "deployments", "events"}))
+
+
+def _path(base: str, name: str, sub: str) -> str:
+    return "/".join(part for part in (base, name, sub) if part)
+
+
+@contextmanager
+def cluster_for(setting: Setting, *flags: str, audit: bool = False) -> Iterator[Cluster]:
+    """The server to measure on, for one case or one run; the flags are the bundled server's."""
+    if setting.kubeconfig:
+        yield from _given(setting.kubeconfig)
+        return
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+        kubeconfig, log = Path(folder) / "kubeconfig", Path(folder) / "audit"
+        command = [sys.executable, "-m", "clientgo.envtest.apiserver", "--kubeconfig-out", str(kubeconfig)]
+        command += ["--crd", str(ROOT / "artifacts" / "crd"), "--no-simulate", *flags]
+        if audit:
+            command += ["--audit-log", str(log), "--audit-reads"]
+        if setting.plain:
+            command.append("--anonymous")
+        with Child(command) as server:
+            if "API server at" not in server.line(30):
+                raise Failed(f"the bundled server did not start: {server.log()}")
+            yield Cluster(str(kubeconfig), Endpoint.of(kubeconfig), "default", server, log if audit else None)
+
+
+def _given(kubeconfig: str) -> Iterator[Cluster]:
+    endpoint = Endpoint.of(kubeconfig)
+    api = Api(endpoint)
+    try:
+        api.raw("GET", f"{FOOS}/foos?limit=1")
+        name = f"benchmark-{uuid.uuid4().hex[:8]}"
+        api.raw("POST", "/api/v1/namespaces", b'{"metadata":{"name":"%s"}}' % name.encode())
+    except Refused as error:
+        raise Failed(f"the cluster can't be used ({error}); `make install` installs the Foo definition") from error
+    finally:
+        api.close()
+    try:
+        yield Cluster(kubeconfig, endpoint, name, None)
+    finally:
+        api = Api(endpoint)
+        api.raw("DELETE", f"/api/v1/namespaces/{name}")
+        api.close()

@@ -1,0 +1,136 @@
+"""HTTP to the cluster, as little as there can be of it: what drives the benchmarks, and what the floor is made of.
+
+Nothing of `clientgo` is used, so that nothing it does well or badly shows in the floor.
+"""
+
+import base64
+import http.client
+import json
+import ssl
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+JSON, MERGE_PATCH = "application/json", "application/merge-patch+json"
+
+Prepared = tuple[str, str, bytes, str]
+"""Method, path, body, content type."""
+
+
+class Refused(Exception):
+    """The server answered with an error."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a server is, and who we are to it."""
+
+    address: str
+    https: bool
+    headers: dict[str, str]
+    tls: ssl.SSLContext | None
+
+    @classmethod
+    def of(cls, kubeconfig: str | Path) -> "Endpoint":
+        """What a kubeconfig's current context says; tokens and client certificates only."""
+        found = yaml.safe_load(Path(kubeconfig).read_text(encoding="utf-8"))
+        by_name = {part: {entry["name"]: entry for entry in found[part]} for part in ("clusters", "users", "contexts")}
+        context = by_name["contexts"][found["current-context"]]["context"]
+        cluster = by_name["clusters"][context["cluster"]]["cluster"]
+        user = by_name["users"].get(context.get("user"), {}).get("user") or {}
+        url = urlsplit(cluster["server"])
+        headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
+        tls = _tls(cluster, user) if url.scheme == "https" else None
+        return cls(url.netloc, url.scheme == "https", headers, tls)
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A connection that is kept alive."""
+        if self.https:
+            return http.client.HTTPSConnection(self.address, context=self.tls, timeout=120)
+        return http.client.HTTPConnection(self.address, timeout=120)
+
+
+class Api:
+    """One connection to the server; for one thread."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._headers = endpoint.headers
+        self._connection = endpoint.connect()
+
+    def raw(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> bytes:
+        """The bytes of an answer.
+
+        Raises:
+            Refused: it is an error.
+        """
+        headers = {**self._headers, "Content-Type": kind} if body else self._headers
+        self._connection.request(method, path, body or None, headers)
+        answer = self._connection.getresponse()
+        data = answer.read()
+        if answer.status >= 400:
+            raise Refused(f"{method} {path}: {answer.status} {data[:300].decode(errors='replace')}")
+        return data
+
+    def json(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> Any:
+        """An answer, decoded."""
+        return json.loads(self.raw(method, path, body, kind))
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._connection.close()
+
+
+def send_all(endpoint: Endpoint, requests: Sequence[Prepared], *, connections: int = 2) -> None:
+    """Send requests over some connections at once, each in its own thread, and wait for every answer.
+
+    Raises:
+        Refused: one of them was answered with an error.
+    """
+    errors: list[Exception] = []
+
+    def send(part: Iterable[Prepared]) -> None:
+        api = Api(endpoint)
+        try:
+            for method, path, body, kind in part:
+                api.raw(method, path, body, kind)
+        except (Refused, OSError, http.client.HTTPException) as error:
+            errors.append(error)
+        finally:
+            api.close()
+
+    # Daemons: should the benchmark be interrupted, nothing is worth waiting for.
+    threads = [
+        threading.Thread(target=send, args=(requests[n::connections],), daemon=True)  # noqa: TID251  # owned right here
+        for n in range(connections)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _tls(cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
+    authority = _given(cluster, "certificate-authority")
+    context = ssl.create_default_context(cadata=authority.decode() if authority else None)
+    certificate, key = _given(user, "client-certificate"), _given(user, "client-key")
+    if certificate and key:
+        # Python loads client certificates from files only.
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(certificate + b"\n" + key)
+            file.flush()
+            context.load_cert_chain(file.name)
+    return context
+
+
+def _given(where: dict[str, Any], name: str) -> bytes:
+    if f"{name}-data" in where:
+        return base64.b64decode(where[f"{name}-data"])
+    return Path(where[name]).read_bytes() if name in where else b""

@@ -1,0 +1,161 @@
+"""The product: `clientgo`, as the sample controller uses it."""
+
+import gc
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.child import microseconds, report, run
+from benchmarks.peers.timing import each, rate
+from clientgo.cache.informer import SharedInformer
+from clientgo.cache.pager import Pager
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
+from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.meta import ObjectName, decode, encode, object_name, replace
+from clientgo.meta.options import ListOptions
+from clientgo.rest import RESTClient, load_config
+from clientgo.workqueue import ShutDown, WorkQueue
+from controller.api.v1alpha1 import Foo
+from generated.clientset import Clientset
+from generated.informers import SharedInformerFactory
+
+
+def cache(arguments: list[str]) -> None:
+    """Fill the caches of Foos and Deployments; report when both are synced."""
+    client, stop = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event()
+    foos, deployments = _informers(client)
+    foos[0].start(stop)
+    deployments[0].start(stop)
+    for factory, _ in (foos, deployments):
+        factory.wait_for_cache_sync(stop)
+    report({"foos": foos[1].size, "deployments": deployments[1].size})
+
+
+def memory(arguments: list[str]) -> None:
+    """How many bytes one cached object takes, per kind."""
+    client, stop = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event()
+    client.raw("GET", "/version")  # what is loaded and connected for a first request is no object's
+    figures = {}
+    kinds: list[tuple[Any, SharedInformer[Any]]] = [*_informers(client)]
+    for key, (factory, informer) in zip(("foo", "deployment"), kinds, strict=True):
+        gc.collect()
+        tracemalloc.start()
+        factory.start(stop)
+        factory.wait_for_cache_sync(stop)
+        gc.collect()
+        figures[key] = tracemalloc.get_traced_memory()[0] / informer.size
+        tracemalloc.stop()
+    report(figures)
+
+
+def _informers(client: RESTClient) -> tuple[tuple[Any, SharedInformer[Foo]], tuple[Any, SharedInformer[Deployment]]]:
+    foos = SharedInformerFactory(Clientset(client))
+    deployments = KubernetesInformerFactory(KubernetesClientset(client))
+    return (foos, foos.samplecontroller.v1alpha1.foos.informer), (deployments, deployments.apps.v1.deployments.informer)
+
+
+def storm(arguments: list[str]) -> None:
+    """Take so many events through cache, two handlers, queue and a worker; report when the last has been there."""
+    client, stop, wanted = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
+    factory, informer = _informers(client)[0]
+    queue: WorkQueue[ObjectName] = WorkQueue()
+    seen, over = [0], threading.Event()
+
+    def enqueue(_: Foo, new: Foo) -> None:
+        queue.add(object_name(new))
+
+    def count(_: Foo, new: Foo) -> None:
+        seen[0] += 1
+        if seen[0] == wanted:
+            over.set()
+
+    informer.add_event_handler(on_update=enqueue)
+    informer.add_event_handler(on_update=count)
+    worker = threading.Thread(target=_work, args=(queue, informer), daemon=True)  # noqa: TID251  # the benchmark's own
+    worker.start()
+    factory.start(stop)
+    factory.wait_for_cache_sync(stop)
+    report({})
+    over.wait()
+    while len(queue):
+        SYSTEM_CLOCK.sleep(stop, 0.001)
+    report({"events": seen[0]})
+
+
+def _work(queue: WorkQueue[ObjectName], informer: SharedInformer[Foo]) -> None:
+    while True:
+        try:
+            with queue.taking() as key:
+                informer.indexer.get_by_key(key)
+        except ShutDown:
+            return
+
+
+def pages(arguments: list[str]) -> None:
+    """List all Foos in pages of 500, as an informer does where streamed lists are not to be had."""
+    client = RESTClient(load_config(kubeconfig=arguments[0]))
+    pager = Pager(Clientset(client).samplecontroller_v1alpha1.foos(arguments[1]).list_page)
+    began, cpu = time.perf_counter(), time.process_time()
+    found, _ = pager.list(ListOptions())
+    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(found.items)})
+
+
+def queue(arguments: list[str]) -> None:
+    """Cycles a second of add, get and done, by so many threads that share one queue."""
+    threads, cycles = int(arguments[0]), int(arguments[1])
+    shared: WorkQueue[ObjectName] = WorkQueue()
+
+    # Each key once: one added while it waits would not come out twice, and somebody would wait for it for ever.
+    kept = [[ObjectName("default", f"foo-{number}-{n}") for n in range(cycles // threads)] for number in range(threads)]
+
+    def turn(number: int) -> None:
+        for name in kept[number]:
+            shared.add(name)
+            shared.done(shared.get())
+
+    report({"rate": rate(turn, threads, cycles)})
+
+
+def codec(arguments: list[str]) -> None:
+    """Microseconds to decode, encode and change one object of each kind; the bytes are in files."""
+    figures = {}
+    kinds: list[tuple[str, type[Any], str]] = [("foo", Foo, arguments[0]), ("deployment", Deployment, arguments[1])]
+    for name, kind, file in kinds:
+        data = Path(file).read_bytes()
+        obj = decode(kind, data)
+        meta = obj.metadata
+        figures[f"{name}_decode"] = microseconds(lambda k=kind, d=data: decode(k, d))  # type: ignore[misc]
+        figures[f"{name}_encode"] = microseconds(lambda o=obj: encode(o))  # type: ignore[misc]
+        figures[f"{name}_replace"] = microseconds(
+            lambda o=obj, m=meta: replace(o, metadata=replace(m, labels={"a": "b"}))  # type: ignore[misc]
+        )
+    report(figures)
+
+
+def requests(arguments: list[str]) -> None:
+    """Microseconds of processor time for one GET, PUT and PATCH of a Deployment, decoding included."""
+    client = KubernetesClientset(RESTClient(load_config(kubeconfig=arguments[0]))).apps_v1.deployments(arguments[1])
+    name, count = arguments[2], int(arguments[3])
+    patch = [{"spec": {"replicas": 2}}, {"spec": {"replicas": 3}}]
+
+    def put(n: int) -> None:
+        current = client.get(name) if n == 0 else last[0]
+        last[0] = client.update(replace(current, spec=replace(current.spec, replicas=n % 2)))
+
+    last: list[Any] = [None]
+    works: dict[str, Any] = {
+        "get": lambda _: client.get(name),
+        "put": put,
+        "patch": lambda n: client.patch(name, patch[n % 2]),
+    }
+    report({key: each(work, count) for key, work in works.items()})
+
+
+PARTS = {f.__name__: f for f in (cache, memory, storm, pages, queue, codec, requests)}
+
+if __name__ == "__main__":
+    run(PARTS)

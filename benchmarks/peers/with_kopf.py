@@ -1,0 +1,47 @@
+# mypy: disallow-untyped-calls=False, disable-error-code="arg-type"
+"""kopf: `kopf run` this file. The Deployment is adopted; the Foo's status follows an event handler of Deployments.
+
+The handlers call the official client, as kopf's own documentation does; sync handlers run in kopf's threads.
+"""
+
+import json
+import logging
+from typing import Any
+
+import kopf
+from kubernetes import client, config
+
+from benchmarks.objects import deployment
+
+config.load_kube_config()
+apps, foos = client.AppsV1Api(), client.CustomObjectsApi()
+KIND = ("samplecontroller.k8s.io", "v1alpha1")
+
+
+@kopf.on.create(*KIND, "foos")
+def create(body: kopf.Body, spec: kopf.Spec, name: str, namespace: str, patch: kopf.Patch, **_: Any) -> None:
+    """Make the Foo's Deployment; its status goes with the patch that kopf writes anyway."""
+    wanted = json.loads(deployment(spec["deploymentName"], "", spec["replicas"]))
+    del wanted["metadata"]["ownerReferences"]
+    kopf.adopt(wanted, owner=body)
+    made = apps.create_namespaced_deployment(namespace, wanted)
+    patch.status["availableReplicas"] = (made.status and made.status.available_replicas) or 0
+
+
+@kopf.on.update(*KIND, "foos", field="spec.replicas")
+def scale(spec: kopf.Spec, namespace: str, **_: Any) -> None:
+    """Scale the Foo's Deployment."""
+    apps.patch_namespaced_deployment(spec["deploymentName"], namespace, {"spec": {"replicas": spec["replicas"]}})
+
+
+@kopf.on.event("apps", "v1", "deployments")
+def available(status: kopf.Status, meta: kopf.Meta, namespace: str, **_: Any) -> None:
+    """Tell the Foo how many replicas its Deployment has."""
+    count = status.get("availableReplicas")
+    for owner in meta.get("ownerReferences", ()):
+        if owner["kind"] == "Foo" and count is not None:
+            told = {"status": {"availableReplicas": count}}
+            foos.patch_namespaced_custom_object_status(*KIND, namespace, "foos", owner["name"], told)
+
+
+logging.getLogger("kubernetes").setLevel(logging.WARNING)

@@ -1,0 +1,68 @@
+"""Results at a glance: for each steady figure with peers, what each subject costs against the product."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from benchmarks.model import FLOOR, KOPF, LIGHTKUBE, OFFICIAL, OURS, URLLIB3
+from benchmarks.results import Results
+
+COLOURS = {
+    OURS: "#1f6feb",
+    FLOOR: "#8b949e",
+    KOPF: "#d29922",
+    OFFICIAL: "#cf222e",
+    LIGHTKUBE: "#2da44e",
+    URLLIB3: "#8250df",
+}
+NAMES = {OFFICIAL: "kubernetes (official)"}
+
+
+def plot(results: Results, file: Path) -> None:
+    """Write the plot; nothing if there is nothing to compare."""
+    rows = _rows(results)
+    if not rows:
+        return
+    # A backend that needs no display.
+    mpl.use("Agg")
+    figure, axes = plt.subplots(figsize=(9, 1.2 + 0.28 * len(rows)), layout="constrained")
+    for height, (_, ratios) in enumerate(reversed(rows)):
+        axes.axhline(height, color="#eaeef2", linewidth=1, zorder=0)
+        for subject, ratio in ratios.items():
+            axes.plot(ratio, height, "o", color=COLOURS[subject], markersize=7)
+    axes.set_yticks(range(len(rows)), [words for words, _ in reversed(rows)], fontsize=8)
+    _decorate(axes, results)
+    figure.savefig(file, dpi=120, metadata={"Software": None})
+    plt.close(figure)
+
+
+def _rows(results: Results) -> list[tuple[str, dict[str, float]]]:
+    rows = []
+    for name, case in results.cases.items():
+        for found in case.figures.values():
+            ratios = {s: 1 / ratio for s in case.subjects if s != OURS and (ratio := found.ratio(s)) is not None}
+            if found.steady and ratios:
+                rows.append((f"{name}: {found.words}", {OURS: 1.0, **ratios}))
+    return rows
+
+
+def within(span: tuple[float, float], value: float) -> bool:
+    """Whether a value lies in a span."""
+    return span[0] <= value <= span[1]
+
+
+def _decorate(axes: Axes, results: Results) -> None:
+    axes.set_xscale("log")
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if within(axes.get_xlim(), tick)]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.axvline(1, color=COLOURS[OURS], linewidth=1, zorder=0)
+    axes.set_xlabel("cost, as a multiple of clientgo's (right of the line: dearer than clientgo)")
+    axes.set_title(f"Cost of the same work, {results.machine.get('processor', '')}", fontsize=10)
+    for subject, colour in COLOURS.items():
+        axes.plot([], [], "o", color=colour, label=NAMES.get(subject, subject))
+    axes.legend(fontsize=8, loc="upper right")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)

@@ -1,0 +1,141 @@
+"""What a run found, as it is kept in JSON: every number of every round, so that others can judge by other measures."""
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.model import OURS, Case, Failed, Figure
+from benchmarks.rounds import Outcome
+
+
+class LimitFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit, and whether it was met; None where what it is relative to was not measured."""
+
+    bound: float
+    of: str = ""
+    met: bool | None = None
+
+
+class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of all subjects."""
+
+    unit: str
+    words: str
+    more_is_better: bool
+    steady: bool
+    rounds: dict[str, list[float]]
+    limits: list[LimitFound]
+
+    def median(self, subject: str) -> float | None:
+        """The subject's figure; None if it has none."""
+        return statistics.median(self.rounds[subject]) if self.rounds.get(subject) else None
+
+    def ratio(self, subject: str) -> float | None:
+        """What the product costs against that subject: less than 1 is better than it, also where more is better."""
+        ours, theirs = self.median(OURS), self.median(subject)
+        if ours is None or theirs is None or ours <= 0 or theirs <= 0:
+            return None
+        return theirs / ours if self.more_is_better else ours / theirs
+
+
+class CaseFound(msgspec.Struct, frozen=True, kw_only=True):
+    """One case: figures by key, or why there are none."""
+
+    words: str
+    date: str
+    load: float
+    """The machine's load average over the last minute, when the case began."""
+    subjects: list[str]
+    figures: dict[str, FigureFound]
+    skipped: str = ""
+    failures: dict[str, str] = {}
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, or several of parts of it."""
+
+    machine: dict[str, str]
+    versions: dict[str, str]
+    quick: bool
+    server: str
+    cases: dict[str, CaseFound]
+
+
+def found(outcome: Outcome, *, date: str, load: float) -> CaseFound:
+    """What one case gave, judged by its limits."""
+    case = outcome.case
+    figures = {figure.key: _figure(outcome, figure) for figure in case.figures if _measured(outcome, figure)}
+    return CaseFound(
+        words=case.words,
+        date=date,
+        load=load,
+        subjects=[subject for subject in case.subjects if subject in outcome.figures],
+        figures=figures,
+        skipped=outcome.skipped,
+        failures=dict(outcome.failures),
+    )
+
+
+def merged(old: Results | None, new: Results) -> Results:
+    """The new run, with the old one's cases that it did not run again, if both are of the same machine and versions."""
+    if old is None or old.quick != new.quick or old.machine != new.machine or old.versions != new.versions:
+        return new
+    return msgspec.structs.replace(new, cases={**old.cases, **new.cases})
+
+
+def ordered(results: Results, cases: Sequence[Case]) -> Results:
+    """The same, its cases in the order of `cases`."""
+    names = [case.name for case in cases if case.name in results.cases]
+    return msgspec.structs.replace(results, cases={name: results.cases[name] for name in names})
+
+
+def read(file: Path) -> Results | None:
+    """The results in a file; None if there is none.
+
+    Raises:
+        Failed: it holds something else.
+    """
+    if not file.exists():
+        return None
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Results)
+    except msgspec.DecodeError as error:
+        raise Failed(f"{file} does not hold results: {error}") from error
+
+
+def write(results: Results, file: Path) -> None:
+    """Keep results in a file."""
+    rounded = msgspec.json.encode(results)
+    file.write_bytes(msgspec.json.format(rounded, indent=1) + b"\n")
+
+
+def met(figure: FigureFound, bound: float, of: str) -> bool | None:
+    """Whether a limit is kept; None if what it is relative to was not measured."""
+    ours, theirs = figure.median(OURS), figure.median(of) if of else 1.0
+    if ours is None or theirs is None:
+        return None
+    return ours >= bound * theirs if figure.more_is_better else ours <= bound * theirs
+
+
+def _measured(outcome: Outcome, figure: Figure) -> bool:
+    return any(figure.key in kept for kept in outcome.figures.values())
+
+
+def _figure(outcome: Outcome, figure: Figure) -> FigureFound:
+    rounds = {
+        subject: [float(f"{value:.6g}") for value in kept[figure.key]]
+        for subject, kept in outcome.figures.items()
+        if figure.key in kept
+    }
+    bare = FigureFound(
+        unit=figure.unit,
+        words=figure.words,
+        more_is_better=figure.more_is_better,
+        steady=figure.steady,
+        rounds=rounds,
+        limits=[],
+    )
+    limits = [LimitFound(bound=li.bound, of=li.of, met=met(bare, li.bound, li.of)) for li in figure.limits]
+    return msgspec.structs.replace(bare, limits=limits)

@@ -1,0 +1,78 @@
+"""Rounds: every subject in turn, failures told of and left out, real clusters spared what they can't give."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from benchmarks.model import FLOOR, KOPF, OURS, Case, Failed, Figure, Measure, Setting
+from benchmarks.rounds import run
+
+SETTING = Setting(quick=True, rounds=2, kubeconfig="", plain=False, tell=lambda _: None)
+
+
+class Subjects:
+    """Notes who was measured; who is in `broken` fails."""
+
+    def __init__(self, *broken: str, opens: bool = True) -> None:
+        self.measured: list[str] = []
+        self._broken = broken
+        self._opens = opens
+
+    @contextmanager
+    def open(self, _: Setting) -> Iterator[Measure]:
+        if not self._opens:
+            raise Failed("there is no server")
+        yield self.measure
+
+    def measure(self, subject: str) -> Mapping[str, float]:
+        self.measured.append(subject)
+        if subject in self._broken:
+            raise Failed(f"{subject} broke")
+        return {"cpu": float(len(self.measured)), "writes": float("nan")}
+
+
+def case(subjects: Subjects, **changes: object) -> Case:
+    figures = (Figure(key="cpu", unit="s", words="processor time"),)
+    made = Case(name="some", words="", figures=figures, subjects=(OURS, FLOOR, KOPF), open=subjects.open)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_subjects_take_turns() -> None:
+    subjects = Subjects()
+    outcome = run(case(subjects), SETTING)
+    assert subjects.measured == [OURS, FLOOR, KOPF] * 2
+    assert outcome.figures[KOPF]["cpu"] == [3.0, 6.0]
+
+
+def test_what_a_server_does_not_tell_is_left_out() -> None:
+    assert "writes" not in run(case(Subjects()), SETTING).figures[OURS]
+
+
+def test_a_subject_that_fails_is_left_out_and_the_others_go_on() -> None:
+    subjects = Subjects(FLOOR)
+    outcome = run(case(subjects), SETTING)
+    assert subjects.measured == [OURS, FLOOR, KOPF, OURS, KOPF]
+    assert outcome.failures == {FLOOR: "floor broke"}
+
+
+def test_a_case_that_can_not_be_opened_says_why() -> None:
+    assert run(case(Subjects(opens=False)), SETTING).skipped == "there is no server"
+
+
+def test_subjects_can_be_chosen() -> None:
+    subjects = Subjects()
+    run(case(subjects), SETTING, [OURS, KOPF])
+    assert subjects.measured == [OURS, KOPF] * 2
+
+
+def test_a_case_has_no_more_rounds_than_are_asked_for() -> None:
+    subjects = Subjects()
+    run(case(subjects, rounds=5), replace(SETTING, rounds=1))
+    assert subjects.measured == [OURS, FLOOR, KOPF]
+
+
+def test_a_real_cluster_is_not_asked_for_what_only_the_bundled_server_tells() -> None:
+    subjects = Subjects()
+    outcome = run(case(subjects, bundled_only="its audit"), replace(SETTING, kubeconfig="some"))
+    assert subjects.measured == []
+    assert "its audit" in outcome.skipped
