@@ -1,0 +1,179 @@
+"""Lets faults happen to the controller at random, for as long as wanted; run by `make soak ARGS="--minutes 30"`.
+
+A server, two replicas of the controller and a proxy between them; 2,000 Foos that are created, changed and deleted all
+the while. After each fault everything must become true again by itself, and at the end nothing may have been lost. The
+seed is printed first: the same seed draws the same faults.
+"""
+
+import argparse
+import random
+import re
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from threading import Event
+
+from clientgo.clock import SYSTEM_CLOCK, utc
+from clientgo.errors import ClientGoError
+from tests.faults.oracle import no_write_without_the_lease
+from tests.faults.soaking import FAULTS, Cluster, bursts, overlaps
+
+BOUND = 120.0
+"""Seconds within which all must be true again: twice the longest backoff, which faults in a row soon reach."""
+
+WARM = 60.0
+"""Seconds that a process runs until its memory is what it stays at."""
+
+
+class Soak:
+    """The figures of one run."""
+
+    def __init__(self, cluster: Cluster, rng: random.Random) -> None:
+        self.cluster = cluster
+        self.rng = rng
+        self.healed: defaultdict[str, list[float]] = defaultdict(list)
+        self.problems: list[str] = []
+        self.memory: dict[tuple[str, int], list[float]] = {}
+        self.writes: Counter[str] = Counter()
+
+    def round(self, fault: str) -> None:
+        """One fault, amid changes; returns when all is true again, or when it is too late."""
+        seconds = self.rng.uniform(0.5, 6.0)
+        with FAULTS[fault](self.cluster, self.rng):
+            self._busy(seconds)
+        self._busy(0.0)
+        began = SYSTEM_CLOCK.now()
+        while not (true := self.cluster.converged()) and SYSTEM_CLOCK.now() - began < BOUND:
+            self.cluster.supervise()
+            SYSTEM_CLOCK.sleep(Event(), 0.2)
+        self.healed[fault].append(SYSTEM_CLOCK.now() - began)
+        if not true:
+            self.problems.append(f"{fault}: not healed after {BOUND:.0f} s: {self.cluster.difference()}")
+        self.measure()
+
+    def measure(self) -> None:
+        """Note what each warm process holds."""
+        for replica in self.cluster.replicas:
+            held = replica.resources()
+            if held is not None and SYSTEM_CLOCK.now() - replica.began > WARM:
+                self.memory.setdefault((replica.name, replica.starts), []).append(held.megabytes)
+
+    def _busy(self, seconds: float) -> None:
+        """Change Foos for so long, where the server takes it; at least one."""
+        until = SYSTEM_CLOCK.now() + seconds
+        while True:
+            self.cluster.supervise()
+            for _ in range(self.rng.randint(1, 20)):
+                self.writes[self.cluster.change(self.rng)] += 1
+            if SYSTEM_CLOCK.sleep(Event(), 0.2) or SYSTEM_CLOCK.now() >= until:
+                return
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run; 0 if every invariant held."""
+    parser = argparse.ArgumentParser(prog="python -m hack.soak", description=__doc__.partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long (default: 30)")
+    parser.add_argument("--foos", type=int, default=2000, help="how many Foos there are (default: 2000)")
+    drawn = random.randrange(10**6)  # nosec B311  # faults are no secrets
+    parser.add_argument("--seed", type=int, default=drawn, help="what draws the faults")
+    parser.add_argument("--keep", type=Path, help="a new folder for logs and the audit trail, which stays")
+    given = parser.parse_args(arguments)
+    say(f"seed {given.seed}, {given.foos} Foos, {given.minutes:g} minutes")
+    with place(given.keep) as folder, started(folder, given.foos) as cluster:
+        soak = Soak(cluster, random.Random(given.seed))  # nosec B311  # faults are no secrets
+        until = SYSTEM_CLOCK.now() + 60 * given.minutes
+        number = 0
+        while SYSTEM_CLOCK.now() < until:
+            fault = soak.rng.choice(sorted(FAULTS))
+            number += 1
+            soak.round(fault)
+            now = f"{utc(SYSTEM_CLOCK):%H:%M:%S}"
+            say(f"{number:4} {now} {fault}: {soak.healed[fault][-1]:.1f} s, {len(cluster.wanted)} Foos")
+        return report(soak)
+
+
+@contextmanager
+def place(keep: Path | None) -> Iterator[Path]:
+    """The folder for what the run leaves; gone with it unless it is to be kept."""
+    if keep is not None:
+        keep.mkdir(parents=True)
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def started(folder: Path, foos: int) -> Iterator[Cluster]:
+    """A cluster with so many Foos, all of them true."""
+    cluster = Cluster(folder)
+    try:
+        cluster.start()
+        began = SYSTEM_CLOCK.now()
+        cluster.fill(foos)
+        while not cluster.converged():
+            SYSTEM_CLOCK.sleep(Event(), 0.2)
+        say(f"{foos} Foos are true after {SYSTEM_CLOCK.now() - began:.1f} s")
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def report(soak: Soak) -> int:
+    """Print what was found; 0 if it is as it should be."""
+    cluster, problems = soak.cluster, soak.problems
+    problems += disagreements(cluster)
+    codes = [replica.end() for replica in cluster.replicas]
+    problems += [f"exit code {code}" for code in codes if code]
+    output = "\n".join(replica.output.read_text(encoding="utf-8") for replica in cluster.replicas)
+    unhandled = re.findall(r"^Traceback.*|thread died.*|\"bug: .*", output, re.MULTILINE)
+    problems += [f"unhandled: {text}" for text in unhandled]
+    users = {replica.user for replica in cluster.replicas}
+    try:
+        made = no_write_without_the_lease(cluster.trail, users)
+    except AssertionError as error:
+        made = Counter()
+        problems.append(str(error))
+    problems += [f"two workers at one Foo: {one}" for one in overlaps(cluster.trail, users)]
+    most = bursts(cluster.trail, users)
+    if most > 3:
+        problems.append(f"{most} lists of one kind within a step of the backoff")
+    say(f"\n{'fault':34}{'times':>6}{'median':>9}{'most':>7}   seconds until all was true")
+    for fault, times in sorted(soak.healed.items()):
+        say(f"{fault:34}{len(times):6}{median(times):9.1f}{max(times):7.1f}")
+    growth = [(max(held[-3:]) / held[0] - 1) * 100 for held in soak.memory.values() if len(held) > 5]
+    for (name, start), held in sorted(soak.memory.items()):
+        say(f"RSS of {name}, process {start}: {held[0]:.0f} MB when warm, {held[-1]:.0f} last, {max(held):.0f} at most")
+    say(f"RSS growth at most: {max(growth, default=0.0):.1f} %; starts: {[one.starts for one in cluster.replicas]}")
+    say(f"changes: {dict(soak.writes)}; writes by {dict(made)}; most lists in a step of the backoff: {most}")
+    say(f"unhandled exceptions: {len(unhandled)}; lost updates: {len(cluster.difference())}; problems: {len(problems)}")
+    for problem in problems:
+        say(f"  {problem}")
+    return 1 if problems or max(growth, default=0.0) > 5.0 else 0
+
+
+def disagreements(cluster: Cluster) -> list[str]:
+    """Which caches hold another number of objects than there are."""
+    found = []
+    for replica in cluster.replicas:
+        try:
+            counts = {cache["kind"]: cache["objects"] for cache in replica.caches()}
+        except (OSError, ClientGoError) as error:
+            found.append(f"{replica.name} does not tell of its caches: {error}")
+            continue
+        if counts != cluster.counts():
+            found.append(f"{replica.name} holds {counts}, the server has {cluster.counts()}")
+    return found
+
+
+def say(text: str) -> None:
+    """Print at once, for those who look on."""
+    print(text, flush=True)  # noqa: T201  # for the person who runs it
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

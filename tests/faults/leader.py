@@ -1,0 +1,65 @@
+"""Two replicas, the leader frozen past its lease and thawed: the one fault that takes processes on our side."""
+
+import re
+import signal
+import urllib.request
+from pathlib import Path
+
+from clientgo.clock import SYSTEM_CLOCK
+from tests.e2e.clusters import namespace
+from tests.e2e.test_controller_e2e import eventually
+from tests.e2e.test_high_availability import LEASE, RETRY, Replicas
+from tests.faults.case import MACHINE, Row
+from tests.faults.oracle import no_write_without_the_lease
+
+FOOS = 20
+FROZEN = "Leader frozen (SIGSTOP) past its lease, and thawed"
+
+
+def frozen_leader(folder: Path) -> Row:
+    """Freeze the leader while Foos come; fail unless the other takes over and it writes nothing when it wakes."""
+    replicas = Replicas(folder)
+    try:
+        with namespace(replicas.config, "frozen") as place:
+            one = replicas.start("one", "--leader-elect")
+            one.wait_for("starting workers")
+            two = replicas.start("two", "--leader-elect", "--metrics-bind-address=127.0.0.1:0")
+            served = re.search(r'url="(http://[^"]+)"', two.wait_for('"serving" server="metrics"'))
+            assert served
+            two.wait_for("new leader elected")
+            one.process.send_signal(signal.SIGSTOP)
+            began = SYSTEM_CLOCK.now()
+            replicas.create_foos(place, 0, FOOS)
+            bound = LEASE + 2.2 * RETRY + MACHINE
+            eventually(lambda: replicas.synced(place) == FOOS, bound)
+            healed = SYSTEM_CLOCK.now() - began
+            assert _metric(served[1], "leader_election_master_status") == 1.0
+            one.process.send_signal(signal.SIGCONT)
+            code, output = one.end(seconds=15)
+            assert (code, "Traceback" in output) == (1, False)
+            made = no_write_without_the_lease(folder / "audit.log", {"one", "two"})
+            assert made["one"] == 0
+            assert made["two"] >= 2 * FOOS
+            assert "leader election lost" in output
+    finally:
+        replicas.stop()
+    return Row(
+        fault=FROZEN,
+        does="the stand-by leads when the lease has ended; the one that wakes writes nothing, and ends to begin anew",
+        healed=healed,
+        bound=bound,
+        since="its beginning",
+        real="≤ 19.4 s: the lease's 15 s, and 2.2 times the retry period's 2 s",
+        log='"leader election lost"',
+        metric="leader_election_master_status",
+        burst=0,
+        requests=0.0,
+        megabytes=0.0,
+        differs="client-go's leader that wakes may send the write it was at; here each write asks for the lease first",
+    )
+
+
+def _metric(url: str, name: str) -> float:
+    with urllib.request.urlopen(f"{url}/metrics", timeout=10) as page:
+        text: str = page.read().decode()
+    return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(name))

@@ -1,0 +1,131 @@
+"""What must be true after every fault, and the figures that show it.
+
+Each look at the server goes to it directly, past whatever the controller had to go through.
+"""
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from clientgo.backoff import REFLECTOR_BACKOFF
+from clientgo.meta import object_name
+from tests.e2e.trail import writes
+from tests.faults.rig import Rig
+
+ROUND = 3
+"""Lists of one kind that one step of the backoff may cost: streamed, then plain, then the newest state."""
+
+MEGABYTES = 64
+"""How much a fault may leave the process larger: what the allocator keeps, and a gigantic frame or two."""
+
+_READS = frozenset(("get", "list", "watch"))
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a process holds."""
+
+    files: int
+    threads: int
+    megabytes: float
+
+    @classmethod
+    def now(cls, pid: int | None = None) -> "Resources":
+        """Of that process, or this one."""
+        place = Path(f"/proc/{pid or 'self'}")
+        pages = int((place / "statm").read_text().split()[1])
+        return cls(
+            sum(1 for _ in (place / "fd").iterdir()),
+            sum(1 for _ in (place / "task").iterdir()),
+            pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
+        )
+
+
+def converged(rig: Rig) -> bool:
+    """Whether each wanted Foo has its Deployment as specified and a true status, and there are no other Foos."""
+    deployments = {
+        (one.metadata.namespace, one.metadata.name): one for one in rig.kube.apps_v1.deployments("").list().items
+    }
+    foos = rig.foos_api.samplecontroller_v1alpha1.foos("").list().items
+    found = {}
+    for foo in foos:
+        key = (foo.metadata.namespace, foo.metadata.name)
+        deployment = deployments.get((foo.metadata.namespace, foo.spec.deployment_name))
+        if deployment is None or deployment.spec.replicas != foo.spec.replicas:
+            return False
+        if foo.status.available_replicas != (deployment.status.available_replicas or 0):
+            return False
+        found[key] = foo.spec.replicas
+    return found == rig.wanted
+
+
+def caches_agree(rig: Rig) -> bool:
+    """Whether the caches hold what the server has, version for version, and notifications have all been handled."""
+    foos = rig.foos_api.samplecontroller_v1alpha1.foos("").list().items
+    deployments = rig.kube.apps_v1.deployments("").list().items
+    there = {
+        "Foo": {object_name(one): one.metadata.resource_version for one in foos},
+        "Deployment": {object_name(one): one.metadata.resource_version for one in deployments},
+    }
+    for informer in rig.informers:
+        held = {object_name(one): one.metadata.resource_version for one in informer.indexer.list()}
+        if held != there[informer.state().kind] or informer.waiting:
+            return False
+    return len(rig.informers) == 2
+
+
+def queue_is_idle(rig: Rig) -> bool:
+    """Whether no key waits, is worked on, or is to be tried again."""
+    # One of a Foo that is gone may wait long: it failed often, and nothing is lost by it.
+    keys = {(key.namespace, key.name) for queue in rig.exhibits.queues for key in queue.state().keys}
+    return not keys & rig.wanted.keys()
+
+
+def healthy(rig: Rig) -> bool:
+    """Whether all that the invariants want eventually is so now."""
+    return converged(rig) and caches_agree(rig) and queue_is_idle(rig)
+
+
+def one_worker_a_key(rig: Rig) -> None:
+    """Fail if two workers ever wrote about one Foo at the same time."""
+    assert not rig.requests.together, f"two workers at one Foo: {rig.requests.together}"
+    for queue in rig.exhibits.queues:
+        processing = [key for key, _ in queue.state().processing]
+        assert len(processing) == len(set(processing))
+
+
+def lists_are_bounded(rig: Rig, since: float, now: float) -> int:
+    """Fail if lists came faster than the backoff allows; the most that came of one kind within its smallest step."""
+    times: dict[str, list[float]] = {}
+    for at, kind in rig.requests.lists:
+        if at >= since:
+            times.setdefault(kind, []).append(at)
+    most = 0
+    for kind, found in times.items():
+        for begin in found:
+            burst = sum(begin <= at < begin + REFLECTOR_BACKOFF.duration * 0.95 for at in found)
+            assert burst <= ROUND, f"{burst} lists of {kind} within one step of the backoff"
+            most = max(most, burst)
+        assert len(found) <= ROUND * (steps(now - since) + 2), f"{len(found)} lists of {kind} in {now - since:.1f} s"
+    return most
+
+
+def steps(seconds: float) -> int:
+    """How many steps the backoff can have taken in that time at most: a server that is away is asked each second."""
+    return int(seconds / REFLECTOR_BACKOFF.duration) + 1
+
+
+def no_write_without_the_lease(trail: Path, members: set[str]) -> Counter[str]:
+    """Fail if one of the members wrote about a Foo while another held the lease; how many writes each made."""
+    holder = ""
+    made: Counter[str] = Counter()
+    for write in writes(trail):
+        if write.user not in members or write.verb in _READS:
+            continue
+        if write.resource == "leases":
+            holder = write.user
+        if write.foo:
+            assert write.user == holder, f"{write} while {holder} held the lease"
+            made[write.user] += 1
+    return made

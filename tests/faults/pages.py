@@ -1,0 +1,72 @@
+"""A list in pages whose history ends between two of them; below the controller, whose lists have one page."""
+
+from collections.abc import Iterable
+
+from clientgo.cache.reflector import Reflector
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest.apiserver.faults import Fault
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta
+from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.watch import BadEvent, WatchEvent
+from clientgo.rest import Config
+from tests.faults.case import MACHINE, Row
+
+EXPIRED_PAGE = "410 at the next page of a list"
+
+
+class Kept:
+    """A sink that keeps names."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def prepare(self, page: ObjectList[ConfigMap]) -> ObjectList[ConfigMap]:
+        """As they are."""
+        return page
+
+    def replace(self, objects: Iterable[ConfigMap], undecodable: Iterable[Undecodable], version: str) -> None:
+        """Keep their names."""
+        self.names = [one.metadata.name for one in objects]
+
+    def apply(self, event: WatchEvent[ConfigMap]) -> None:
+        """There is no watch."""
+
+    def reject(self, event: BadEvent) -> None:
+        """There is no watch."""
+
+    def bookmark(self, version: str) -> None:
+        """There is no watch."""
+
+
+def expired_page() -> Row:
+    """List five objects two by two, and expire the second page; fail unless all five come, by one more request."""
+    with BundledServer() as server:
+        clientset = Clientset(Config(server.url))
+        config_maps = clientset.core_v1.config_maps("default")
+        for number in range(5):
+            config_maps.create(ConfigMap(metadata=ObjectMeta(name=f"page-{number}")))
+        fault = server.faults.add(Fault(method="GET", resource="configmaps", skip=1, times=1, code=410))
+        sink = Kept()
+        began = SYSTEM_CLOCK.now()
+        Reflector(config_maps, sink, page_size=2, watch_list=False).list_once()
+        healed = SYSTEM_CLOCK.now() - began
+        clientset.close()
+        assert fault.hits == 1
+        assert sorted(sink.names) == [f"page-{number}" for number in range(5)]
+    return Row(
+        fault=EXPIRED_PAGE,
+        does="asks for the whole list at once",
+        healed=healed,
+        bound=MACHINE,
+        since="its beginning",
+        real="",
+        log="",
+        metric="rest_client_requests_total",
+        burst=0,
+        requests=0.0,
+        megabytes=0.0,
+        differs="",
+    )

@@ -1,0 +1,256 @@
+"""A TCP proxy that does to connections what networks do: one thread, told what to do from any other.
+
+It knows nothing of what it carries, but for the request line that was sent last on each connection: a test that wants
+to strike watches, and nothing else, says `of="watch="`.
+"""
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+from urllib.parse import urlsplit
+
+from clientgo.lifecycle import Group
+
+Direction = Literal["up", "down"]
+"""To the server, or back from it."""
+
+_AT_ONCE = 65536
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, and the peer is told by a reset
+
+
+@dataclass(frozen=True, slots=True)
+class Mood:
+    """What the proxy does to the bytes of those connections whose last request has `of` in it; empty means all.
+
+    `pause` holds back what goes that way. `delay` is seconds before each piece of an answer, `piece` the number of
+    bytes that are sent at once (0: as they come), `cut` the number of bytes of answers after which a connection is
+    reset (0: never), `garble` how many bytes apart the bytes are that are changed (0: none are).
+    """
+
+    of: str = ""
+    pause: frozenset[Direction] = frozenset()
+    delay: float = 0.0
+    piece: int = 0
+    cut: int = 0
+    garble: int = 0
+
+
+class _Writer(Protocol):
+    """What is used of a StreamWriter."""
+
+    def write(self, data: bytes) -> None: ...
+
+    async def drain(self) -> None: ...
+
+
+class _Pair:
+    """One connection of a client, and the one to the server that it leads to."""
+
+    def __init__(self, client: asyncio.StreamWriter, server: asyncio.StreamWriter) -> None:
+        self.client, self.server = client, server
+        self.request = ""
+        self.down = 0  # bytes of answers since the mood changed
+        self.dead = False
+
+    def reset(self) -> None:
+        """End both at once: the client's by a reset."""
+        for writer in (self.client, self.server):
+            sock = writer.get_extra_info("socket")
+            if sock is not None and sock.fileno() >= 0:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            writer.transport.abort()
+
+
+class Proxy:
+    """Forwards 127.0.0.1:`port` to the server at `target` (a URL) between `start` and `stop`."""
+
+    def __init__(self, target: str) -> None:
+        self._target = (urlsplit(target).hostname or "", urlsplit(target).port or 0)
+        self._group = Group()
+        self._ready = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._mood = Mood()
+        self._changed = asyncio.Event()
+        self._pairs: set[_Pair] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._listening: asyncio.Server | None = None
+        self.port = 0
+        self.accepted = 0
+
+    def __repr__(self) -> str:
+        return f"<Proxy {self.port} to {self._target}, {len(self._pairs)} connections, {self._mood}>"
+
+    def start(self) -> None:
+        """Forward from now on."""
+        self._group.start(self._run, name="proxy")
+        self._ready.wait()
+
+    def stop(self) -> None:
+        """End every connection and the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._group.join(10)
+
+    def set(self, mood: Mood) -> None:
+        """Do this to every connection from now on. Bytes that are held back stay so until `heal`."""
+        self._do(lambda: self._set(mood))
+
+    def heal(self) -> None:
+        """Do nothing any more; connections on which something was held back stay dead, as after a lost route."""
+        self._do(self._heal)
+
+    def reset(self, of: str = "") -> None:
+        """Reset the connections that there are."""
+        self._do(lambda: self._reset(of))
+
+    def inject(self, pieces: Sequence[bytes], of: str) -> int:
+        """Send these bytes to the clients of these connections, as if from the server; the number of them."""
+        return asyncio.run_coroutine_threadsafe(self._inject(pieces, of), self._loop).result()
+
+    def refuse(self) -> None:
+        """Listen no longer: connections are refused. Those that are open are reset."""
+        asyncio.run_coroutine_threadsafe(self._refuse(), self._loop).result()
+
+    def listen(self) -> None:
+        """Listen again, at the same port."""
+        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+
+    def count(self, of: str = "") -> int:
+        """How many connections there are."""
+        return self._do(lambda: self._of(of))
+
+    def _reset(self, of: str) -> None:
+        for pair in self._of(of):
+            pair.reset()
+
+    def _do(self, what: Callable[[], list[_Pair] | None]) -> int:
+        async def on_loop() -> int:
+            return len(what() or ())
+
+        return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
+
+    def _of(self, of: str) -> list[_Pair]:
+        return [pair for pair in self._pairs if of in pair.request]
+
+    def _set(self, mood: Mood) -> None:
+        self._mood = mood
+        for pair in self._pairs:
+            pair.down = 0
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _heal(self) -> None:
+        if self._mood.pause:
+            for pair in self._of(self._mood.of):
+                pair.dead = True
+        self._set(Mood())
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._listen())
+        self._ready.set()
+        self._loop.run_forever()
+        self._loop.run_until_complete(self._end())
+        self._loop.close()
+
+    async def _listen(self) -> None:
+        self._listening = await asyncio.start_server(self._accept, "127.0.0.1", self.port, limit=_AT_ONCE)
+        self.port = self._listening.sockets[0].getsockname()[1]
+
+    async def _refuse(self) -> None:
+        if self._listening is not None:
+            self._listening.close()
+        for pair in self._of(""):
+            pair.reset()
+
+    async def _inject(self, pieces: Sequence[bytes], of: str) -> int:
+        pairs = self._of(of)
+        for piece in pieces:
+            for pair in pairs:
+                if not pair.client.transport.is_closing():
+                    pair.client.write(piece)
+            # Who has had enough hangs up.
+            await asyncio.gather(*(pair.client.drain() for pair in pairs), return_exceptions=True)
+        return len(pairs)
+
+    async def _end(self) -> None:
+        await self._refuse()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # transports that were aborted close their sockets in the loop's next turn
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
+        try:
+            from_server, to_server = await asyncio.open_connection(*self._target, limit=_AT_ONCE)
+        except OSError:
+            writer.transport.abort()
+            return
+        for one in (writer, to_server):
+            one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        pair = _Pair(writer, to_server)
+        self._pairs.add(pair)
+        tasks = {
+            self._loop.create_task(self._pump(pair, reader, to_server, "up")),
+            self._loop.create_task(self._pump(pair, from_server, writer, "down")),
+        }
+        self._tasks |= tasks
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._tasks -= tasks
+        self._pairs.discard(pair)
+        writer.close()
+        to_server.close()
+
+    async def _pump(self, pair: _Pair, reader: asyncio.StreamReader, writer: _Writer, way: Direction) -> None:
+        try:
+            while data := await reader.read(_AT_ONCE):
+                if way == "up" and data[:1].isalpha():
+                    pair.request = data.split(b"\r\n", 1)[0].decode("latin-1")
+                mood = await self._passable(pair, way)
+                if way == "up":
+                    writer.write(data)
+                    await writer.drain()
+                elif not await self._send(pair, data, mood, writer):
+                    return
+        except OSError:
+            return  # either side has gone; the other is told by the end of this pump
+
+    async def _passable(self, pair: _Pair, way: Direction) -> Mood:
+        while True:
+            mood = self._mood if self._mood.of in pair.request else Mood()
+            if way not in mood.pause and not pair.dead:
+                return mood
+            await self._changed.wait()
+
+    async def _send(self, pair: _Pair, data: bytes, mood: Mood, writer: _Writer) -> bool:
+        """Send bytes to the client; whether the connection goes on."""
+        if mood.delay:
+            await asyncio.sleep(mood.delay)
+        if mood.garble:
+            data = _garbled(data, mood.garble)
+        before, pair.down = pair.down, pair.down + len(data)
+        if mood.cut and pair.down >= mood.cut:
+            writer.write(data[: max(0, mood.cut - before)])
+            await asyncio.sleep(0)
+            pair.reset()
+            return False
+        for begin in range(0, len(data), mood.piece or len(data)):
+            writer.write(data[begin : begin + (mood.piece or len(data))])
+            await writer.drain()
+            if mood.piece:
+                await asyncio.sleep(0)
+        return True
+
+
+def _garbled(data: bytes, apart: int) -> bytes:
+    changed = bytearray(data)
+    for place in range(apart // 2, len(changed), apart):
+        changed[place] ^= 0x55
+    return bytes(changed)

@@ -1,0 +1,135 @@
+"""Replicas of the controller as processes, each with an account of its own, before a server that is one, too.
+
+They run `controller.program` with the command line's own defaults but for the lease's times, and for how long a
+connection may be silent: with 85 s, most of a run would be waiting.
+"""
+
+import json
+import logging
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest.apiserver.kubeconfig import write_kubeconfig
+from clientgo.errors import ClientGoError
+from clientgo.log import setup
+from clientgo.rest import Config, RESTClient, load_config
+from clientgo.signals import stop_on_signals
+from controller.options import parse
+from controller.program import run
+from tests.faults.oracle import Resources
+
+ROOT = Path(__file__).parent.parent.parent
+SILENCE = 5.0
+"""Seconds that a watch or a request may be silent."""
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+class Replica:
+    """One of them; started again when it has ended, as a Deployment would."""
+
+    def __init__(self, name: str, folder: Path, admin: Config, host: str) -> None:
+        self.name = name
+        self.user = f"system:serviceaccount:default:{name}"
+        self._folder = folder / name
+        self._folder.mkdir()
+        token = _account(admin, name)
+        self._kubeconfig = write_kubeconfig(
+            self._folder / "kubeconfig", host, token=token, ca=admin.ca_data.encode() or None
+        )
+        self.starts = 0
+        self.began = 0.0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def output(self) -> Path:
+        """The file its processes write to."""
+        return self._folder / "output.txt"
+
+    @property
+    def running(self) -> bool:
+        """Whether its process has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it, again if need be."""
+        flags = [f"--kubeconfig={self._kubeconfig}", "--leader-elect", "--metrics-bind-address=127.0.0.1:0"]
+        flags += ["--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s"]
+        flags += ["--leader-elect-retry-period=1s", "--resync-period=0"]
+        self.starts += 1
+        self.began = SYSTEM_CLOCK.now()
+        with self.output.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.faults.replicas", *flags], cwd=ROOT, stdout=output, stderr=output
+            )
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def resources(self) -> Resources | None:
+        """What its process holds; None if it has ended."""
+        return Resources.now(self._process.pid) if self._process is not None and self.running else None
+
+    def caches(self) -> list[Mapping[str, Any]]:
+        """What its caches hold, as it says itself."""
+        urls = re.findall(r'"serving" server="metrics".*?url="(http://[^"]+)"', self.output.read_text(encoding="utf-8"))
+        with urllib.request.urlopen(f"{urls[-1]}/debug/caches", timeout=10) as page:
+            found: list[Mapping[str, Any]] = json.load(page)["caches"]
+        return found
+
+    def end(self) -> int:
+        """Tell it to end; its exit code."""
+        if self._process is None:
+            return 0
+        self._process.send_signal(signal.SIGCONT)
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(40)
+        finally:
+            self._process.kill()
+            self._process.wait()
+
+
+def _account(admin: Config, name: str) -> str:
+    """Make a service account that may do everything; a token of it."""
+    client = RESTClient(admin)
+    try:
+        _post(client, ACCOUNTS, {"metadata": {"name": name}})
+        subject = {"kind": "ServiceAccount", "name": name, "namespace": "default"}
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+        _post(client, BINDINGS, {"metadata": {"name": f"soak-{name}"}, "roleRef": role, "subjects": [subject]})
+        answer = _post(client, f"{ACCOUNTS}/{name}/token", {"spec": {"expirationSeconds": 86400}})
+        return str(answer["status"]["token"])
+    finally:
+        client.close()
+
+
+def _post(client: RESTClient, path: str, body: Mapping[str, Any]) -> Any:
+    return json.loads(client.raw("POST", path, body=json.dumps(body).encode()))
+
+
+def main() -> None:
+    """The controller's program, with less patience for silent connections."""
+    options = parse(sys.argv[1:])
+    setup(level="info")
+    config = load_config(kubeconfig=options.kubeconfig)
+    try:
+        run(replace(config, timeout=SILENCE, watch_idle_timeout=SILENCE), options, stop_on_signals())
+    except ClientGoError as error:
+        logging.getLogger("sample-controller").error(str(error))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""The whole controller in this process, over real HTTP through a proxy, and everything by which it can be watched.
+
+The controller is `controller.program`'s own: what is put round it counts its requests and looks whether two of its
+workers are ever at one Foo. Whoever tests goes to the server directly and is not struck by what the proxy does.
+"""
+
+import logging
+import re
+import threading
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from clientgo.cache.informer import SharedInformer
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.errors import ClientGoError
+from clientgo.kubernetes.clientset import Clientset as Kubernetes
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.lifecycle import Group
+from clientgo.log import TextFormatter
+from clientgo.meta import ObjectMeta
+from clientgo.metrics import NoMetrics, set_provider
+from clientgo.rest import RESTClient
+from clientgo.rest.request import EventStream, Request
+from controller.api.v1alpha1 import Foo, FooSpec
+from controller.exhibits import Exhibits
+from controller.options import Options, parse
+from controller.program import control
+from controller.serving import showing
+from generated.clientset import Clientset
+from tests.faults.proxy import Proxy
+from tests.faults.serverprocess import ServerProcess
+
+CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
+PLACE = "default"
+SECONDS = 2.0
+"""How long the server may be silent during one of the controller's requests; by default 75 s."""
+
+_WRITES = frozenset(("create", "update", "patch", "delete"))
+
+
+class Lines(logging.Handler):
+    """The controller's log: lines as they would be printed, and what went wrong without being expected."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.setFormatter(TextFormatter())
+        self.lines: list[str] = []
+        self.unhandled: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the line, unless it is the server's."""
+        if record.name.startswith(("clientgo.envtest", "uvicorn", "asyncio")):
+            return
+        line = self.format(record)
+        self.lines.append(line.partition("\n")[0])
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and not isinstance(error, ClientGoError):
+            self.unhandled.append(line)
+
+    def find(self, pattern: str, first: int = 0) -> str:
+        """The first line, from number `first` on, in which the pattern is found; empty if there is none."""
+        look = re.compile(pattern)
+        return next((line for line in self.lines[first:] if look.search(line)), "")
+
+
+class Watched:
+    """The controller's client; notes each list, and which Foo each thread writes about."""
+
+    def __init__(self, client: RESTClient) -> None:
+        self._client = client
+        self._lock = threading.Lock()
+        self._at: dict[tuple[str, str], int] = {}
+        self.supports_watch_list = client.supports_watch_list
+        self.lists: list[tuple[float, str]] = []
+        self.count: Counter[str] = Counter()
+        self.together: list[str] = []
+
+    def do(self, request: Request) -> bytes:
+        """Pass it on."""
+        self._note(request, request.verb == "list")
+        about = _foo_of(request)
+        if about is None:
+            return self._client.do(request)
+        me = threading.get_ident()
+        with self._lock:
+            if self._at.setdefault(about, me) != me:
+                self.together.append(f"{request.verb} {about}")
+        try:
+            return self._client.do(request)
+        finally:
+            with self._lock:
+                self._at.pop(about, None)
+
+    def watch(self, request: Request) -> EventStream:
+        """Pass it on."""
+        self._note(request, "sendInitialEvents" in request.query)
+        return self._client.watch(request)
+
+    def _note(self, request: Request, listing: bool) -> None:
+        with self._lock:
+            self.count[request.verb] += 1
+            if listing:
+                self.lists.append((SYSTEM_CLOCK.now(), request.resource.resource))
+
+
+def _foo_of(request: Request) -> tuple[str, str] | None:
+    if request.verb not in _WRITES or request.resource.resource not in ("foos", "deployments"):
+        return None
+    name = request.name or msgspec.json.decode(request.body or b"{}")["metadata"]["name"]
+    return request.namespace, name
+
+
+class Rig:
+    """A server, a proxy before it, and the controller behind both once it is started."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        secure: bool = False,
+        silence: float = 85.0,
+        data: bool = False,
+        process: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.trail = folder / "audit.log"
+        self.environment: Environment | ServerProcess = ServerProcess(folder, CRDS)
+        if not process:
+            kept = folder / "data" if data else None
+            self.environment = Environment(
+                bundled=True, crd_paths=[CRDS], secure=secure, audit_log=self.trail, data_dir=kept
+            )
+        self.admin_config = self.environment.start()
+        self.host = self.admin_config.host
+        self.client = RESTClient(self.admin_config)
+        self.foos_api, self.kube = Clientset(self.client), Kubernetes(self.client)
+        self.proxy = Proxy(self.host)
+        self.proxy.start()
+        self.config = replace(
+            self.admin_config,
+            host=f"{self.host.partition('://')[0]}://127.0.0.1:{self.proxy.port}",
+            timeout=SECONDS,
+            watch_idle_timeout=silence,
+        )
+        self.options: Options = parse(["--resync-period=0", "--metrics-bind-address=127.0.0.1:0", *flags])
+        self.stop = threading.Event()
+        self.group = Group(stop=self.stop)
+        self.log = Lines()
+        self.exhibits = Exhibits(self.stop)
+        self.watched: Watched | None = None
+        self.wanted: dict[tuple[str, str], int] = {}
+        self._shown = threading.Event()
+        self._log_level = logging.getLogger().level
+
+    def reach(self, host: str = "", **credentials: Any) -> None:
+        """Let the controller reach the server there, or with these credentials; before it is started."""
+        self.config = replace(self.config, host=host or self.config.host, **credentials)
+
+    def administer(self, **credentials: Any) -> None:
+        """Let who tests reach the server with these credentials from now on."""
+        self.client.close()
+        self.admin_config = replace(self.admin_config, **credentials)
+        self.client = RESTClient(self.admin_config)
+        self.foos_api, self.kube = Clientset(self.client), Kubernetes(self.client)
+
+    @property
+    def server(self) -> BundledServer:
+        """The server as it is now."""
+        assert self.environment.server is not None
+        return self.environment.server
+
+    @property
+    def process(self) -> ServerProcess:
+        """The server that is a process of its own."""
+        assert isinstance(self.environment, ServerProcess)
+        return self.environment
+
+    @property
+    def requests(self) -> Watched:
+        """What the controller has asked for."""
+        assert self.watched is not None, "it has been started"
+        return self.watched
+
+    @property
+    def informers(self) -> list[SharedInformer[Foo] | SharedInformer[Deployment]]:
+        """The controller's caches."""
+        return [one for one in self.exhibits.informers if isinstance(one, SharedInformer)]
+
+    def start(self) -> None:
+        """Start the controller, with the configuration as it stands; returns when it syncs."""
+        logging.getLogger().addHandler(self.log)
+        logging.getLogger().setLevel(logging.INFO)
+        self.group.start(self._run, name="program")
+        self.until(lambda: bool(self.log.find("starting workers")), 15)
+
+    def end(self) -> None:
+        """End everything; what the controller died of, if it did, is raised."""
+        try:
+            self.stop.set()
+            self.group.join(15)
+        finally:
+            logging.getLogger().removeHandler(self.log)
+            logging.getLogger().setLevel(self._log_level)
+            set_provider(NoMetrics())
+            self.client.close()
+            self.proxy.stop()
+            self.environment.stop()
+
+    def create(self, name: str, replicas: int = 1, place: str = PLACE) -> None:
+        """Have a Foo wanted, and say so to the server."""
+        self.wanted[place, name] = replicas
+        self.foos_api.samplecontroller_v1alpha1.foos(place).create(
+            Foo(ObjectMeta(name=name, namespace=place), FooSpec(name, replicas)), field_manager="test"
+        )
+
+    def scale(self, name: str, replicas: int, place: str = PLACE) -> None:
+        """Have a Foo wanted with another size."""
+        self.wanted[place, name] = replicas
+        self.foos_api.samplecontroller_v1alpha1.foos(place).patch(name, {"spec": {"replicas": replicas}})
+
+    def delete(self, name: str, place: str = PLACE) -> None:
+        """Have a Foo wanted no more."""
+        del self.wanted[place, name]
+        self.foos_api.samplecontroller_v1alpha1.foos(place).delete(name)
+
+    def metric(self, pattern: str) -> float:
+        """The sum of the samples whose name and labels begin as the pattern says, scraped."""
+        look = re.compile(pattern)
+        with urllib.request.urlopen(f"{self.exhibits.servers[-1].url}/metrics", timeout=10) as page:
+            text: str = page.read().decode()
+        return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if look.match(line))
+
+    def sent(self) -> float:
+        """How many requests the controller has sent, those that were sent again included."""
+        return self.metric(f'rest_client_requests_total.*host="{re.escape(urlsplit(self.config.host).netloc)}"')
+
+    def until(self, what: Callable[[], bool], seconds: float) -> float:
+        """Look again and again until `what()` holds; how long that took. What the server refuses meanwhile, too."""
+        began, never = SYSTEM_CLOCK.now(), threading.Event()
+        while True:
+            self.group.raise_crash()
+            try:
+                if what():
+                    return SYSTEM_CLOCK.now() - began
+                why = ""
+            except ClientGoError as error:
+                why = str(error)
+            if SYSTEM_CLOCK.now() - began > seconds:
+                log = "\n".join(self.log.lines[-25:])
+                raise AssertionError(f"not so after {seconds:.1f} s: {why}; the log ends in\n{log}")
+            SYSTEM_CLOCK.sleep(never, 0.02)
+
+    def _run(self) -> None:
+        # What controller.program.run does, with ears.
+        with (
+            showing(self.options, self.config, self.stop) as self.exhibits,
+            closing(RESTClient(self.config, stop=self.stop)) as client,
+        ):
+            self.watched = Watched(client)
+            control(self.config, self.watched, self.options, self.exhibits, self.stop)

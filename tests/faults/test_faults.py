@@ -1,0 +1,50 @@
+"""Every fault of the table in docs/reliability.md: it heals by itself, in time, and it shows. Nothing is lost."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults import cases_answers, cases_identity, cases_network, cases_objects, cases_server
+from tests.faults.case import Case, Row, run
+from tests.faults.cases_network import resolver
+from tests.faults.leader import FROZEN, frozen_leader
+from tests.faults.pages import EXPIRED_PAGE, expired_page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(90)]
+
+CASES = [
+    *cases_network.CASES,
+    *cases_answers.CASES,
+    *cases_server.CASES,
+    *cases_identity.CASES,
+    *cases_objects.CASES,
+]
+PAGE = Path(__file__).parent.parent.parent / "docs" / "reliability.md"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_fault_heals_and_nothing_is_lost(
+    case: Case,
+    record: Callable[[Row], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,  # noqa: TID251
+) -> None:
+    # Nothing of ours stands between a program and DNS: it is the machine's resolver that is replaced.
+    monkeypatch.setattr(socket, "getaddrinfo", resolver())
+    record(run(case, tmp_path))
+
+
+def test_a_leader_that_was_frozen_past_its_lease_writes_nothing(record: Callable[[Row], None], tmp_path: Path) -> None:
+    record(frozen_leader(tmp_path))
+
+
+def test_a_list_whose_next_page_has_expired_is_complete(record: Callable[[Row], None]) -> None:
+    record(expired_page())
+
+
+def test_the_page_has_a_row_for_every_fault() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    faults = [*(case.name for case in CASES), FROZEN, EXPIRED_PAGE]
+    assert [fault for fault in faults if f"| {fault} |" not in page] == []

@@ -1,0 +1,205 @@
+"""Tries one target with inputs made from a kept corpus, counts them, and keeps what was new and what broke it.
+
+There is no coverage to be guided by, but there is what a target says: an input that is answered as none was before (its
+words, without what they quote) joins those that the next inputs are made from.
+"""
+
+import hashlib
+import random
+import re
+import resource
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from clientgo.clock import SYSTEM_CLOCK
+from tests.fuzz.mutation import Mutator
+
+CORPUS = Path(__file__).parent / "corpus"
+
+PATIENCE = 5.0
+"""Seconds of CPU after which one input has hung its target."""
+
+MEMORY = 256 * 1024
+"""KiB by which a target may make the process grow; what inputs of at most 64 KiB need is far below."""
+
+_NUMBER = re.compile(r"[0-9]+")
+_QUOTES = re.compile(r"['\"$]")
+
+POOL = 400
+"""Inputs that new ones are made from at most; those of the corpus are always among them."""
+
+
+class Hung(BaseException):
+    """An input took too long. No `Exception`, so that no target can take it for an answer."""
+
+
+class Bug(AssertionError):
+    """The target answered, but not as it has to."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads input from others. `run` answers in words; whatever it raises is a bug."""
+
+    name: str
+    run: Callable[[bytes], str]
+    seeds: Sequence[bytes]
+    words: Sequence[bytes] = ()
+    once: Sequence[bytes] = ()
+    """Inputs that are tried once and not made anything of, because they take long."""
+    weight: float = 1.0
+    """Its share of the time, beside the others'."""
+
+
+@dataclass(frozen=True)
+class Crash:
+    """An input that broke a target, and how."""
+
+    data: bytes
+    error: str
+    place: str
+
+
+@dataclass
+class Tally:
+    """What came of a run over one target."""
+
+    inputs: int = 0
+    seconds: float = 0.0
+    answers: set[str] = field(default_factory=set)
+    crashes: list[Crash] = field(default_factory=list)
+    new: list[bytes] = field(default_factory=list)
+
+
+class Fuzzer:
+    """Runs a target on its corpus first, then on relatives of it. One thread, the main one: hangs end by a signal."""
+
+    def __init__(self, target: Target, seed: int, *, patience: float = PATIENCE) -> None:
+        """An input that takes `patience` seconds of CPU has hung the target."""
+        self.target = target
+        self._patience = patience
+        self.tally = Tally()
+        self._rng = random.Random(f"{seed}/{target.name}")
+        self._mutator = Mutator(self._rng, target.words)
+        self._pool = [*target.seeds, *(data for data, _ in kept(target.name))]
+        self._fixed = len(self._pool)
+        self._places: set[str] = set()
+        self._memory = 0
+
+    def replay(self) -> None:
+        """Try everything that is kept."""
+        with watched():
+            for data in (*self.target.once, *self._pool[: self._fixed]):
+                self._try(data)
+
+    def spend(self, seconds: float) -> None:
+        """Try new inputs for that long."""
+        began = now = SYSTEM_CLOCK.now()
+        self._memory = self._memory or _peak()
+        with watched():
+            while now - began < seconds:
+                for _ in range(20):
+                    data = self._mutator.mutate(self._rng.choice(self._pool), self._rng.choice(self._pool))
+                    self._try(data)
+                    if self.tally.inputs % 10 == 0 and SYSTEM_CLOCK.now() - began >= seconds:
+                        break
+                now = SYSTEM_CLOCK.now()
+        self.tally.seconds += now - began
+        if (grown := _peak() - self._memory) > MEMORY:
+            self._crashed(b"", Bug(f"the process grew by {grown} KiB"), "memory")
+
+    def _try(self, data: bytes) -> None:
+        self.tally.inputs += 1
+        signal.setitimer(signal.ITIMER_VIRTUAL, self._patience)
+        try:
+            answer = self.target.run(data)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # to find what else a target raises is what this is for
+            self._crashed(data, error, _place(error))
+            return
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        shape = shape_of(answer)
+        if shape not in self.tally.answers:
+            self.tally.answers.add(shape)
+            self._learn(data)
+
+    def _learn(self, data: bytes) -> None:
+        if data in self._pool:
+            return
+        self.tally.new.append(data)
+        if len(self._pool) < POOL:
+            self._pool.append(data)
+        elif self._fixed < POOL:
+            self._pool[self._rng.randrange(self._fixed, POOL)] = data
+
+    def _crashed(self, data: bytes, error: BaseException, place: str) -> None:
+        if place not in self._places:
+            self._places.add(place)
+            self.tally.crashes.append(Crash(data, "".join(traceback.format_exception(error)[-6:]), place))
+
+
+def shape_of(answer: str) -> str:
+    """An answer's words as far as they are the target's own: what begins with a quotation mark is the input's."""
+    return _NUMBER.sub("_", _QUOTES.split(answer, maxsplit=1)[0][:80])
+
+
+def kept(name: str, *, folder: Path = CORPUS) -> Iterator[tuple[bytes, str]]:
+    """The inputs of a target's corpus, each with the comment above it."""
+    path = folder / f"{name}.txt"
+    note = ""
+    for line in path.read_text(encoding="ascii").splitlines() if path.exists() else ():
+        if line.startswith("# "):
+            note = line[2:]
+            continue
+        yield line.encode("ascii").decode("unicode_escape").encode("latin-1"), note
+        note = ""
+
+
+def keep(name: str, found: Sequence[tuple[bytes, str]], *, folder: Path = CORPUS) -> None:
+    """Add inputs to a target's corpus, each with a comment if it has one."""
+    known = {data for data, _ in kept(name, folder=folder)}
+    with (folder / f"{name}.txt").open("a", encoding="ascii") as file:
+        for data, note in found:
+            if data not in known:
+                known.add(data)
+                file.write(f"# {note}\n" if note else "")
+                text = data.decode("latin-1").encode("unicode_escape").decode("ascii")
+                file.write(("\\x23" + text[1:] if text.startswith("#") else text) + "\n")
+
+
+def digest(data: bytes) -> str:
+    """A short name for an input."""
+    return hashlib.sha256(data).hexdigest()[:12]
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Within, the timer of this process' CPU raises `Hung`; no test runner uses it."""
+
+    def hang(_: int, __: FrameType | None) -> None:
+        raise Hung("no answer in time")
+
+    before = signal.signal(signal.SIGVTALRM, hang)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "clientgo" in frame.filename or "controller" in frame.filename] or frames
+    last = own[-1]
+    return f"{type(error).__name__} at {Path(last.filename).name}:{last.name}"

@@ -1,0 +1,168 @@
+"""Targets that read texts: selectors, versions, names, quantities, paths, and log lines' credentials."""
+
+from collections.abc import Callable, Sequence
+
+from clientgo.envtest.apiserver import jsonpath
+from clientgo.envtest.apiserver.builtin import builtin_resources
+from clientgo.envtest.apiserver.quantities import Quantity
+from clientgo.envtest.apiserver.registry import Resource
+from clientgo.envtest.apiserver.selection import select
+from clientgo.envtest.apiserver.status import ApiFailure
+from clientgo.errors import BadRequest
+from clientgo.log import redact
+from clientgo.meta.names import ObjectName
+from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta.resourceversion import at_least, compare_resource_versions
+from clientgo.meta.selectors import parse_selector
+from clientgo.rest.request import Request
+from clientgo.rest.urls import target_of
+from tests.fuzz.engine import Bug, Target
+from tests.fuzz.sentences import sentence
+
+LABELS: tuple[dict[str, str], ...] = ({}, {"a": "1"}, {"app": "nginx", "env": "prod", "n": "9" * 5000}, {"n": "12"})
+
+
+def text_of(data: bytes) -> str:
+    # As bytes from the network or a shell become text; those that are no UTF-8 stay what they are.
+    return data.decode("utf-8", "surrogateescape")
+
+
+def label_selector(data: bytes) -> str:
+    """Parsed, printed and parsed again it is the same, and matching never fails."""
+    try:
+        selector = parse_selector(text_of(data))
+    except ValueError as error:
+        return sentence(error, data, ValueError)
+    if parse_selector(str(selector)) != selector:
+        raise Bug(f"{selector} reads back as something else")
+    return f"{len(selector.requirements)} requirements, {[selector.matches(labels) for labels in LABELS]}"
+
+
+PODS: Resource = next(one for one in builtin_resources() if one.plural == "pods")
+POD = {"metadata": {"name": "a", "namespace": "b", "labels": {"app": "x"}}, "spec": {"nodeName": "n"}, "status": {}}
+
+
+def server_selectors(data: bytes) -> str:
+    """A request's two selectors, as the bundled server reads them."""
+    labels, _, fields = text_of(data).partition("&")
+    try:
+        return f"matches: {select(PODS, labels, fields).matches(POD)}"
+    except ApiFailure as error:
+        if error.code != 400:
+            raise Bug(f"answered {error.code}") from error
+        return error.message[:30]
+
+
+def resource_versions(data: bytes) -> str:
+    """An order, or a refusal that does not depend on the order."""
+    a, _, b = text_of(data).partition(" ")
+    try:
+        order = compare_resource_versions(a, b)
+    except ValueError as error:
+        if at_least(a, b) or at_least(b, a):
+            raise Bug("what can't be compared can't be newer") from error
+        return sentence(error, data, ValueError)
+    if compare_resource_versions(b, a) != -order or at_least(a, b) is not (order >= 0):
+        raise Bug("an order that depends on who is asked first")
+    return f"order {order}"
+
+
+def object_names(data: bytes) -> str:
+    """A name goes into the URL of its own object, or is refused."""
+    text = text_of(data)
+    try:
+        key = ObjectName.parse(text)
+        request = Request(
+            verb="get", resource=GroupVersionResource("apps", "v1", "foos"), namespace=key.namespace, name=key.name
+        )
+        target = target_of(request)
+    except (ValueError, BadRequest) as error:
+        return sentence(error, data, ValueError, BadRequest)
+    wanted = 8 if key.namespace else 6
+    if not target.isascii() or any(c in target for c in " \r\n?#") or len(target.split("/")) != wanted:
+        raise Bug(f"{key!r} leads to {target!r}")
+    return "a path"
+
+
+def quantities(data: bytes) -> str:
+    """A quantity prints as one that is worth the same."""
+    try:
+        quantity = Quantity(text_of(data))
+    except ValueError as error:
+        return sentence(error, data, ValueError)
+    if Quantity(str(quantity)).value < quantity.value:
+        raise Bug(f"{data!r} prints as {quantity}")
+    return f"binary: {quantity.binary}"
+
+
+DOCUMENT = {"spec": {"items": [{"type": "Ready", "n": 1}, {"type": "x"}], "a": None}, "status": {"replicas": 3}}
+
+
+def json_paths(data: bytes) -> str:
+    """A printer column's path finds things or is refused."""
+    try:
+        path = jsonpath.parse(text_of(data))
+    except ValueError as error:
+        return sentence(error, data, ValueError)
+    return f"{len(path.steps)} steps, {len(path.find(DOCUMENT))} found"
+
+
+def log_text(data: bytes) -> str:
+    """Credentials in any text are hidden in a time that grows with the text alone, and stay hidden."""
+    once = redact(text_of(data))
+    if redact(once) != once:
+        raise Bug("hiding twice hides more than hiding once")
+    return f"changed: {once != text_of(data)}"
+
+
+def _target(
+    run: Callable[[bytes], str], seeds: list[str], words: str, weight: float = 1.0, *, once: Sequence[bytes] = ()
+) -> Target:
+    name, pieces = run.__name__.replace("_", "-"), [word.encode() for word in words.split()]
+    return Target(name, run, [seed.encode() for seed in seeds], pieces, once=once, weight=weight)
+
+
+TARGETS = [
+    _target(
+        label_selector,
+        ["app=nginx,tier!=cache", "env in (prod,test),zone notin (a),gpu,!spot", "n>3,a.b/c<9", "", "a==", "x in ()"],
+        "app = == != in notin ( ) , ! > < a.b/c env n 9223372036854775808 -1 +1 x-1_2.z",
+        4,
+    ),
+    _target(
+        server_selectors,
+        ["app=x&metadata.name=a", "a in (x)&spec.nodeName!=n,status.phase=", "&metadata.namespace==b", "a&b\\,c=d\\=e"],
+        "metadata.name spec.nodeName status.phase = == != \\, \\= \\\\ & ( ) in",
+        2,
+        once=[b"&" + b"a" * 60_000 + b"\\", b"&" + b"a=b," * 15_000, b"(" * 60_000],
+    ),
+    _target(resource_versions, ["1 2", "10 9", "0 1", " ", "99999999999999999999 1", "01 1"], "0 1 9 ٣ ² + - _ e", 4),
+    _target(object_names, ["ns/name", "name", "a/b/c", "../x", "a%2fb/c", "ns/", "/x"], "/ . .. % ? # \\ %2e %2f é", 3),
+    _target(
+        quantities,
+        ["1", "500m", "1Gi", "2e3", ".5", "1.5Ki", "-3", "1E", "12e-9"],
+        "n u m k M G T P E Ki Ei e + - .",
+        2,
+        once=[b"9" * 60_000 + b"x", b"1e99999"],
+    ),
+    _target(
+        json_paths,
+        [".spec.replicas", "{.spec.items[*].n}", '$.spec.items[?(@.type=="Ready")].n', "..n", "['a'][-1]", ".a[0:2:1]"],
+        ". .. [ ] [*] [? ( ) @ == != <= ' \" : \\. { } $ -1 0 type spec items",
+        1,
+    ),
+    _target(
+        log_text,
+        [
+            "Bearer abc.def.ghi",
+            "password=hunter2 x",
+            "https://u:p@host/a?token=1",
+            "-----BEGIN RSA PRIVATE KEY-----\nMII\n",
+            "eyJhbGciOi.eyJzdWIi.c2ln",
+            '{"token": "abc", "data": {"a": "b"}}',
+        ],
+        "Bearer Basic token= password: secret -----BEGIN PRIVATE KEY----- eyJ @ :// \" ' \\ = &",
+        1,
+        once=[word * 10_000 for word in (b"://", b"a@", b"token", b"eyJ.", b"-----BEGIN ", b'"a":', b'=\\"')],
+    ),
+]

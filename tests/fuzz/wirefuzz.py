@@ -1,0 +1,230 @@
+"""Targets that read what comes over the network: replies, watch frames, refusals, objects, and requests to us."""
+
+import itertools
+import zlib
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from clientgo.errors import ApiError, ClientGoError, api_error, decode_status, error_from_response
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.coordination_v1 import Lease
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta.codec import Undecodable, codec_for
+from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
+from clientgo.rest.bodies import readable
+from clientgo.rest.http1 import Ended, Garbled, Reader
+from clientgo.rest.request import RawEvent
+from clientgo.rest.watch import FrameSplitter, Garbage, WatchStream
+from clientgo.serving.message import Refused, parse_head
+from clientgo.testing.transport import FakeStream
+from clientgo.typed.watch import DecodedWatch
+from controller.api.v1alpha1 import Foo
+from tests.fuzz.engine import Bug, Target
+from tests.fuzz.sentences import check_text, sentence
+
+OBJECT = (
+    b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","resourceVersion":"7","uid":"u",'
+    b'"labels":{"x":"y"},"creationTimestamp":"2024-01-01T00:00:00Z","ownerReferences":[{"kind":"Foo","name":"f",'
+    b'"uid":"1","apiVersion":"v1","controller":true}]},"data":{"k":"v"}}'
+)
+FOO = (
+    b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"a","namespace":"b"},'
+    b'"spec":{"deploymentName":"d","replicas":1},"status":{"availableReplicas":1}}'
+)
+STATUS = (
+    b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"m","reason":"Expired","code":410,'
+    b'"details":{"name":"a","kind":"foos","causes":[{"reason":"r","message":"m","field":"f"}],"retryAfterSeconds":1}}'
+)
+FRAMES = (
+    b'{"type":"ADDED","object":' + OBJECT + b'}\n{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",'
+    b'"annotations":{"k8s.io/initial-events-end":"true"}}}}\n',
+    b'{"type":"MODIFIED","object":' + OBJECT + b'}\n{"type":"ERROR","object":' + STATUS + b"}\n",
+    b'{"type":"DELETED","object":{"metadata":{"name":1}}}\n{"type":"WHAT","object":{}}\n{"type":"ADDED"}\n',
+)
+WORDS = (
+    b'"metadata"', b'"name"', b'"type"', b'"object"', b'"ADDED"', b'"ERROR"', b'"BOOKMARK"', b'"status"', b'"code"',
+    b'"reason"', b'"details"', b'"causes"', b'"retryAfterSeconds"', b'"items"', b'"kind"', b'"Table"', b'"labels"',
+    b'"replicas"', b'"spec"', b'"creationTimestamp"', b'"resourceVersion"', b"\n", b"}\n{", b"null",
+)  # fmt: skip
+
+
+def cuts(data: bytes) -> Iterator[bytes]:
+    """The data in pieces, cut by chance; the same data always in the same way."""
+    rng = Random(zlib.crc32(data))
+    places = sorted({0, len(data), *(rng.randrange(len(data) + 1) for _ in range(rng.choice((0, 1, 3, 20))))})
+    return (data[a:b] for a, b in itertools.pairwise(places))
+
+
+def _frames(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
+    splitter, found = FrameSplitter(), []
+    try:
+        for piece in pieces:
+            found += splitter.feed(piece)
+        return found + splitter.finish(), True
+    except Garbage as error:
+        check_text(str(error), b"x" * 1000)
+        return found, False
+
+
+def watch_frames(data: bytes) -> str:
+    """However the bytes are cut, the same frames come out, and the same streams are refused."""
+    (whole, fine), (cut, cut_fine) = _frames([data]), _frames(list(cuts(data)))
+    if fine is not cut_fine or (fine and whole != cut):
+        raise Bug(f"{len(whole)} frames in one piece, {len(cut)} in several")
+    return f"{len(cut)} frames, {fine}"
+
+
+def watch_events(data: bytes) -> str:
+    """Bytes through the splitter and the decoder, to events or an error of the library's own."""
+    stream = WatchStream(FakeStream(*cuts(data), end=True), "https://x")
+    seen = []
+    try:
+        for event in DecodedWatch(stream, codec_for(ConfigMap)):
+            if not isinstance(event, WatchEvent | Bookmark | BadEvent):
+                raise Bug(f"an event that is none: {event!r}")
+            seen.append(type(event).__name__)
+    except ClientGoError as error:
+        seen.append(type(error).__name__)
+    return " ".join(seen[-5:])
+
+
+def _reply(pieces: Sequence[bytes]) -> Any:
+    left = list(pieces)
+    rest = b""
+
+    def recv(size: int) -> bytes:
+        nonlocal rest
+        while not rest and left:
+            rest = left.pop(0)
+        given, rest = rest[:size], rest[size:]
+        return given
+
+    reader = Reader(recv)
+    try:
+        head = reader.head("GET")
+        return head.status, head.keep_alive, reader.body(head)
+    except (Garbled, Ended) as error:
+        # An Ended says nothing by itself: the transport makes the sentence.
+        return type(error).__name__, check_text(str(error) or "closed", b"x" * 1000)
+
+
+def http_replies(data: bytes) -> str:
+    """However the bytes arrive, the same reply, or the same refusal."""
+    whole, cut = _reply([data]), _reply(list(cuts(data)))
+    if whole != cut and isinstance(whole[0], int) is isinstance(cut[0], int) is True:
+        raise Bug(f"{whole!r} in one piece, {cut!r} in several")
+    return f"{cut[0]} {cut[1]}"
+
+
+def refusals(data: bytes) -> str:
+    """Any code and body of a refusal are an `ApiError` of one sentence at the least."""
+    head, _, body = data.partition(b"\n")
+    code = int.from_bytes(head[:2], "big") % 600
+    error = error_from_response(code, body, {"Retry-After": head[2:].decode("latin-1")})
+    again = api_error(decode_status(body))
+    for one in (error, again):
+        if not isinstance(one, ApiError) or not str(one).strip():
+            raise Bug(f"{one!r} of {code}")
+        if one.retry_after is not None and not 0 <= one.retry_after < 1e12:
+            raise Bug(f"come back in {one.retry_after} s")
+        one.has_cause("x")
+    return f"{type(error).__name__} {error.retry_after is not None} {len(error.details.causes)}"
+
+
+CODECS = [codec_for(cls) for cls in (ConfigMap, Foo, Deployment, Lease)]
+
+
+def objects(data: bytes) -> str:
+    """What can be decoded can be encoded and is then decoded to the same; what can't, says so."""
+    seen = []
+    for codec in CODECS:
+        try:
+            obj = codec.decode(data)
+        except Undecodable as error:
+            seen.append(sentence(error, data, Undecodable)[:60])
+            continue
+        if codec.decode(codec.encode(obj)) != obj:
+            raise Bug(f"{obj!r} is another after a round trip")
+        seen.append("fine")
+    return " ".join(seen)
+
+
+def lists(data: bytes) -> str:
+    """A list is read as far as it can be; what is no list is refused whole."""
+    try:
+        page = CODECS[0].decode_list(data)
+    except Undecodable as error:
+        return sentence(error, data, Undecodable)
+    return f"{min(len(page.items), 3)} fine, {min(len(page.undecodable), 3)} not"
+
+
+def logged_bodies(data: bytes) -> str:
+    """Any body can be shown in a log."""
+    path, _, body = data.partition(b"\n")
+    return readable(path.decode("latin-1"), body)[:20]
+
+
+def served_heads(data: bytes) -> str:
+    """What a client of the metrics server sends is a request or refused with a status of HTTP's."""
+    try:
+        request = parse_head(data)
+    except Refused as error:
+        if not 400 <= error.status < 600:
+            raise Bug(f"refused with {error.status}") from error
+        return sentence(error, data, Refused)
+    if request.content_length < 0 or "\r" in repr(request.headers.values()):
+        raise Bug(repr(request))
+    return request.method[:4]
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=y\r\nabc\r\n0\r\nA: b\r\n\r\n"
+GZIPPED = zlib.compress(b"x" * 100, wbits=31)
+REPLIES = (
+    CHUNKED,
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    b"HTTP/1.0 404 Not Found\r\n\r\nuntil the end",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(GZIPPED), GZIPPED),
+)
+REPLY_WORDS = (
+    b"HTTP/1.1", b"200", b"101", b"304", b"\r\n", b"\r\n\r\n", b"Content-Length: ", b"Transfer-Encoding: chunked",
+    b"Connection: close", b"Content-Encoding: gzip", b"0\r\n\r\n", b"ffffffffffffffff", b"7fffffff\r\n", b";", b": ",
+)  # fmt: skip
+HEADS = (
+    b"GET /metrics?a=b&c=%20 HTTP/1.1\r\nHost: x\r\nAccept: text/plain",
+    b"POST /x HTTP/1.1\r\nHost: y\r\nContent-Length: 3\r\nConnection: close\r\nAuthorization: Bearer x",
+    b"GET http://h/x HTTP/1.0\r\nConnection: keep-alive",
+)
+
+# What once broke one of them: nesting beyond Python's stack, numbers beyond what Python reads.
+DEEP = [
+    b'{"type":"ADDED","object":' + b'{"a":' * depth + b"0" + b"}" * (depth + 1) + b"\n"
+    for depth in (900, 5_000, 12_000)
+]
+ENDLESS = [
+    b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5_000 + b"\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 17_000,
+]
+
+TARGETS = [
+    Target("watch-frames", watch_frames, FRAMES, WORDS, DEEP, weight=3),
+    Target("watch-events", watch_events, FRAMES, WORDS, DEEP, weight=2),
+    Target("http-replies", http_replies, REPLIES, REPLY_WORDS, ENDLESS, weight=4),
+    Target("refusals", refusals, [b"\x01\x9a5\n" + STATUS, b"\x01\xf4\nnot JSON", b"\x01\xad-1\n{}"], WORDS, weight=3),
+    Target("objects", objects, [OBJECT, FOO, b"{}", b"[]"], WORDS, weight=2),
+    Target(
+        "lists",
+        lists,
+        [b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"7"},"items":[' + OBJECT + b"]}"],
+        WORDS,
+    ),
+    Target("logged-bodies", logged_bodies, [b"/api/v1/secrets\n" + OBJECT, b"/x\n" + STATUS, b"/token\nx"], WORDS),
+    Target(
+        "served-heads",
+        served_heads,
+        HEADS,
+        (b"\r\n", b"Host: ", b"Content-Length: 1", b"HTTP/1.1", b"%zz", b"?"),
+        weight=3,
+    ),
+]
