@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock

@@ -14,5 +14,6 @@ step mypy
 step lint-imports --no-logo
 step hack/verify-codegen.sh
 step python -m hack.behaviours --quiet
+step hack/bandit.sh
 # pytest ends with 5, a failure, when it finds no test at all.
 step python -m pytest --cov --cov-report=term "$@"

@@ -128,7 +128,7 @@ def sampled(found: Sequence[Mutant], most: int, seed: int) -> list[Mutant]:
     """At most `most` of the mutants (all if it is 0), always the same ones for one seed, in their order."""
     if not most or most >= len(found):
         return list(found)
-    return [found[index] for index in sorted(random.Random(seed).sample(range(len(found)), most))]
+    return [found[index] for index in sorted(random.Random(seed).sample(range(len(found)), most))]  # nosec B311  # a draw, no secret
 
 
 def tests_for(root: Path, module: str, folder: str) -> list[str]:

@@ -67,14 +67,36 @@ def test_read_only_root_is_not_written_to_by_python_itself() -> None:
 
 
 def test_every_stage_has_the_same_slim_python() -> None:
-    images = {step.rest.split()[0] for step in steps() if step.verb == "FROM"}
-    assert images == {"python:${PYTHON_VERSION}-slim"}
+    """One argument names it, so that one --build-arg pins it by its digest."""
+    images = [step.rest.split()[0] for step in steps() if step.verb == "FROM"]
+    assert images == ["${PYTHON_IMAGE}", "${PYTHON_IMAGE}"]
 
 
 def test_python_is_one_the_library_supports() -> None:
-    [argument] = [step.rest for step in steps() if step.verb == "ARG"]
-    major, minor = argument.removeprefix("PYTHON_VERSION=").split(".")
-    assert (int(major), int(minor)) >= (3, 11)
+    [argument] = [step.rest for step in steps() if step.verb == "ARG" and step.stage == -1]
+    found = re.fullmatch(r"PYTHON_IMAGE=python:(\d+)\.(\d+)-slim", argument)
+    assert found is not None
+    assert (int(found[1]), int(found[2])) >= (3, 11)
+
+
+def test_image_says_what_it_is_and_which_commit_it_was_made_of() -> None:
+    labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]*)"', only("LABEL")))
+    arguments = {step.rest.partition("=")[0] for step in final() if step.verb == "ARG"}
+    given = {name: value for name, value in labels.items() if value.startswith("$")}
+    assert given == {name.lower(): f"${{{name}}}" for name in arguments}
+    assert {"title", "description", "licenses", "version", "revision", "source"} == set(labels)
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"--build-arg {name}=" in makefile for name in arguments)
+
+
+def test_packages_are_installed_from_the_lock_alone() -> None:
+    """A release that was replaced under its version, or that nobody locked, ends the build."""
+    commands = [command for step in steps() if step.verb == "RUN" for command in step.rest.split("&&")]
+    installs = [command for command in commands if re.search(r"\bpip (\S+ )*install ", command)]
+    assert len(installs) == 3
+    for command in installs:
+        locked = "--require-hashes" in command and "--only-binary :all:" in command
+        assert locked or "--no-deps --no-index --no-build-isolation ." in command
 
 
 def test_what_is_copied_exists_and_reaches_the_builder() -> None:
@@ -84,7 +106,7 @@ def test_what_is_copied_exists_and_reaches_the_builder() -> None:
     assert [source for source in sources if not ((ROOT / source).exists() and sent_to_the_builder(source))] == []
 
 
-@pytest.mark.parametrize("path", [".git", ".venv", "tests", "Makefile", "__pycache__", "dist"])
+@pytest.mark.parametrize("path", [".git", ".venv", "tests", "Makefile", "__pycache__", "dist", "hack/check.sh"])
 def test_the_rest_of_the_checkout_stays_out(path: str) -> None:
     assert not sent_to_the_builder(path)
 
@@ -100,8 +122,9 @@ def test_hadolint_finds_nothing() -> None:
 class Image:
     """The image's file system under a folder of its own: only the paths the Dockerfile names are moved there."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, checkout: Path) -> None:
         self.root = root
+        self.checkout = checkout
         # The rest is this machine's: how to reach a package index is its business.
         own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | own
@@ -123,11 +146,13 @@ class Image:
 
     def copy(self, *words: str, workdir: Path) -> None:
         *sources, target = words
+        if target.endswith("/"):
+            (workdir / target).mkdir(exist_ok=True)
         for source in sources:
-            if (ROOT / source).is_dir():
-                shutil.copytree(ROOT / source, workdir / target, ignore=shutil.ignore_patterns("__pycache__"))
+            if (self.checkout / source).is_dir():
+                shutil.copytree(self.checkout / source, workdir / target)
             else:
-                shutil.copy(ROOT / source, workdir / target)
+                shutil.copy(self.checkout / source, workdir / target)
 
     def run(self, command: list[str], workdir: Path, **environment: str) -> str:
         environment = self.environment | environment
@@ -142,12 +167,40 @@ class Image:
     def files(self) -> set[Path]:
         return set(self.root.rglob("*"))
 
+    def content(self) -> dict[str, bytes]:
+        """What the final stage takes over: every file's bytes, and where every link leads."""
+        taken = [path for name in ("opt/venv", "app") for path in (self.root / name).rglob("*")]
+        return {
+            str(path.relative_to(self.root)): os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
+            for path in taken
+            if path.is_symlink() or path.is_file()
+        }
+
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    made = Image(tmp_path_factory.mktemp("image"))
+    """Built from a copy of what is sent to the builder, so that the checkout may change meanwhile."""
+    checkout = tmp_path_factory.mktemp("checkout")
+    for name in ("clientgo", "controller", "generated", "hack"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("LICENSE", "README.md", "main.py", "pyproject.toml", "setup.cfg"):
+        shutil.copy(ROOT / name, checkout)
+    made = Image(tmp_path_factory.mktemp("image"), checkout)
     made.build()
     return made
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(300)
+def test_second_build_holds_the_same_bytes(image: Image) -> None:
+    """Built at the same place, since compiled files name it, as they do in a real build's /app."""
+    before = image.content()
+    shutil.rmtree(image.root)
+    image.root.mkdir()
+    image.build()
+    after = image.content()
+    assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} == set()
+    assert [path for path in after if path.startswith("opt/venv/") and path.endswith(".pyc")]
 
 
 @pytest.mark.e2e

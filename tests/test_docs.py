@@ -2,6 +2,7 @@
 
 import ast
 import configparser
+import functools
 import importlib
 import importlib.metadata
 import os
@@ -132,18 +133,37 @@ def test_own_kind_is_strictly_typed(own_kind: Path) -> None:
 def test_every_dependency_is_explained_and_none_besides() -> None:
     options = setup_cfg()
     extras = options["options.extras_require"]
-    declared = "\n".join([options["options"]["install_requires"], extras["embedded"], extras["dev"]])
+    declared = "\n".join([options["options"]["install_requires"], *extras.values()])
     names = set(re.findall(r"^([A-Za-z][\w-]*)", declared, re.MULTILINE)) - {"clientgo"}
     assert {name.strip("`") for name, *_ in rows(section(README, "What it stands on"))} == names
 
 
+def statements(parent: ast.AST, *, waits: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
+    """Every statement below a node, and whether it waits for a function to be called."""
+    waits = waits or isinstance(parent, ast.FunctionDef)
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(parent, block, ()):
+            if isinstance(node, ast.stmt):
+                yield node, waits
+            yield from statements(node, waits=waits)
+
+
+@functools.cache
+def imports_of(path: Path) -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """The modules that each import of a file names, and whether it waits."""
+    found = []
+    for node, waits in statements(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.append((tuple(alias.name for alias in node.names), waits))
+        elif isinstance(node, ast.ImportFrom):
+            found.append(((node.module or "",), waits))
+    return tuple(found)
+
+
 def imported_distributions() -> set[str]:
     """What the library imports that is not Python's own, by the names packages are installed under."""
-    modules: set[str] = set()
-    for path in (ROOT / "clientgo").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            modules |= {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
-            modules |= {node.module or ""} if isinstance(node, ast.ImportFrom) else set()
+    found = [modules for path in (ROOT / "clientgo").rglob("*.py") for modules, _ in imports_of(path)]
+    modules = {module for names in found for module in names}
     tops = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {"clientgo"}
     distributions = importlib.metadata.packages_distributions()
     return {name.lower().replace("_", "-") for top in tops for name in distributions[top]}
@@ -170,11 +190,7 @@ def test_every_promise_names_what_shows_it() -> None:
 def test_every_import_that_waits_is_listed() -> None:
     """An import inside a function is a decision: it saves start-up, and performance.md says how much."""
     sources = [ROOT / "main.py", *(ROOT / "clientgo").rglob("*.py"), *(ROOT / "controller").rglob("*.py")]
-    waiting = set()
-    for path in sources:
-        functions = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)]
-        if any(isinstance(n, ast.Import | ast.ImportFrom) for function in functions for n in ast.walk(function)):
-            waiting.add(str(path.relative_to(ROOT)))
+    waiting = {str(path.relative_to(ROOT)) for path in sources if any(waits for _, waits in imports_of(path))}
     listed = {
         where.strip("`") for where, *_ in rows(section((ROOT / "docs/performance.md").read_text(), "Imports that wait"))
     }

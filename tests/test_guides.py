@@ -42,6 +42,7 @@ def test_a_page_is_short_and_shows_a_program(page: Path) -> None:
     assert blocks(page.read_text(), "python")
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("page", [page for page in PAGES if not has_own_tests(page)], ids=lambda page: page.stem)
 def test_a_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     (program := tmp_path / "program.py").write_text(blocks(page.read_text(), "python"))
@@ -52,6 +53,7 @@ def test_a_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) ->
         assert done.stdout == printed
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("program", ["print(1)\nraise SystemExit(3)", "def test_it() -> None:\n    assert 1 == 2"])
 def test_a_program_that_fails_is_noticed(tmp_path: Path, program: str) -> None:
     (path := tmp_path / "program.py").write_text(program)

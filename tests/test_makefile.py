@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.version import VERSION
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -29,10 +31,44 @@ def test_help_is_the_default_and_lists_every_target() -> None:
         "check",
         "update-codegen",
         "verify-codegen",
+        "audit",
+        "lock",
+        "sbom",
         "build",
+        "build-installer",
         "docker-build",
+        "docker-push",
+        "docker-buildx",
+        "install",
+        "uninstall",
         "deploy",
+        "undeploy",
     } <= listed
+
+
+def test_image_targets_say_what_is_built_of_which_commit_and_take_another_tool() -> None:
+    image = "registry.example.com/sample-controller:1.2.3"
+    built = make(
+        "--silent", "docker-build", f"IMG={image}", "CONTAINER_TOOL=echo", "PYTHON_IMAGE=python@sha256:0"
+    ).stdout
+    assert built.startswith("build ")
+    assert built.endswith(f" --tag {image} .\n")
+    arguments = dict(re.findall(r"--build-arg (\w+)=(\S+)", built))
+    assert (arguments["VERSION"], arguments["PYTHON_IMAGE"]) == (VERSION, "python@sha256:0")
+    assert {"REVISION", "SOURCE", "SOURCE_DATE_EPOCH"} <= set(arguments)
+    assert make("--silent", "docker-push", f"IMG={image}", "CONTAINER_TOOL=echo").stdout == f"push {image}\n"
+    crossed = make("--silent", "docker-buildx", f"IMG={image}", "CONTAINER_TOOL=echo").stdout
+    assert crossed.startswith("buildx build ")
+    assert f" --output type=image,name={image},push=true,rewrite-timestamp=true .\n" in crossed
+
+
+def test_password_in_the_remote_s_address_stays_out_of_the_image(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
+    remote = "https://me:s3cret@git.example.com/team/sample.git"
+    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", remote], check=True, timeout=30)
+    said = make("-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "-n", "docker-build").stdout
+    assert "--build-arg SOURCE=https://git.example.com/team/sample.git" in said
+    assert "s3cret" not in said
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.e2e
 def test_what_the_tests_do_not_notice_survives_and_fails_the_run(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +109,7 @@ def test_what_the_tests_do_not_notice_survives_and_fails_the_run(
     assert (checkout / "clientgo" / "workqueue" / "ages.py").read_text().endswith("return age\n")
 
 
+@pytest.mark.e2e
 def test_tests_that_fail_anyway_judge_nothing(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (checkout / "tests" / "workqueue" / "test_other.py").write_text("def test_nothing(): assert False\n")
     assert tool.main(["workqueue", "--processes", "1"], root=checkout) == 2

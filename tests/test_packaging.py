@@ -33,6 +33,7 @@ def contents(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+@pytest.mark.e2e
 @pytest.mark.timeout(120)
 def test_wheel_holds_every_file_of_the_library_and_nothing_else(wheel: Path) -> None:
     files = {str(path.relative_to(ROOT)) for path in (ROOT / "clientgo").rglob("*") if path.is_file()}
@@ -41,10 +42,12 @@ def test_wheel_holds_every_file_of_the_library_and_nothing_else(wheel: Path) -> 
     assert "clientgo/py.typed" in library
 
 
+@pytest.mark.e2e
 def test_wheel_carries_its_licence(wheel: Path) -> None:
     assert [path for path in contents(wheel) if path.endswith("licenses/LICENSE")]
 
 
+@pytest.mark.e2e
 def test_library_imports_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     """Python reads a wheel like a folder; without the checkout on its path, the wheel is where clientgo comes from."""
     code = "import clientgo.meta, clientgo.version as v; print(v.__file__)"

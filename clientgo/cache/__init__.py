@@ -10,6 +10,7 @@ from clientgo.cache.pager import Pager
 from clientgo.cache.reflector import Reflector
 from clientgo.cache.registration import Registration
 from clientgo.cache.retrywatcher import RetryWatcher
+from clientgo.cache.state import InformerState
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace
 from clientgo.cache.sync import SyncResult, wait_for, wait_for_cache_sync
 from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
@@ -18,7 +19,8 @@ from clientgo.cache.until import Interrupted, WatchClosed, until, until_with_syn
 
 __all__ = [
     "NAMESPACE_INDEX", "DeletedFinalStateUnknown", "ExpirationStore", "Indexer", "InformerFactory", "InformerName",
-    "Interrupted", "KindInformer", "Lister", "MutationCache", "Pager", "Reflector", "Registration", "RetryWatcher",
-    "SharedInformer", "SyncResult", "WatchClosed", "by_namespace", "drop_managed_fields", "keep_everything",
-    "last_known", "until", "until_with_sync", "until_without_retry", "wait_for", "wait_for_cache_sync",
+    "InformerState", "Interrupted", "KindInformer", "Lister", "MutationCache", "Pager", "Reflector", "Registration",
+    "RetryWatcher", "SharedInformer", "SyncResult", "WatchClosed", "by_namespace", "drop_managed_fields",
+    "keep_everything", "last_known", "until", "until_with_sync", "until_without_retry", "wait_for",
+    "wait_for_cache_sync",
 ]  # fmt: skip

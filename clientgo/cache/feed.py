@@ -27,10 +27,6 @@ class Cache(Protocol[T]):
     def size(self) -> int:
         """How many objects there are."""
 
-    @property
-    def waiting(self) -> int:
-        """How many notifications the slowest handler has before it."""
-
     def replace(self, feed: "Feed[T]", objects: Iterable[T], keep: set[ObjectName], version: str) -> None:
         """These objects of the feed exist at that version, those named in `keep` too, and no others."""
 
@@ -80,6 +76,7 @@ class Feed(Generic[T]):
             self._cache.rejects.note(error)
             keep.add(ObjectName(error.metadata.namespace, error.metadata.name))
         self._cache.replace(self, objects, keep, version)
+        self._stored(version)
 
     def apply(self, event: WatchEvent[T]) -> None:
         """One change."""
@@ -89,7 +86,7 @@ class Feed(Generic[T]):
         began = self._metrics.begin()
         self._apply(event)
         version = event.object.metadata.resource_version
-        self._metrics.done(began, version, self._cache.size, self._cache.waiting)
+        self._metrics.done(began, version, self._cache.size)
 
     def _apply(self, event: WatchEvent[T]) -> None:
         obj = event.object
@@ -116,6 +113,11 @@ class Feed(Generic[T]):
     def bookmark(self, version: str) -> None:
         """Everything up to that version has been told."""
         self._cache.bookmark(version)
+        self._stored(version)
+
+    def _stored(self, version: str) -> None:
+        if self._metrics is not None:
+            self._metrics.stored(version, self._cache.size)
 
     def _failed(self, obj: T, error: Exception) -> Undecodable:
         return Undecodable(self._kind, obj.metadata, f"its transform raised {error!r}")

@@ -1,8 +1,9 @@
 """What an informer calls: functions for objects that come, change and go, and which objects are of interest."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
 from clientgo.meta.objects import ApiObject
@@ -16,8 +17,7 @@ Accept = Callable[[T], bool]
 """Whether an object is of interest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handler(Generic[T]):
+class Handler(msgspec.Struct, Generic[T], frozen=True):
     """What to call; a missing function means that such changes are of no interest.
 
     `on_initial_add`, if given, is called in place of `on_add` for what was there when the handler was added or the

@@ -19,6 +19,7 @@ from clientgo.cache.reflector import Reflector
 from clientgo.cache.registration import Registration
 from clientgo.cache.rejects import Rejects
 from clientgo.cache.resync import ResyncPeriods
+from clientgo.cache.state import InformerState, summary_of
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, by_namespace
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.cache.transform import Transform, drop_managed_fields
@@ -67,7 +68,7 @@ class SharedInformer(Generic[T]):
         self._clock = clock
         self._lock = threading.Lock()
         # Below: guarded by _lock.
-        metrics = informer_metrics(identity, clock)
+        metrics = self._metrics = informer_metrics(identity, lambda: self.waiting, clock)
         self._feeds = [Feed(self, namespace, one, metrics) for namespace, one in sources.items()]
         self._periods = ResyncPeriods(resync)
         self._listeners: list[Listener[T]] = []
@@ -115,7 +116,25 @@ class SharedInformer(Generic[T]):
     @property
     def waiting(self) -> int:
         """How many notifications the slowest handler has before it."""
-        return max((listener.waiting for listener in tuple(self._listeners)), default=0)
+        return max([listener.waiting for listener in self._listeners], default=0)
+
+    def state(self) -> InformerState:
+        """How it stands at this moment; takes no lock, so that it can be asked at any time, from any thread."""
+        reflectors = summary_of(self._reflectors)
+        return InformerState(
+            name=self.name,
+            kind=self.rejects.kind,
+            synced=self._synced,
+            objects=self.size,
+            resource_version=self.last_sync_resource_version,
+            lists=reflectors.lists,
+            watches=reflectors.watches,
+            undecodable=len(self.rejects.current()),
+            last_event=reflectors.last_event,
+            watching_since=reflectors.watching_since,
+            last_error=reflectors.last_error,
+            waiting=self.waiting,
+        )
 
     def add_event_handler(
         self,
@@ -147,7 +166,13 @@ class SharedInformer(Generic[T]):
                 )
             group = self._group
             period = self._periods.for_handler(self.resync if resync is None else resync, started=group is not None)
-            listener = Listener(shown, name=f"listener-{self.name}-{self._made}", resync=period, clock=self._clock)
+            listener = Listener(
+                shown,
+                name=f"listener-{self.name}-{self._made}",
+                resync=period,
+                clock=self._clock,
+                on_idle=self._metrics.show_waiting if self._metrics is not None else None,
+            )
             self._made += 1
             for obj in self.indexer.list():
                 listener.push(Added(obj, initial=True))
@@ -265,7 +290,7 @@ class SharedInformer(Generic[T]):
     def _publish_listed(self, old: T | None, obj: T, *, initial: bool) -> None:
         if old is None:
             self._publish(Added(obj, initial=initial))
-        elif old.metadata.resource_version != obj.metadata.resource_version:
+        elif _state(old) != _state(obj):
             self._publish(Updated(old, obj))
         else:  # nothing new: of interest only to handlers that are due to see objects again
             now = self._clock.now()
@@ -292,6 +317,7 @@ class SharedInformer(Generic[T]):
             tweak=self._tweak,
             on_error=self._on_error,
             watch_list=self._watch_list,
+            known=self.indexer.get_by_key,
             clock=self._clock,
         )
 
@@ -306,3 +332,8 @@ class SharedInformer(Generic[T]):
         with self._lock:
             if self._group is not None:
                 raise RuntimeError("informer has already started")
+
+
+def _state(obj: ApiObject) -> tuple[str, str]:
+    # The uid too: a server that begins anew may give another object of that name the same version.
+    return obj.metadata.resource_version, obj.metadata.uid

@@ -26,6 +26,9 @@ T = TypeVar("T", bound=ApiObject)
 PAUSE_AFTER_CRASH = 1.0
 """Seconds a handler that raised is left alone (client-go's pause after a handler's panic)."""
 
+SLOW_SECONDS = 1.0
+"""A call of a handler that takes longer is worth a line in the log: a handler only has to put a key into a queue."""
+
 
 class Added(msgspec.Struct, Generic[T], frozen=True):
     """An object came; `initial` if it was there when the handler was added or the cache was filled."""
@@ -59,7 +62,16 @@ Notification = Added[T] | Updated[T] | Removed[T] | InitialListEnd
 class Listener(Generic[T]):
     """Delivers notifications to one handler, in order, from a thread of its own."""
 
-    def __init__(self, handler: Handler[T], *, name: str, resync: float, clock: Clock) -> None:
+    def __init__(
+        self,
+        handler: Handler[T],
+        *,
+        name: str,
+        resync: float,
+        clock: Clock,
+        on_idle: Callable[[], None] | None = None,
+    ) -> None:
+        """`on_idle` is called by the listener's thread each time nothing more waits for the handler."""
         self.name = name
         self.resync = resync
         self.resynced: float | None = None  # when it was resynced last
@@ -69,7 +81,10 @@ class Listener(Generic[T]):
         self._on_initial_add = handler.on_initial_add or handler.on_add
         self._clock = clock
         self._changed = threading.Condition()
+        self._on_idle = on_idle
         self._inbox: deque[Notification[T]] = deque()
+        # What was taken out of the inbox and not yet delivered; the thread's own, but for its length.
+        self._batch: deque[Notification[T]] = deque()
         self._closed = False
         self._thread: int | None = None
         self._ended = threading.Event()
@@ -77,7 +92,7 @@ class Listener(Generic[T]):
 
     def __repr__(self) -> str:
         state = "synced" if self.has_synced else "not synced"
-        return f"<Listener {self.name} ({self._handler.name}) {len(self._inbox)} waiting, {state}>"
+        return f"<Listener {self.name} ({self._handler.name}) {self.waiting} waiting, {state}>"
 
     @property
     def has_synced(self) -> bool:
@@ -86,8 +101,8 @@ class Listener(Generic[T]):
 
     @property
     def waiting(self) -> int:
-        """How many notifications wait for the handler."""
-        return len(self._inbox)
+        """How many notifications wait for the handler; the one it is busy with does not count."""
+        return len(self._inbox) + len(self._batch)
 
     def push(self, notification: Notification[T]) -> None:
         """Put a notification into the inbox; never blocks."""
@@ -128,10 +143,10 @@ class Listener(Generic[T]):
                 self.resynced = self._clock.now()
                 resync(self)
                 due = self._clock.now() + self.resync
-            for notification in batch:
-                if self._closed:
-                    return
-                self._deliver(notification, stop)
+            self._batch = batch
+            self._deliver_all(batch, stop)
+            if self._on_idle is not None and not self._inbox:
+                self._on_idle()
 
     def _take(self, due: float | None) -> deque[Notification[T]] | None:
         with self._changed:
@@ -142,17 +157,32 @@ class Listener(Generic[T]):
             batch, self._inbox = self._inbox, deque()
             return batch
 
-    def _deliver(self, notification: Notification[T], stop: threading.Event) -> None:
+    def _deliver_all(self, batch: deque[Notification[T]], stop: threading.Event) -> None:
+        began = self._clock.now()
+        while batch:
+            if self._closed:
+                batch.clear()
+                return
+            notification = batch.popleft()
+            fine = self._deliver(notification, stop)
+            ended = self._clock.now()
+            if ended - began > SLOW_SECONDS and fine:  # one that raised was paused, which is said already
+                log.warning("handler was slow", extra={**self._about(notification), "seconds": ended - began})
+            began = ended
+
+    def _deliver(self, notification: Notification[T], stop: threading.Event) -> bool:
         try:
             self._call(notification)
         except Exception:  # a handler is foreign code: it may raise anything, and must not end the informer
             # The initial list was not handled in full, so the handler can't be called synced any more.
             self._initial_failed |= isinstance(notification, Added) and notification.initial
-            log.exception(
-                "handler raised; the notification is lost",
-                extra={"handler": self.name, "functions": self._handler.name, "object": _what(notification)},
-            )
+            log.exception("handler raised; the notification is lost", extra=self._about(notification))
             self._clock.sleep(stop, PAUSE_AFTER_CRASH)
+            return False
+        return True
+
+    def _about(self, notification: Notification[T]) -> dict[str, str]:
+        return {"handler": self.name, "functions": self._handler.name, "object": _what(notification)}
 
     def _call(self, notification: Notification[T]) -> None:
         handler = self._handler

@@ -53,7 +53,7 @@ class Listing(Generic[T]):
         try:
             objects, paged = pager.list(ListOptions(resource_version=version))
         except ApiError as error:
-            if not out_of_range(error):
+            if not out_of_range(error) or not version:  # the newest state has been asked for already
                 raise
             self.need_newest()
             objects, paged = pager.list(ListOptions())

@@ -95,6 +95,19 @@ class MutationCache(Generic[T]):
             if entry is not None and self._reflects(obj, entry[1]):
                 del self._written[key]
 
+    def on_update(self, old: T, new: T) -> None:
+        """The cache has gone from `old` to `new`: forget what that makes stale. For an informer's handler.
+
+        A version that went back comes from a server that was restored from a backup: it has lost the write, too.
+        """
+        key = object_name(new)
+        if key not in self._written:
+            return
+        if self._caught_up(new.metadata.resource_version, old.metadata.resource_version):
+            self.on_add_or_update(new)
+        else:
+            self.on_delete(key, None)
+
     def on_delete(self, key: ObjectName, obj: T | None) -> None:
         """The object of that name was deleted, `obj` being its last state if known: forget what it makes stale."""
         with self._lock:

@@ -2,7 +2,10 @@
 
     LIST ──ok──▶ WATCH ──closed, connection lost, 429──▶ WATCH again from the last resourceVersion
       ▲            │
-      └─ backoff ──┴── 410, any other refusal, a stream that ended at once
+      └─ backoff ──┴── 410, any other refusal, a stream that ended at once, a server that went back
+
+After a lost connection the server is first asked whether it still knows the last version, and an object of then: one
+restored from a backup does not, and would otherwise be silent until it gets there again. (client-go does not ask.)
 
 Each round through LIST costs one step of a growing backoff, so a server in trouble sees a bounded rate. Where the
 source can stream lists, LIST is a watch too, and that watch goes on; whatever goes wrong with it leads to a plain list.
@@ -14,13 +17,17 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from clientgo.backoff import REFLECTOR_BACKOFF, REFLECTOR_BACKOFF_RESET, Backoff, Random, ResettingBackoff
+from msgspec.structs import replace
+
+from clientgo.backoff import REFLECTOR_BACKOFF, REFLECTOR_BACKOFF_RESET, Backoff, Random, ResettingBackoff, jittered
+from clientgo.cache.consistency import check_streamed_list, check_wanted
 from clientgo.cache.fitness import describe, fitness_of
+from clientgo.cache.lineage import Known, foreign
 from clientgo.cache.listing import Listing, out_of_range
 from clientgo.cache.reflectormetrics import reflector_metrics
 from clientgo.cache.retrywindow import RetryWindow, is_internal_error
-from clientgo.cache.watching import MIN_WATCH_SECONDS, OpenWatch, Sink, Tweak, VeryShortWatch, Watching
-from clientgo.cache.watchlist import NOTICE_SECONDS, BookmarkNotice, StreamedList, streams_lists
+from clientgo.cache.watching import MIN_WATCH_SECONDS, OpenWatch, Sink, Tweak, VeryShortWatch, Watching, WentBack
+from clientgo.cache.watchlist import NOTICE_SECONDS, BookmarkNotice, NoListEnd, StreamedList, streams_lists
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Gone, TooManyRequests
 from clientgo.lifecycle import Group
@@ -33,6 +40,10 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 
+AWAY_SECONDS = 1.0
+"""A server nobody listens at is tried again after this, or up to twice this, at the latest: it costs the server nothing
+and lets its return be noticed within two seconds, where client-go's delays grow to a minute."""
+
 SLOW_LIST_SECONDS = 10.0
 """A list that takes longer is worth a line in the log (client-go)."""
 
@@ -41,7 +52,9 @@ class Reflector(Generic[T]):
     """Lists and watches `source` into `sink` until told to stop; survives whatever the server and the network do.
 
     `watch_list` asks for streamed lists (None: of sources that declare them). Internal errors in a watch are met by
-    watching again at once for `internal_error_retry` seconds, then by a list; 0 lists at once.
+    watching again at once for `internal_error_retry` seconds, then by a list; 0 lists at once. `check_lists` compares
+    each streamed list with a plain one, and ends in `ListsDiffer` (None: if the environment asks for it). `known` finds
+    an object as the sink has it, by which another server is told from the one before.
     """
 
     def __init__(
@@ -58,6 +71,8 @@ class Reflector(Generic[T]):
         min_watch_seconds: float = MIN_WATCH_SECONDS,
         internal_error_retry: float = 0.0,
         bookmark_notice: float = NOTICE_SECONDS,
+        check_lists: bool | None = None,
+        known: Known[T] | None = None,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
@@ -65,12 +80,20 @@ class Reflector(Generic[T]):
         self.watch_list = streams_lists(source, watch_list)
         self._source = source
         self._sink = sink
-        self._tweak = tweak or (lambda options: options)
+        self._tweak = _impatient(tweak or (lambda options: options))
+        self._rand = rand
+        self._away = False  # the last try found nobody listening
         self._backoff = ResettingBackoff(backoff, reset=REFLECTOR_BACKOFF_RESET, clock=clock, rand=rand)
-        self._on_error = on_error or self._say_once
+        self._on_error = on_error or self._warn
+        self.lists = 0
+        """Lists asked for, those that failed and streamed ones included."""
+        self.last_error = ""
+        """Why the last try to list or watch failed; empty once one works again."""
         self._said = ""  # the trouble the log has been told of; empty while there is none
         self._internal_error_retry = internal_error_retry
         self._bookmark_notice = bookmark_notice
+        self._known = known
+        self._check_lists = check_wanted() if check_lists is None else check_lists
         self._clock = clock
         self._metrics = reflector_metrics(self.name)
         self._unfit = fitness_of(source.kind)
@@ -95,25 +118,42 @@ class Reflector(Generic[T]):
         """The version of the last list, event or bookmark that is in the sink; empty before the first."""
         return self._watching.version
 
+    @property
+    def watches(self) -> int:
+        """Watches asked for, those that failed and streamed lists included."""
+        return self._watching.asked
+
+    @property
+    def last_event(self) -> float | None:
+        """When, by the clock's `now()`, the server said anything last: a list, an event, a bookmark."""
+        return self._watching.heard
+
+    @property
+    def watching_since(self) -> float | None:
+        """When the open watch was asked for; None while there is none."""
+        return self._watching.since
+
     def run(self, stop: threading.Event) -> None:
-        """List and watch until `stop` is set; `close` ends a blocked watch."""
-        while not stop.is_set():
+        """List and watch until `stop` is set or it is closed; `close` ends a blocked watch."""
+        while not stop.is_set() and not self._watching.closed:
+            ended: Exception | None = None
             try:
                 self.list_and_watch(stop)
-            except (ClientGoError, Undecodable, VeryShortWatch) as error:
+            except (ClientGoError, Undecodable, VeryShortWatch, WentBack) as error:
+                ended = error
                 if not stop.is_set():
-                    self._on_error(error)
-            self._clock.sleep(stop, self._backoff.next())
+                    self._failed(error)
+            self._pause(stop, ended)
 
     def close(self) -> None:
-        """End the watch that is open, from any thread; the loop ends too if its stop event is set."""
+        """End the watch that is open and the loop, from any thread; a list that is under way is finished first."""
         self._watching.close()
 
     def list_and_watch(self, stop: threading.Event) -> None:
         """One round: fill the sink, then watch until that ends in a way that only another round can mend.
 
         Raises:
-            ApiError, ConnectionFailed, Undecodable, VeryShortWatch: why it ended; a watch that expires just ends.
+            ApiError, ConnectionFailed, Undecodable, VeryShortWatch, WentBack: why; a watch that expires just ends.
         """
         opened = self._list_by_watch(stop) if self.watch_list else None
         if opened is None and not stop.is_set():
@@ -127,37 +167,46 @@ class Reflector(Generic[T]):
             ApiError: the server refused, also with an empty resourceVersion where that makes sense.
             ConnectionFailed: the server can't be reached.
         """
-        began = self._clock.now()
+        began = self._count_list()
         objects = self._listing.fetch(self.last_sync_resource_version)
-        self._fill(objects.items, objects.undecodable, objects.metadata.resource_version)
-        took = self._clock.now() - began
-        if self._metrics is not None:
-            self._metrics.listed(took, len(objects.items), self.last_sync_resource_version)
-        if took > SLOW_LIST_SECONDS:
-            log.info("list was slow", extra={"reflector": self.name, "seconds": took, "objects": len(objects.items)})
+        self._fill(objects.items, objects.undecodable, objects.metadata.resource_version, began)
 
     def _list_page(self, options: ListOptions) -> ObjectList[T]:
-        return self._sink.prepare(self._source.list_page(self._tweak(options)))
+        page = self._source.list_page(self._tweak(options))
+        self._watching.heard = self._clock.now()
+        return self._sink.prepare(page)
 
-    def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str) -> None:
-        if self._said:
-            log.info("listing and watching works again", extra={"reflector": self.name})
-            self._said = ""
+    def _count_list(self) -> float:
+        self.lists += 1
+        if self._metrics is not None:
+            self._metrics.listing()
+        return self._clock.now()
+
+    def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:
+        self._works()
         self._sink.replace(objects, undecodable, version)
         self._watching.version = version
+        self._watching.lost = False
         self._listing.done()
+        took = self._clock.now() - began
+        if self._metrics is not None:
+            self._metrics.listed(took, len(objects))
+            self._metrics.reached(version)
+        if took > SLOW_LIST_SECONDS:
+            log.info("list was slow", extra={"reflector": self.name, "seconds": took, "objects": len(objects)})
 
     def _list_by_watch(self, stop: threading.Event) -> OpenWatch[T] | None:
         """Fill the sink from a streamed list; the watch it came by, or None where a plain list must do."""
-        while not stop.is_set():
+        while not stop.is_set() and not self._watching.closed:
+            began = self._count_list()
             try:
                 opened = self._watching.open(self._known_version(), stream_list=True)
                 if opened is None:
                     return None
-                if self._read_list(opened, stop):
+                if self._read_list(opened, began, stop):
                     # What follows the list is a watch like any other, and counts from here.
                     return opened._replace(began=self._clock.now())
-            except (ClientGoError, Undecodable, VeryShortWatch) as error:
+            except (ClientGoError, Undecodable, VeryShortWatch, NoListEnd) as error:
                 if not self._may_stream_again(error, stop):
                     if not stop.is_set():
                         log.info("a streamed list can't be had; listing", extra={"reflector": self.name, "err": error})
@@ -172,14 +221,17 @@ class Reflector(Generic[T]):
     def _may_stream_again(self, error: Exception, stop: threading.Event) -> bool:
         """Whether a streamed list may succeed after this error, perhaps after a pause."""
         if _busy(error):
-            self._pause(stop, error.retry_after if isinstance(error, ApiError) else None)
+            self._refused(error)
+            self._pause(stop, error)
             return True
         if out_of_range(error) and not self._listing.newest_needed:
             self._listing.need_newest()
             return True
+        if isinstance(error, NoListEnd):
+            self.watch_list = False  # to find that out again with every list would take too long
         return False
 
-    def _read_list(self, opened: OpenWatch[T], stop: threading.Event) -> bool:
+    def _read_list(self, opened: OpenWatch[T], began: float, stop: threading.Event) -> bool:
         """Read the stream up to the end of the list, into the sink; whether it got there."""
         streamed: StreamedList[T] = StreamedList(self._sink, self._unfit)
         filled = False
@@ -187,21 +239,31 @@ class Reflector(Generic[T]):
         try:
             with Group(clock=self._clock) as group:
                 if notice.period > 0:
-                    group.start(notice.run, group.stop_event, name=f"bookmark-{self.name}")
+                    group.start(notice.run, group.stop_event, opened.watch.close, name=f"bookmark-{self.name}")
                 for event in opened.events:
+                    self._watching.heard = self._clock.now()
                     notice.seen()
                     streamed.take(event)
                     if streamed.ended:
                         break
             if streamed.ended:
-                self._fill(streamed.objects, streamed.undecodable, streamed.version)
+                self._fill(streamed.objects, streamed.undecodable, streamed.version, began)
+                self._check(streamed, stop)
                 filled = True
         finally:
             if not filled:
                 self._watching.end(opened)
+        if notice.gave_up:
+            raise NoListEnd("no bookmark came that marks the end of the list")
         if not filled and notice.too_short and not stop.is_set():
             raise self._watching.too_short()
         return filled
+
+    def _check(self, streamed: StreamedList[T], stop: threading.Event) -> None:
+        if self._check_lists:
+            check_streamed_list(
+                self.name, streamed.version, streamed.objects, self._list_page, stop=stop, clock=self._clock
+            )
 
     def _watch_on(self, opened: OpenWatch[T] | None, stop: threading.Event) -> None:
         """Watch again and again from the last version seen; return or raise when only a list helps."""
@@ -212,37 +274,114 @@ class Reflector(Generic[T]):
                 continue
             try:
                 self._watching.read(opened, stop)
-            except Gone:
+            except Gone as error:
+                self._count(error)
+                log.info("watch expired; listing anew", extra={"reflector": self.name, "err": error})
                 # A list at the last version, which is tried next, already means "at least as new as that".
                 return
             except TooManyRequests as error:
-                self._pause(stop, error.retry_after)
+                self._refused(error)
+                self._pause(stop, error)
+            except WentBack:
+                self._listing.need_newest()
+                raise
             except ApiError as error:
                 retry.after(error)
                 if not (is_internal_error(error) and retry.should_retry()):
                     raise
+            else:
+                if self._watching.hasty > 1 and not stop.is_set():  # something cuts every watch off at once
+                    self._pause(stop)
             opened = None
 
     def _reopen(self, stop: threading.Event) -> OpenWatch[T] | None:
         """A watch from the last version; None after a pause if another try may do, or when told to stop."""
         try:
-            return self._watching.open(self.last_sync_resource_version)
+            self._confirm_version()
+            opened = self._watching.open(self.last_sync_resource_version)
         except (ConnectionFailed, TooManyRequests) as error:
             if not _busy(error):
                 raise
-            if isinstance(error, ConnectionFailed):
-                self._on_error(error)
-            self._pause(stop, error.retry_after if isinstance(error, ApiError) else None)
-        return None
+            self._refused(error)
+            self._pause(stop, error)
+            return None
+        self._works()
+        return opened
 
-    def _pause(self, stop: threading.Event, retry_after: float | None = None) -> None:
-        self._clock.sleep(stop, max(self._backoff.next(), retry_after or 0.0))
+    def _confirm_version(self) -> None:
+        """After a lost connection, ask for one object no older than what was seen; a server that went back refuses.
 
-    def _say_once(self, error: Exception) -> None:
+        Raises:
+            ApiError, ConnectionFailed: it refused, or can't be asked.
+            WentBack: the object is another server's.
+        """
+        version = self.last_sync_resource_version
+        if not self._watching.lost or not version:
+            return
+        options = ListOptions(resource_version=version, resource_version_match="NotOlderThan", limit=1)
+        try:
+            page = self._source.list_page(self._tweak(options))
+        except ApiError as error:
+            if out_of_range(error):
+                self._listing.need_newest()
+            raise
+        if self._known is not None and (why := foreign(page, version, self._known)):
+            self._listing.need_newest()
+            raise WentBack(why)
+        self._watching.lost = False
+
+    def _pause(self, stop: threading.Event, error: Exception | None = None) -> None:
+        away = isinstance(error, ConnectionFailed) and error.refused
+        if self._away and not away:
+            self._backoff.reset()  # it is back, and owes nothing for having been away
+        self._away = away
+        seconds = self._backoff.next()
+        if away:
+            seconds = min(seconds, jittered(AWAY_SECONDS, 1.0, self._rand))
+        elif isinstance(error, ApiError):
+            seconds = max(seconds, error.retry_after or 0.0)
+        self._clock.sleep(stop, seconds)
+
+    def _failed(self, error: Exception) -> None:
+        self._count(error)
+        self.last_error = str(error)
+        try:
+            self._on_error(error)
+        except Exception:  # foreign code: it was to be told of trouble, and must not make more
+            log.exception("the handler of watch errors raised", extra={"reflector": self.name, "err": error})
+
+    def _refused(self, error: Exception) -> None:
+        # That the server asks for fewer requests is no trouble to warn of; that it is away is.
+        if isinstance(error, TooManyRequests):
+            self._count(error)
+            self.last_error = str(error)
+            self._say_once("the server asks for fewer requests; waiting", error, logging.INFO)
+        else:
+            self._failed(error)
+
+    def _count(self, error: Exception) -> None:
+        if self._metrics is not None:
+            self._metrics.failed(error)
+
+    def _works(self) -> None:
+        self.last_error = ""
+        if self._said:
+            log.info("listing and watching works again", extra={"reflector": self.name})
+            self._said = ""
+
+    def _warn(self, error: Exception) -> None:
+        self._say_once("failed to list or watch; will keep trying", error, logging.WARNING)
+
+    def _say_once(self, what: str, error: Exception, level: int) -> None:
         # One line for one trouble, however many tries it lasts.
-        level = logging.DEBUG if str(error) == self._said else logging.WARNING
+        level = logging.DEBUG if str(error) == self._said else level
         self._said = str(error)
-        log.log(level, "failed to list or watch; will keep trying", extra={"reflector": self.name, "err": error})
+        log.log(level, what, extra={"reflector": self.name, "err": error})
+
+
+def _impatient(tweak: Tweak) -> Tweak:
+    """The same, for a client that is not to wait for a server to reach a version: the newest list is had sooner."""
+    return lambda options: replace(tweak(options), retry_lagging=False)
 
 
 def _busy(error: Exception) -> bool:

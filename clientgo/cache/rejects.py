@@ -13,6 +13,7 @@ class Rejects:
     """What could not be decoded of one kind; filled by reflectors, readable from anywhere."""
 
     def __init__(self, kind: str) -> None:
+        self.kind = kind
         self._current: dict[ObjectName, tuple[str, Undecodable]] = {}
         self._counter = provider().counter(
             "informer_undecodable_objects_total", "Objects received that could not be decoded.", {"kind": kind}

@@ -3,8 +3,9 @@
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 
@@ -22,8 +23,7 @@ class Synced(Protocol):
         """Whether it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncResult:
+class SyncResult(msgspec.Struct, frozen=True):
     """How waiting ended: what has not synced, in order of names, and why it was not waited for any longer."""
 
     missing: tuple[str, ...] = ()

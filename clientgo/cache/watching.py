@@ -13,6 +13,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.options import ListOptions
+from clientgo.meta.resourceversion import compare_resource_versions
 from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, ListerWatcher, Watch, WatchEvent
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,10 @@ class VeryShortWatch(Exception):
     """The watch did not live long enough to count as one."""
 
 
+class WentBack(Exception):
+    """The server is at an older version than one it has told of, or has another past: it was restored from a backup."""
+
+
 class OpenWatch(NamedTuple, Generic[T]):
     """A watch, the one iterator over it (a second could miss what the first has read ahead), and when it began."""
 
@@ -76,6 +81,10 @@ class Watching(Generic[T]):
         rand: Random,
     ) -> None:
         self.version = ""
+        # For whoever wants to know how it goes; written by the reflector's thread alone, read without a lock.
+        self.asked = 0  # watches, those that could not be opened included
+        self.heard: float | None = None  # when the server said anything last
+        self.since: float | None = None  # when the open watch was asked for
         self._source = source
         self._sink = sink
         self._name = name
@@ -85,6 +94,8 @@ class Watching(Generic[T]):
         self._metrics = metrics
         self._clock = clock
         self._rand = rand
+        self.hasty = 0  # watches in a row that lasted less than a second, whatever they said
+        self.lost = False  # the connection broke, or there was none: who answers next may not know what was seen
         self._unordered = False  # the watch began nowhere: its first ADDED events are a list, in any order
         self._lock = threading.Lock()
         self._watch: Watch[T] | None = None  # guarded by _lock, like _closed
@@ -121,19 +132,29 @@ class Watching(Generic[T]):
             watch=True,
         )
         self._unordered = version in ("", "0") and not stream_list
+        self.asked += 1
+        if self._metrics is not None:
+            self._metrics.watching()
         began = self._clock.now()
-        watch = self._source.watch_from(self._tweak(options))
+        try:
+            watch = self._source.watch_from(self._tweak(options))
+        except ConnectionFailed:
+            self.lost = True
+            raise
+        self.heard, self.since = self._clock.now(), began
         with self._lock:
             self._watch = watch
             closed = self._closed
         if closed:  # close() came while the watch was being opened, and could not see it
             watch.close()
+            self.since = None
             return None
         return OpenWatch(watch, iter(watch), began)
 
     def end(self, opened: OpenWatch[T]) -> None:
         """The watch is of no use any more."""
         opened.watch.close()
+        self.since = None
         with self._lock:
             self._watch = None
 
@@ -142,20 +163,26 @@ class Watching(Generic[T]):
 
         Raises:
             ApiError: what the server ended it with.
+            WentBack: the server knows less than it did.
             VeryShortWatch: it ended, or was lost, at once: another one might as well, again and again.
         """
-        events, take = 0, self._take
+        events, take, now = 0, self._take, self._clock.now
         try:
             for event in opened.events:
                 events += 1
+                self.heard = now()
                 take(event)
         except ConnectionFailed as error:
+            self.lost = True
             if not stop.is_set():
+                if self._metrics is not None:
+                    self._metrics.failed(error)
                 log.info("watch lost", extra={"reflector": self._name, "err": error})
         finally:
             self.end(opened)
             lasted = self._clock.now() - opened.began
-            short = lasted < SHORT_WATCH_SECONDS and not events
+            self.hasty = self.hasty + 1 if lasted < SHORT_WATCH_SECONDS else 0
+            short = self.hasty > 0 and not events
             if self._metrics is not None:
                 self._metrics.watched(lasted, events, self.version, short=short)
         if short and not stop.is_set():
@@ -179,6 +206,9 @@ class Watching(Generic[T]):
                 version = error.metadata.resource_version
             case Bookmark(version):
                 change = None
+                self._check_order(version)
+                if self._metrics is not None:
+                    self._metrics.reached(version)
                 self._sink.bookmark(version)
         if self._unordered:
             if change == "ADDED":
@@ -186,3 +216,15 @@ class Watching(Generic[T]):
             self._unordered = False
         # Last event wins: versions are not compared here, the server sends them in order.
         self.version = version or self.version
+
+    def _check_order(self, version: str) -> None:
+        # Bookmarks alone, because they come once a minute: to look at each event would cost more than it could find.
+        if not self._unordered and _older(version, self.version):
+            raise WentBack(f"the server is at resourceVersion {version}, and was at {self.version} before")
+
+
+def _older(version: str, seen: str) -> bool:
+    try:
+        return compare_resource_versions(version, seen) < 0
+    except ValueError:  # one of them is no number, and tells nothing
+        return False

@@ -6,6 +6,7 @@ same watch goes on with what changes. The server keeps no page of objects in mem
 
 import logging
 import threading
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from clientgo.cache.fitness import Unfit
@@ -22,6 +23,14 @@ T = TypeVar("T", bound=ApiObject)
 
 NOTICE_SECONDS = 10.0
 """Seconds between notices that the bookmark has not come (client-go)."""
+
+
+PATIENCE = 30.0
+"""Seconds of silence after which a streamed list is taken for one that will not end."""
+
+
+class NoListEnd(Exception):
+    """The list is not going to end: the server watches as if no list had been asked for, as those before 1.27 do."""
 
 
 def streams_lists(source: ListerWatcher[T], wanted: bool | None) -> bool:
@@ -60,7 +69,11 @@ class StreamedList(Generic[T]):
         return tuple(self._undecodable.values())
 
     def take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
-        """One event of the stream; objects may change and go while the list is sent."""
+        """One event of the stream; objects may change and go while the list is sent.
+
+        Raises:
+            NoListEnd: a bookmark that ends no list; a server that streams lists sends none before the one that does.
+        """
         match event:
             case WatchEvent("DELETED", obj):
                 self._drop(object_name(obj))
@@ -71,6 +84,8 @@ class StreamedList(Generic[T]):
                 if kind != "DELETED":
                     self._reject(error)
             case Bookmark(version, ended):
+                if not ended:
+                    raise NoListEnd("a bookmark came that does not mark the end of the list")
                 self.version, self.ended = version, ended
 
     def _keep(self, obj: T) -> None:
@@ -94,13 +109,14 @@ class StreamedList(Generic[T]):
 
 
 class BookmarkNotice:
-    """Says every `period` seconds that the list's end has not come; a period of 0 says nothing.
+    """Says every `period` seconds that the list's end has not come, and gives up after `PATIENCE`; 0 does neither.
 
     Runs in a thread of its own, because the reader of the stream is blocked in it when this is of interest.
     """
 
     def __init__(self, name: str, clock: Clock, *, period: float = NOTICE_SECONDS) -> None:
         self.period = period
+        self.gave_up = False
         self._name = name
         self._clock = clock
         self._began = self._since = clock.now()
@@ -129,7 +145,11 @@ class BookmarkNotice:
             f"no events received for {seconds}"
         )
 
-    def run(self, done: threading.Event) -> None:
-        """Speak up until the list is done."""
+    def run(self, done: threading.Event, give_up: Callable[[], object]) -> None:
+        """Speak up until the list is done, or silence has lasted too long: then `give_up` is called."""
         while self.period > 0 and not self._clock.sleep(done, self.period):
             log.warning(self.text())
+            if self._clock.now() - self._since >= PATIENCE:
+                self.gave_up = True
+                give_up()
+                return

@@ -6,7 +6,7 @@ from clientgo.dynamic.codec import UnstructuredCodec
 from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
 from clientgo.dynamic.unstructured import Unstructured, unstructured_type
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.rest.request import Requester
+from clientgo.rest.request import METADATA, METADATA_LIST, Requester
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.clientset import BaseClientset
 
@@ -26,9 +26,15 @@ class DynamicClient(StatusClient[Unstructured]):
 
 
 class MetadataClient(TypedClient[PartialObjectMetadata]):
-    """Reads the metadata of one resource's objects; deletes them, and patches what stands in their metadata."""
+    """Reads the metadata of one resource's objects; deletes them, and patches what stands in their metadata.
+
+    The server is asked to send no more than that, in answers, lists and watches; one that can't sends whole objects,
+    of which the metadata is kept.
+    """
 
     kind: ClassVar[type[Any]] = PartialObjectMetadata
+    accept: ClassVar[str] = METADATA
+    accept_list: ClassVar[str] = METADATA_LIST
 
 
 class DynamicClientset(BaseClientset):

@@ -26,7 +26,7 @@ class TypedClient(CreateClient[T]):
     def get(self, name: str, *, resource_version: str = "") -> T:
         """The object of that name; `NotFound` if there is none."""
         query = {"resourceVersion": resource_version} if resource_version else {}
-        return self._one(Request(verb="get", resource=self._gvr, namespace=self._namespace, name=name, query=query))
+        return self._one(self._request("get", name, query=query))
 
     def list(
         self,
@@ -77,7 +77,7 @@ class TypedClient(CreateClient[T]):
 
     def watch_from(self, options: ListOptions) -> DecodedWatch[T]:
         """A watch with these options, bookmarks and undecodable objects included."""
-        request = Request(verb="watch", resource=self._gvr, namespace=self._namespace, query=options.query())
+        request = self._request("watch", query=options.query(), retry_lagging=options.retry_lagging)
         return DecodedWatch(self._requester.watch(request), self._codec)
 
     def update(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
@@ -113,8 +113,7 @@ class TypedClient(CreateClient[T]):
 
     def delete(self, name: str, options: DeleteOptions | None = None) -> None:
         """Delete the object of that name; `NotFound` if there is none. Finalizers may keep it for a while."""
-        body = options.body() if options is not None else None
-        self._do(Request(verb="delete", resource=self._gvr, namespace=self._namespace, name=name, body=body))
+        self._do(self._request("delete", name, body=options.body() if options is not None else None))
 
     def delete_collection(
         self,
@@ -132,26 +131,17 @@ class TypedClient(CreateClient[T]):
         self._requester.do(self._listing("deletecollection", which, body))
 
     def _listing(self, verb: str, options: ListOptions, body: bytes | None = None) -> Request:
-        timeout = float(options.timeout_seconds) or None
-        return Request(
-            verb=verb,
-            resource=self._gvr,
-            namespace=self._namespace,
-            query=options.query(),
-            body=body,
-            timeout=timeout,
-        )
+        timeout, retry = float(options.timeout_seconds) or None, options.retry_lagging
+        return self._request(verb, query=options.query(), body=body, timeout=timeout, retry_lagging=retry)
 
     def _patching(
         self, name: str, patch: Patch, content_type: str, subresource: str, query: Mapping[str, str]
     ) -> Request:
         if not isinstance(patch, bytes | Mapping):
             content_type = JSON_PATCH
-        return Request(
-            verb="apply" if content_type == APPLY_PATCH else "patch",
-            resource=self._gvr,
-            namespace=self._namespace,
-            name=name,
+        return self._request(
+            "apply" if content_type == APPLY_PATCH else "patch",
+            name,
             subresource=subresource,
             query=query,
             body=patch if isinstance(patch, bytes) else encode_value(patch),
@@ -160,17 +150,8 @@ class TypedClient(CreateClient[T]):
 
     def _update(self, obj: T, subresource: str, *, field_manager: str, dry_run: bool) -> T:
         body = self._codec.encode(obj)
-        return self._one(
-            Request(
-                verb="update",
-                resource=self._gvr,
-                namespace=self._namespace,
-                name=_name_in(obj, body),
-                subresource=subresource,
-                query=write_query(field_manager=field_manager, dry_run=dry_run),
-                body=body,
-            )
-        )
+        query = write_query(field_manager=field_manager, dry_run=dry_run)
+        return self._one(self._request("update", _name_in(obj, body), subresource=subresource, query=query, body=body))
 
     def _apply(
         self, obj: T | Mapping[str, Any], subresource: str, *, field_manager: str, force: bool, dry_run: bool

@@ -3,21 +3,29 @@
 It is also what every other client begins with: a requester, a namespace, the class of the objects.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from clientgo.errors import BadRequest
 from clientgo.meta.codec import Codec, codec_for
+from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.scheme import ApiType
-from clientgo.rest.request import Request, Requester
+from clientgo.rest.request import JSON, Request, Requester
 from clientgo.typed.options import write_query
 
 T = TypeVar("T")
 
 
 class CreateClient(Generic[T]):
-    """Creates objects of one kind, in one namespace or, if the kind has none, in the cluster."""
+    """Creates objects of one kind, in one namespace or, if the kind has none, in the cluster.
+
+    A subclass may want other than whole objects: `accept` is the media type of answers that are one object and of
+    watches, `accept_list` that of lists. A deletion's answer is not looked at.
+    """
 
     kind: ClassVar[type[Any]]
+    accept: ClassVar[str] = JSON
+    accept_list: ClassVar[str] = JSON
 
     def __init__(self, requester: Requester, namespace: str = "") -> None:
         self._requester = requester
@@ -32,15 +40,39 @@ class CreateClient(Generic[T]):
 
     def create(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
         """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
-        return self._one(
-            Request(
-                verb="create",
-                resource=self._gvr,
-                namespace=self._namespace,
-                query=write_query(field_manager=field_manager, dry_run=dry_run),
-                body=self._codec.encode(obj),
-            )
+        query = write_query(field_manager=field_manager, dry_run=dry_run)
+        return self._one(self._request("create", query=query, body=self._codec.encode(obj)))
+
+    def _request(
+        self,
+        verb: str,
+        name: str = "",
+        *,
+        subresource: str = "",
+        query: Mapping[str, str] = EMPTY_MAP,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        timeout: float | None = None,
+        retry_lagging: bool = True,
+    ) -> Request:
+        return Request(
+            verb=verb,
+            resource=self._gvr,
+            namespace=self._namespace,
+            name=name,
+            subresource=subresource,
+            query=query,
+            body=body,
+            content_type=content_type,
+            timeout=timeout,
+            accept=self._accepted(verb),
+            retry_lagging=retry_lagging,
         )
+
+    def _accepted(self, verb: str) -> str:
+        if verb == "list":
+            return self.accept_list
+        return JSON if verb in ("delete", "deletecollection") else self.accept
 
     def _one(self, request: Request) -> T:
         return self._codec.decode(self._do(request))

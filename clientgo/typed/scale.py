@@ -1,12 +1,11 @@
 """The scale subresource: how many replicas any scalable kind has and should have (autoscaling/v1 Scale)."""
 
-from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
 
 from clientgo.meta.codec import codec_for
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.scheme import api_type
 from clientgo.rest.request import MERGE_PATCH, Request
 from clientgo.typed.client import Patch, StatusClient
@@ -45,12 +44,13 @@ class ScaleClient(StatusClient[T]):
 
     def get_scale(self, name: str) -> Scale:
         """The replica counts of the object of that name."""
-        return self._scale("get", name)
+        return self._scale(self._request("get", name, subresource="scale"))
 
     def update_scale(self, name: str, scale: Scale, *, field_manager: str = "", dry_run: bool = False) -> Scale:
         """Ask for `scale.spec.replicas`; `Conflict` if the object changed since `scale` was read."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
-        return self._scale("update", name, _CODEC.encode(scale), query)
+        body = _CODEC.encode(scale)
+        return self._scale(self._request("update", name, subresource="scale", query=query, body=body))
 
     def patch_scale(
         self,
@@ -63,16 +63,7 @@ class ScaleClient(StatusClient[T]):
     ) -> Scale:
         """Change what `patch` names of the replica counts, whatever they are now: `{"spec": {"replicas": 3}}`."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
-        return _CODEC.decode(self._do(self._patching(name, patch, content_type, "scale", query)))
+        return self._scale(self._patching(name, patch, content_type, "scale", query))
 
-    def _scale(self, verb: str, name: str, body: bytes | None = None, query: Mapping[str, str] = EMPTY_MAP) -> Scale:
-        request = Request(
-            verb=verb,
-            resource=self._gvr,
-            namespace=self._namespace,
-            name=name,
-            subresource="scale",
-            query=query,
-            body=body,
-        )
+    def _scale(self, request: Request) -> Scale:
         return _CODEC.decode(self._do(request))

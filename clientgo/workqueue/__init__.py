@@ -18,9 +18,10 @@ from clientgo.workqueue.ratelimiters import (
     default_item_based_rate_limiter,
 )
 from clientgo.workqueue.ratelimiting import RateLimitingQueue
+from clientgo.workqueue.state import QueueState
 
 __all__ = [
-    "WorkQueue", "DelayingQueue", "RateLimitingQueue", "ShutDown", "Storage", "FIFO",
+    "WorkQueue", "DelayingQueue", "RateLimitingQueue", "ShutDown", "Storage", "FIFO", "QueueState",
     "RateLimiter", "BucketRateLimiter", "ItemExponentialFailureRateLimiter", "ItemFastSlowRateLimiter",
     "MaxOfRateLimiter", "WithMaxWaitRateLimiter", "default_controller_rate_limiter", "default_item_based_rate_limiter",
     "keep_unfinished_work_updated", "update_unfinished_work", "parallelize_until",

@@ -40,6 +40,10 @@ class DelayHeap(Generic[K]):
         """When the next key falls due; infinity if there is none."""
         return self._heap[0][0] if self._heap else math.inf
 
+    def times(self) -> dict[K, float]:
+        """When each key falls due; a copy."""
+        return self._times.copy()
+
     def push(self, item: K, at: float) -> None:
         """Let a key fall due at the time `at`, or earlier if it does so already."""
         known = self._times.get(item)
@@ -136,6 +140,9 @@ class DelayingQueue(WorkQueue[K]):
 
     def _drop_delayed(self) -> None:
         self._delayed.clear()
+
+    def _due_times(self) -> dict[K, float]:
+        return self._delayed.times()
 
     def _promote(self) -> None:
         if self._delayed and self._delayed.earliest <= (now := self._clock.now()):

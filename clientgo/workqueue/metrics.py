@@ -7,6 +7,7 @@ scrape, or every half second by the one thread of `keep_unfinished_work_updated`
 
 import threading
 import weakref
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -24,14 +25,14 @@ UPDATE_PERIOD = 0.5
 class QueueMetrics(Generic[K]):
     """The metrics of one queue, which calls every method but `update` with its lock held."""
 
-    def __init__(self, name: str, lock: threading.Lock, clock: Clock, kept_by: Provider) -> None:
+    def __init__(
+        self, name: str, lock: threading.Lock, processing: Mapping[K, float], clock: Clock, kept_by: Provider
+    ) -> None:
         labels = {"name": name}
         self._lock = lock
         self._clock = clock
-        # When each waiting key was added first since it was last handed out.
-        self._added: dict[K, float] = {}
-        # When each key that is being processed was handed out.
-        self._started: dict[K, float] = {}
+        # When each key that is being processed was handed out; the queue's own, guarded by its lock.
+        self._processing = processing
         self._depth = kept_by.gauge("workqueue_depth", "Keys that wait for a worker", labels)
         self._adds = kept_by.counter("workqueue_adds_total", "Keys added", labels)
         self._latency = kept_by.histogram(
@@ -48,24 +49,19 @@ class QueueMetrics(Generic[K]):
         )
         self._retries = kept_by.counter("workqueue_retries_total", "Keys added with a delay", labels)
 
-    def added(self, item: K) -> None:
+    def added(self) -> None:
         """A key became dirty."""
         self._adds.inc()
         self._depth.inc()
-        self._added.setdefault(item, self._clock.now())
 
-    def taken(self, item: K) -> None:
-        """A key was handed out."""
-        now = self._clock.now()
+    def taken(self, waited: float) -> None:
+        """A key was handed out, `waited` seconds after it was added first."""
         self._depth.dec()
-        self._started[item] = now
-        if (since := self._added.pop(item, None)) is not None:
-            self._latency.observe(now - since)
+        self._latency.observe(waited)
 
-    def finished(self, item: K) -> None:
-        """A key was given back."""
-        if (since := self._started.pop(item, None)) is not None:
-            self._work.observe(self._clock.now() - since)
+    def finished(self, worked: float) -> None:
+        """A key was given back, `worked` seconds after it was handed out."""
+        self._work.observe(worked)
 
     def retried(self) -> None:
         """A key was added with a delay, be it none."""
@@ -74,7 +70,7 @@ class QueueMetrics(Generic[K]):
     def update(self) -> None:
         """Set the gauges of what is being processed to now; called without the lock."""
         with self._lock:
-            started = list(self._started.values())
+            started = list(self._processing.values())
         now = self._clock.now()
         self._unfinished.set(sum(now - since for since in started))
         self._longest.set(now - min(started) if started else 0.0)
@@ -92,13 +88,17 @@ class _Watched:
 
 
 def metrics_of(
-    name: str, lock: threading.Lock, clock: Clock, kept_by: Provider | None = None
+    name: str,
+    lock: threading.Lock,
+    processing: Mapping[K, float],
+    clock: Clock,
+    kept_by: Provider | None = None,
 ) -> "QueueMetrics[Any] | None":
     """The metrics of a queue; None if it has no name, or if the provider keeps nothing."""
     kept_by = kept_by if kept_by is not None else provider()
     if not name or isinstance(kept_by, NoMetrics):
         return None
-    made: QueueMetrics[Any] = QueueMetrics(name, lock, clock, kept_by)
+    made: QueueMetrics[Any] = QueueMetrics(name, lock, processing, clock, kept_by)
     with _Watched.lock:
         _Watched.queues.add(made)
     return made

@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
+from clientgo.workqueue.state import QueueState, since, until
 
 K = TypeVar("K")
 
@@ -71,10 +72,10 @@ class WorkQueue(Generic[K]):
         self._wake = threading.Condition(self._lock)
         # Notified when nothing is ready or processing any more, and on shutdown.
         self._idle = threading.Condition(self._lock)
-        # Keys for which something has to be done. In _dirty and not in _processing = in _ready.
-        self._dirty: set[K] = set()
-        # Keys handed out and not yet done. In _processing and in _dirty = goes back to _ready when done.
-        self._processing: set[K] = set()
+        # Keys for which something has to be done, since when. In _dirty and not in _processing = in _ready.
+        self._dirty: dict[K, float] = {}
+        # Keys handed out and not yet done, since when. In _processing and in _dirty = goes back to _ready when done.
+        self._processing: dict[K, float] = {}
         # The keys of _dirty - _processing, each once, in the order they will be handed out.
         self._ready: Storage[K] = storage if storage is not None else FIFO()
         # Consumers blocked in get(). While it is 0 nobody needs to be notified, which saves most of add's time.
@@ -84,7 +85,7 @@ class WorkQueue(Generic[K]):
         # A thread is to be kept in shut_down(drain=True) until all work is done.
         self._draining = False
         # None for a queue without name, or when nobody keeps metrics.
-        self._metrics: QueueMetrics[K] | None = metrics_of(name, self._lock, clock, metrics)
+        self._metrics: QueueMetrics[K] | None = metrics_of(name, self._lock, self._processing, clock, metrics)
 
     def __repr__(self) -> str:
         # Without the lock: a log line or a debugger must never block here.
@@ -128,11 +129,11 @@ class WorkQueue(Generic[K]):
         A key that is not out is ignored.
         """
         with self._lock:
-            if item not in self._processing:
+            taken_at = self._processing.pop(item, None)
+            if taken_at is None:
                 return
             if self._metrics is not None:
-                self._metrics.finished(item)
-            self._processing.discard(item)
+                self._metrics.finished(self._clock.now() - taken_at)
             if item in self._dirty:
                 self._push(item)
             elif self._draining and not self._busy():
@@ -162,6 +163,16 @@ class WorkQueue(Generic[K]):
             while self._draining and self._busy():
                 self._clock.wait(self._idle, None)
 
+    def state(self) -> QueueState[K]:
+        """What the queue holds at this moment; a copy, safe to take from any thread at any time."""
+        with self._lock:
+            now = self._clock.now()
+            dirty, processing, delayed = self._dirty.copy(), self._processing.copy(), self._due_times()
+            shutting_down = self._shutting_down
+        return QueueState(
+            self.name, since(dirty, now), since(processing, now), until(delayed, now), shutting_down=shutting_down
+        )
+
     # What follows is called with the lock held.
 
     def _add(self, item: K) -> None:
@@ -172,8 +183,8 @@ class WorkQueue(Generic[K]):
                 self._ready.touch(item)
             return
         if self._metrics is not None:
-            self._metrics.added(item)
-        self._dirty.add(item)
+            self._metrics.added()
+        self._dirty[item] = self._clock.now()
         if item not in self._processing:
             self._push(item)
 
@@ -184,10 +195,10 @@ class WorkQueue(Generic[K]):
 
     def _take(self) -> K:
         item = self._ready.pop()
+        added_at = self._dirty.pop(item)
+        self._processing[item] = now = self._clock.now()
         if self._metrics is not None:
-            self._metrics.taken(item)
-        self._processing.add(item)
-        self._dirty.discard(item)
+            self._metrics.taken(now - added_at)
         return item
 
     def _wait_until_ready(self) -> None:
@@ -210,6 +221,10 @@ class WorkQueue(Generic[K]):
 
     def _drop_delayed(self) -> None:
         """Forget what is not due yet; here nothing is."""
+
+    def _due_times(self) -> dict[K, float]:
+        """When each delayed key falls due; here none is."""
+        return {}
 
     def _busy(self) -> bool:
         return bool(self._processing) or len(self._ready) > 0

@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import Generic, Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.tokenbucket import TokenBucket
 
 K = TypeVar("K")
 K_contra = TypeVar("K_contra", contravariant=True)
@@ -91,26 +92,15 @@ class BucketRateLimiter(Generic[K]):
     """
 
     def __init__(self, qps: float, burst: int, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        if not qps > 0 or burst < 1:
-            raise ValueError(f"a bucket of {burst} tokens filled with {qps} a second never lets anything through")
-        self._qps = qps
-        self._burst = float(burst)
+        self._bucket = TokenBucket(qps, burst, clock.now())
         self._clock = clock
-        self._lock = threading.Lock()
-        # Tokens at the time _at; below zero are the reservations of those that still wait.
-        self._tokens = self._burst
-        self._at = clock.now()
 
     def __repr__(self) -> str:
-        return f"<BucketRateLimiter {self._tokens:g} of {self._burst:g} tokens>"
+        return f"<BucketRateLimiter {self._bucket!r}>"
 
     def when(self, item: K, /) -> float:
         """Seconds until the token reserved by this call is there."""
-        with self._lock:
-            now = self._clock.now()
-            self._tokens = min(self._burst, self._tokens + (now - self._at) * self._qps) - 1.0
-            self._at = now
-            return max(0.0, -self._tokens / self._qps)
+        return self._bucket.reserve(self._clock.now())
 
     def forget(self, item: K, /) -> None:
         """Changes nothing: a bucket does not know keys apart."""

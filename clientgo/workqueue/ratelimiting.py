@@ -2,11 +2,14 @@
 
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
 from clientgo.workqueue.delaying import DelayingQueue
 from clientgo.workqueue.queue import Storage
 from clientgo.workqueue.ratelimiters import RateLimiter, default_controller_rate_limiter
+from clientgo.workqueue.state import QueueState
 
 K = TypeVar("K")
 
@@ -40,3 +43,9 @@ class RateLimitingQueue(DelayingQueue[K]):
     def num_requeues(self, item: K) -> int:
         """How many failures of the key the limiter has counted."""
         return self._limiter.num_requeues(item)
+
+    def state(self) -> QueueState[K]:
+        """What the queue holds at this moment, and how often each of its keys has failed; a copy."""
+        state = super().state()
+        counts = ((key, self._limiter.num_requeues(key)) for key in state.keys)
+        return replace(state, retries=tuple((key, count) for key, count in counts if count))

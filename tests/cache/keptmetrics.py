@@ -1,5 +1,6 @@
 """A metrics provider that keeps everything, for tests to read."""
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ class Kept:
     """One metric: what it counts up to or was set to, and what was observed."""
 
     def __init__(self) -> None:
+        self._changed = threading.Condition()
         self.value = 0.0
         self.observed: list[float] = []
 
@@ -20,7 +22,15 @@ class Kept:
         self.value -= amount
 
     def set(self, value: float) -> None:
-        self.value = value
+        with self._changed:
+            self.value = value
+            self._changed.notify_all()
+
+    def wait_until_set_to(self, value: float, timeout: float = 10.0) -> None:
+        """Wait, in real seconds; raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self.value == value, timeout):
+                raise TimeoutError(f"the metric was set to {self.value}, not to {value}")
 
     def observe(self, value: float) -> None:
         self.observed.append(value)

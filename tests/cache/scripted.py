@@ -84,7 +84,11 @@ class Sink:
 
 
 class Script:
-    """A source that answers lists and watches one after another; when the script is out, it stops the reflector."""
+    """A source that answers lists and watches one after another; when the script is out, it stops the reflector.
+
+    A question whether it still knows a version is no part of the script: those are kept in `confirmed`, and answered
+    with `confirms` if that is an error.
+    """
 
     kind = ConfigMap
 
@@ -92,6 +96,8 @@ class Script:
         """Each answer takes `step` seconds of the clock."""
         self.answers = list(answers)
         self.asked: list[tuple[str, ListOptions]] = []
+        self.confirmed: list[str] = []
+        self.confirms: Exception | None = None
         self.stop = threading.Event()
         self._clock = clock
         self._step = step
@@ -104,6 +110,11 @@ class Script:
                 raise TimeoutError(f"{len(self.asked)} requests came, not {count}")
 
     def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+        if options.limit == 1:
+            self.confirmed.append(options.resource_version)
+            if self.confirms is not None:
+                raise self.confirms
+            return page()
         answer = self._next("list", options, page())
         assert isinstance(answer, ObjectList)
         return answer

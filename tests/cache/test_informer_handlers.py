@@ -211,3 +211,29 @@ def test_a_second_start_is_refused_with_a_warning(running: Running, caplog: pyte
     running.informer.start(running.group)
     assert "the informer was started already" in caplog.text
     assert len(running.source.lists) == 1
+
+
+@pytest.mark.feature("B-INF-22")
+@pytest.mark.parametrize(("took", "lines"), [(1.0, 0), (1.5, 1)])
+def test_a_handler_that_takes_more_than_a_second_is_named(
+    took: float, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = Running()
+    seen = threading.Semaphore(0)
+
+    def slow(obj: ConfigMap) -> None:
+        if obj.metadata.name == "slow":
+            running.clock.step(took)
+        seen.release()
+
+    running.source.add(config_map("slow"))
+    running.source.add(config_map("quick"))
+    running.informer.add_event_handler(on_add=slow)
+    running.start()
+    assert seen.acquire(timeout=10)
+    assert seen.acquire(timeout=10)
+    running.end()
+    told = [vars(record) for record in caplog.records if record.message == "handler was slow"]
+    assert [(one["object"], one["seconds"], "slow" in one["functions"]) for one in told] == [
+        ("ns/slow", took, True)
+    ] * lines

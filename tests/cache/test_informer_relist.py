@@ -167,3 +167,21 @@ def pod(name: str) -> ConfigMap:
 
 def names(calls: list[tuple[str, str]]) -> set[str]:
     return {name.removeprefix("ns/") for _, name in calls}
+
+
+def test_another_object_of_the_same_name_and_version_is_told_as_an_update() -> None:
+    # As from a server that was made anew and counts from the beginning.
+    def page_of(uid: str) -> list[ConfigMap]:
+        return [ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", resource_version="5", uid=uid))]
+
+    clock = FakeClock()
+    informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=clock)
+    (feed,) = informer._feeds
+    # A handler that asks for no resync is not shown what a list found unchanged.
+    handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
+    clock.step(61.0)
+    told = []
+    for uid in ("x", "x", "y"):
+        informer.replace(feed, page_of(uid), set(), "5")
+        told.append(handler.waiting)
+    assert told == [2, 2, 3]  # it came, and the mark of the initial list; nothing; another one

@@ -120,6 +120,23 @@ def test_a_deletion_of_unknown_state_ends_the_write_of_that_name() -> None:
     assert len(cache) == 0
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(1, 2, "1", id="up to the write"),
+        pytest.param(1, 1, "5", id="nowhere yet"),
+        pytest.param(3, 1, "1", id="back, on a server restored from a backup"),
+    ],
+)
+def test_a_write_is_forgotten_when_the_cache_has_caught_up_or_went_back(old: int, new: int, expected: str) -> None:
+    store: Indexer[ConfigMap] = Indexer()
+    store.add(version(1))
+    cache = MutationCache(store)
+    cache.mutation(version(2 if new == 2 else 5))
+    cache.on_update(version(old), version(new))
+    assert seen(cache) == expected
+
+
 def test_an_index_finds_the_newest_states_under_their_newest_values() -> None:
     store: Indexer[ConfigMap] = Indexer({"uid": by_uid})
     store.add(version(1, "old"))

@@ -289,6 +289,13 @@ def test_trouble_is_said_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture
     failures = [record.levelname for record in caplog.records if "failed to list" in record.getMessage()]
     assert failures == ["WARNING", "DEBUG", "WARNING"]
     assert caplog.text.count("works again") == 1
+    assert caplog.text.count("watch expired; listing anew") == 1
+
+
+def test_that_the_server_asks_for_fewer_requests_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    run(Script(page(), BUSY, BUSY, BUSY, watch(added("a", 11))))
+    assert caplog.text.count("the server asks for fewer requests; waiting") == 1
 
 
 def test_a_refused_connection_is_reported_and_too_many_requests_are_not() -> None:

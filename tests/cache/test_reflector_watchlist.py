@@ -88,7 +88,7 @@ def test_it_is_said_each_period_and_never_without_one(
 ) -> None:
     clock, done = FakeClock(), threading.Event()
     with Group(stop=done) as group:
-        group.start(BookmarkNotice("n", clock, period=period).run, done, name="notice")
+        group.start(BookmarkNotice("n", clock, period=period).run, done, done.set, name="notice")
         for sleep in range(1, lines + 1):
             clock.wait_for_sleeps(sleep)
             clock.step(period)
@@ -276,7 +276,7 @@ def test_every_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
 
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = Script(FakeWatch([added("a", 1), added("b", 2), list_end(3), added("c", 4)]))
-    with following(source, handling(handler), transform=transform, watch_list=True) as informer:
+    with following(source, handling(handler), transform=transform, watch_list=True, clock=FakeClock()) as informer:
         handler.wait_for(3)
         assert {obj.data["seen"] for obj in informer.indexer.list()} == {"yes"}
     assert calls == ["a", "b", "c"]

@@ -6,7 +6,7 @@ import pytest
 
 from clientgo.kubernetes.informers import SharedInformerFactory
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
-from clientgo.kubernetes.types.core_v1 import Namespace
+from clientgo.kubernetes.types.core_v1 import Namespace, Pod
 from clientgo.meta import ObjectMeta, replace
 from clientgo.testing.kubernetes import FakeClientset
 
@@ -58,3 +58,12 @@ def test_a_review_can_be_created_and_nothing_else() -> None:
     assert [verb for verb in ("create", "get", "list", "update", "delete", "apply") if hasattr(reviews, verb)] == [
         "create"
     ]
+
+
+def test_a_pod_s_containers_for_debugging_and_its_resources_are_updated_by_subresources_of_their_own() -> None:
+    clientset = FakeClientset(Pod(metadata=ObjectMeta(name="p", namespace="default")))
+    pods = clientset.core_v1.pods("default")
+    pods.update_ephemeral_containers("p", pods.get("p"), field_manager="debugger")
+    pods.update_resize("p", pods.get("p"))
+    written = [(action.verb, action.name, action.subresource) for action in clientset.writes]
+    assert written == [("update", "p", "ephemeralcontainers"), ("update", "p", "resize")]

@@ -10,9 +10,10 @@ from clientgo.errors import BadRequest, Conflict, ConnectionFailed, NotFound
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.meta import ObjectMeta
 from clientgo.meta.codec import Undecodable
+from clientgo.rest.request import JSON, METADATA, METADATA_LIST
 from clientgo.typed import DeleteOptions
 from tests.typed.gadgets import WIRE, Gadget, Gadgets, GadgetSpec, GadgetStatus, gadget
-from tests.typed.recorder import Recorder
+from tests.typed.recorder import Frames, Recorder
 
 READ = Gadget(ObjectMeta(name="g", namespace="ns", resource_version="7"), GadgetSpec(3, "red"), GadgetStatus(2))
 
@@ -143,3 +144,24 @@ def test_objects_of_the_official_client_are_taken() -> None:
 def test_clients_say_what_they_are_for() -> None:
     assert repr(Gadgets(Recorder(), "ns")) == "<Gadgets gadgets.shop.example.com in ns>"
     assert repr(Gadgets(Recorder())) == "<Gadgets gadgets.shop.example.com>"
+
+
+class GadgetNames(Gadgets):
+    accept = METADATA
+    accept_list = METADATA_LIST
+
+
+def test_a_client_that_wants_less_than_whole_objects_says_so_but_for_deletions() -> None:
+    recorder = Recorder(WIRE, {"items": []}, Frames(), WIRE, {}, {})
+    client = GadgetNames(recorder, "ns")
+    client.get("g")
+    client.list()
+    client.watch().close()
+    client.patch("g", {})
+    client.delete("g")
+    client.delete_collection()
+    asked = [(request.verb, request.accept) for request in recorder.requests]
+    assert asked == [
+        ("get", METADATA), ("list", METADATA_LIST), ("watch", METADATA), ("patch", METADATA),
+        ("delete", JSON), ("deletecollection", JSON),
+    ]  # fmt: skip

@@ -46,6 +46,16 @@ def test_a_cache_sees_bookmarks_and_what_could_not_be_read() -> None:
     assert (first, second) == (Bookmark("9", initial_events_end=True), Bookmark("10"))
 
 
+@pytest.mark.parametrize("retried", [True, False])
+def test_whether_to_wait_for_a_server_that_lags_is_told_to_the_requester(retried: bool) -> None:
+    recorder = Recorder({"items": []}, Frames())
+    gadgets, options = Gadgets(recorder, "ns"), ListOptions(resource_version="9", retry_lagging=retried)
+    gadgets.list_page(options)
+    gadgets.watch_from(options)
+    assert [request.retry_lagging for request in recorder.requests] == [retried, retried]
+    assert [dict(request.query) for request in recorder.requests] == [{"resourceVersion": "9"}] * 2
+
+
 @pytest.mark.parametrize(
     ("status", "error"),
     [

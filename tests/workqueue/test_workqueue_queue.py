@@ -251,4 +251,4 @@ def test_any_sequence_does_what_two_sets_and_a_list_would(steps: list[tuple[str,
                 ready.append(key)
         assert len(queue) == len(ready)
         assert queue._ready is not None
-        assert set(ready) == queue._dirty - queue._processing
+        assert set(ready) == queue._dirty.keys() - queue._processing.keys()

@@ -218,10 +218,11 @@ def test_exponential_delays_never_shrink_and_never_pass_the_longest(base: float,
     ("limiter", "text"),
     [
         (ItemFastSlowRateLimiter(1.0, 2.0, 3), "<ItemFastSlowRateLimiter 0 keys failing>"),
-        (BucketRateLimiter(1.0, 3), "<BucketRateLimiter 3 of 3 tokens>"),
+        (BucketRateLimiter(1.0, 3), "<BucketRateLimiter <TokenBucket 3 of 3 tokens, 1 a second>>"),
         (
             WithMaxWaitRateLimiter(MaxOfRateLimiter(BucketRateLimiter(1.0, 3)), 9.0),
-            "<WithMaxWaitRateLimiter 9 s, <MaxOfRateLimiter <BucketRateLimiter 3 of 3 tokens>>>",
+            "<WithMaxWaitRateLimiter 9 s, "
+            "<MaxOfRateLimiter <BucketRateLimiter <TokenBucket 3 of 3 tokens, 1 a second>>>>",
         ),
     ],
 )

@@ -1,0 +1,142 @@
+"""`SharedInformer.state()`: what an informer holds, and how its lists and watches go."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.cache import InformerState, Reflector, SharedInformer
+from clientgo.cache.state import Summary, summary_of
+from clientgo.errors import ConnectionFailed, InternalError, TooManyRequests
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta, Undecodable
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource
+from tests.cache.scripted import Script, Sink, handling, page, watch
+from tests.cache.standing import Running, config_map
+
+REFUSED = ConnectionFailed("connect to 10.0.0.1: refused", refused=True)
+BUSY = TooManyRequests("slow down")
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    made = Running()
+    yield made
+    made.end()
+
+
+def watched(running: Running, handler: RecordingHandler[ConfigMap]) -> None:
+    """Start, and wait until the watch is open."""
+    handling(handler)(running.informer)
+    running.start()
+
+
+def test_before_the_start_nothing_is_known(running: Running) -> None:
+    assert running.informer.state() == InformerState("configmap", "ConfigMap", False, 0, "", 0, 0, 0, None, None, "")
+
+
+def test_objects_version_and_times_are_those_of_the_last_event(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    running.source.add(config_map("a"))
+    running.clock.step(3)
+    watched(running, handler)
+    running.clock.step(4)
+    running.source.add(config_map("b"))
+    handler.wait_for(2)
+    state = running.informer.state()
+    assert (state.synced, state.objects, state.resource_version, state.waiting) == (True, 2, "3", 0)
+    assert (state.lists, state.watches, state.watching_since, state.last_event) == (1, 1, 3.0, 7.0)
+
+
+def test_a_bookmark_counts_as_heard_from_the_server(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    watched(running, handler)
+    running.clock.step(60)
+    running.source.bookmark()
+    running.source.add(config_map("after it"))
+    handler.wait_for(1)
+    assert running.informer.state().last_event == 60.0
+
+
+def test_a_list_that_fails_is_told_until_one_works(running: Running) -> None:
+    running.source.fail_next_lists(InternalError("etcd is away"))
+    running.informer.start(running.group)
+    running.clock.wait_for_sleeps(1)
+    state = running.informer.state()
+    assert (state.synced, state.lists, state.watches, state.last_event) == (False, 1, 0, None)
+    assert "etcd is away" in state.last_error
+    running.clock.step(60)
+    running.source.wait_for_watch()
+    assert (running.informer.state().lists, running.informer.state().last_error) == (2, "")
+
+
+@pytest.mark.parametrize("error", [REFUSED, BUSY], ids=["refused", "429"])
+def test_a_watch_that_cannot_be_opened_is_told_until_one_can(
+    running: Running, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    running.source.fail_next_watches(error)
+    watched(running, handler)
+    running.clock.wait_for_sleeps(1)
+    state = running.informer.state()
+    assert (state.synced, state.lists, state.watches, state.watching_since) == (True, 1, 1, None)
+    assert state.last_error == str(error)
+    with caplog.at_level(logging.INFO, logger="clientgo"):
+        running.clock.step(60)
+        running.source.add(config_map("a"))
+        handler.wait_for(1)
+    state = running.informer.state()
+    assert (state.lists, state.watches, state.watching_since, state.last_error) == (1, 2, 60.0, "")
+    told_of = [record.message for record in caplog.records if record.levelno == logging.INFO]
+    assert told_of == ["listing and watching works again"]
+
+
+def test_objects_that_cannot_be_held_are_counted_while_they_exist(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    watched(running, handler)
+    bad = Undecodable("ConfigMap", ObjectMeta(name="bad", namespace="ns", resource_version="2"), "Expected `str`")
+    running.source.spoil(bad, "ADDED")
+    running.source.add(config_map("a"))
+    handler.wait_for(1)
+    assert running.informer.state().undecodable == 1
+    running.source.spoil(bad, "DELETED")
+    running.source.add(config_map("b"))
+    handler.wait_for(2)
+    assert running.informer.state().undecodable == 0
+
+
+def test_once_stopped_no_watch_is_open(running: Running) -> None:
+    running.start()
+    running.end()
+    assert running.informer.state().watching_since is None
+
+
+def test_several_namespaces_are_told_as_the_worst_of_them() -> None:
+    one = Summary(lists=1, watches=2, last_event=5.0, watching_since=1.0, last_error="away")
+    other = Summary(lists=3, watches=4, last_event=3.0, watching_since=2.0, last_error="away")
+    silent = Summary(lists=1, watches=0, last_event=None, watching_since=None, last_error="forbidden")
+    assert summary_of([one, other]) == Summary(4, 6, 3.0, 2.0, "away")
+    assert summary_of([one, silent]) == Summary(2, 2, None, None, "away; forbidden")
+    assert summary_of([]) == Summary(0, 0, None, None, "")
+
+
+def test_an_informer_of_two_namespaces_adds_up_their_requests() -> None:
+    running = Running()
+    sources = {"a": FakeSource(ConfigMap), "b": FakeSource(ConfigMap)}
+    running.informer = SharedInformer(sources, name="maps", clock=running.clock)
+    running.informer.start(running.group)
+    for source in sources.values():
+        source.wait_for_watch()
+    state = running.informer.state()
+    running.end()
+    assert (state.name, state.lists, state.watches) == ("maps", 2, 2)
+
+
+def test_a_watch_that_was_opened_is_heard_of_although_it_says_nothing() -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), watch(), clock=clock, step=1.0)
+    reflector = Reflector(source, Sink(), clock=clock, on_error=lambda _: None)
+    reflector.run(source.stop)
+    assert reflector.last_event == 2.0

@@ -1,0 +1,88 @@
+"""Who wants metadata alone is sent metadata alone; a server that knows no such form sends all, and is understood."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from clientgo.dynamic import (
+    DynamicClientset,
+    MetadataClient,
+    MetadataInformerFactory,
+    PartialObjectMetadata,
+    Unstructured,
+)
+from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
+from clientgo.meta.options import ListOptions
+from clientgo.rest import Config, RESTClient
+from clientgo.rest.request import METADATA, METADATA_LIST, Request
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.transport import FakeStream, FakeTransport, reply
+
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+META = {"name": "a", "namespace": "ns", "resourceVersion": "7", "labels": {"app": "x"}}
+WHOLE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": META, "data": {"big": "x" * 100}}
+PARTIAL = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": META}
+
+
+def scripted(*steps: Any) -> tuple[FakeTransport, DynamicClientset]:
+    transport = FakeTransport(*steps)
+    return transport, DynamicClientset(RESTClient(Config("http://fake"), transport=transport))
+
+
+@pytest.mark.parametrize("answer", [PARTIAL, WHOLE], ids=["metadata", "all of it"])
+def test_one_object_is_asked_for_by_its_metadata_and_read_either_way(answer: dict[str, Any]) -> None:
+    transport, clientset = scripted(reply(answer))
+    found = clientset.metadata(CONFIG_MAPS, "ns").get("a")
+    assert (type(found).__mro__[1], found.metadata.labels) == (PartialObjectMetadata, {"app": "x"})
+    assert transport.sent[0].header("Accept") == METADATA
+
+
+@pytest.mark.parametrize("items", [PARTIAL, WHOLE], ids=["metadata", "all of it"])
+def test_a_list_is_asked_for_in_the_lists_form(items: dict[str, Any]) -> None:
+    answer = {"kind": "PartialObjectMetadataList", "metadata": {"resourceVersion": "9"}, "items": [items]}
+    transport, clientset = scripted(reply(answer))
+    page = clientset.metadata(CONFIG_MAPS, "ns").list_page(ListOptions())
+    assert [item.metadata.name for item in page.items] == ["a"]
+    assert transport.sent[0].header("Accept") == METADATA_LIST
+
+
+def test_a_watch_is_asked_for_in_the_objects_form() -> None:
+    stream = FakeStream()
+    transport, clientset = scripted(stream)
+    stream.event("ADDED", PARTIAL)
+    stream.end()
+    watch = clientset.metadata(CONFIG_MAPS, "ns").watch_from(ListOptions(watch=True))
+    assert [event.object.metadata.name for event in watch] == ["a"]  # type: ignore[union-attr]
+    assert transport.sent[0].header("Accept") == METADATA
+
+
+@pytest.mark.e2e
+def test_an_informer_of_metadata_is_sent_no_data_by_a_server_that_can() -> None:
+    server = BundledServer(simulate=False)
+    server.start()
+    try:
+        client = RESTClient(Config(server.url))
+        clientset = DynamicClientset(client)
+        maps = clientset.resource(CONFIG_MAPS, "default")
+        maps.create(Unstructured(metadata=ObjectMeta(name="a", labels={"app": "x"}), content={"data": {"big": "x"}}))
+        raw = client.do(
+            Request(verb="get", resource=CONFIG_MAPS, namespace="default", name="a", accept=MetadataClient.accept)
+        )
+        assert b'"PartialObjectMetadata"' in raw
+        assert b'"data":' not in raw
+        handler: RecordingHandler[PartialObjectMetadata] = RecordingHandler()
+        factory, stop = MetadataInformerFactory(clientset, namespace="default"), threading.Event()
+        informer = factory.for_resource(CONFIG_MAPS)
+        informer.add_event_handler(on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete)
+        factory.start(stop)
+        handler.wait_for(1)
+        maps.patch("a", {"metadata": {"labels": {"app": "y"}}})
+        maps.delete("a")
+        assert handler.wait_for(3) == [("add", "default/a"), ("update", "default/a"), ("delete", "default/a")]
+        assert informer.indexer.get_by_key(ObjectName("default", "a")) is None
+        factory.shutdown(timeout=10)
+        client.close()
+    finally:
+        server.stop()

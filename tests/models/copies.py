@@ -1,0 +1,53 @@
+"""Modules loaded a second time, over another `threading`, and with a mistake in them if one is asked for.
+
+The code under test has no seam for its locks and pays for none: a copy is made of the same source. Copies see each
+other, the rest of the program sees nothing of them.
+"""
+
+import importlib
+import inspect
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.models.locks import threading
+
+Edit = tuple[str, str]
+"""A piece of source that stands there once, and what to put in its place."""
+
+
+class Copies:
+    """The modules of these names, by their last parts: `Copies([...]).queue`."""
+
+    def __init__(self, names: Sequence[str], edits: Mapping[str, Edit] | None = None) -> None:
+        """`edits` are by the modules' last parts."""
+        self._made: dict[str, types.ModuleType] = {}
+        # First, so that nothing else is loaded while the other `threading` stands in.
+        sources = {name: inspect.getsource(importlib.import_module(name)) for name in names}
+        wanted = dict(edits or {})
+        before = {name: sys.modules[name] for name in (*names, "threading")}
+        try:
+            sys.modules["threading"] = threading
+            for name, source in sources.items():
+                self._load(name, _edited(source, wanted.pop(name.rpartition(".")[2], None)))
+        finally:
+            sys.modules.update(before)
+        assert not wanted, f"no modules are called {sorted(wanted)}"
+
+    def __getattr__(self, name: str) -> Any:
+        return self._made[name]
+
+    def _load(self, name: str, source: str) -> None:
+        module = types.ModuleType(name)
+        module.__file__ = f"<copy of {name}>"
+        sys.modules[name] = self._made[name.rpartition(".")[2]] = module
+        exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))
+
+
+def _edited(source: str, edit: Edit | None) -> str:
+    if edit is None:
+        return source
+    old, new = edit
+    assert source.count(old) == 1, f"{old!r} stands there {source.count(old)} times"
+    return source.replace(old, new)

@@ -1,0 +1,328 @@
+"""Threads that take turns where a scheduler says, so that an order that breaks something is found, and found again.
+
+In the spirit of loom and shuttle: code under test gets `locks.threading` in place of Python's. Its threads are real,
+but one runs at a time, and at each operation on a lock, condition, event or thread it is decided who goes on. A run is
+one list of such decisions; `explore` tries lists by chance, and `exhaust` all of those in which a thread that could go
+on is made to wait at most so many times. Time stands still, until it is decided that it passes.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from random import Random
+from typing import Protocol
+
+from clientgo.lifecycle import Group
+
+CLOCK = "time"
+"""The name under which the passing of time takes its turns."""
+
+MOST_STEPS = 20_000
+"""Decisions after which a run counts as one that will not end."""
+
+Ready = Callable[[], bool]
+
+
+class Failed(AssertionError):
+    """A run went wrong; the message holds the schedule, with which `replay` has it go wrong again."""
+
+    def __init__(self, what: str, schedule: Sequence[str]) -> None:
+        super().__init__(f"{what}\nschedule: {written(schedule)}")
+        self.what = what
+        self.schedule = tuple(schedule)
+
+
+class Abandoned(BaseException):
+    """The run is over, and this thread is to end."""
+
+
+class Strategy(Protocol):
+    """Who goes on."""
+
+    def choose(self, options: Sequence[str], current: str) -> str:
+        """One of at least two options; `current` is who ran last, and may be none of them."""
+
+
+@dataclass(eq=False)
+class Task:
+    """One thread under the scheduler; `ready` tells whether it may go on, None that it may."""
+
+    name: str
+    body: Callable[[], object]
+    gate: threading.Lock = field(default_factory=threading.Lock)
+    ready: Ready | None = None
+    why: str = "not begun"
+    deadline: float | None = None
+    ended: bool = False
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What could have been chosen, what was, and whether who ran before could have gone on."""
+
+    options: tuple[str, ...]
+    chosen: str
+    current: str
+
+    def preempts(self, option: str) -> bool:
+        """Whether choosing that makes one wait that could go on."""
+        return self.current in self.options and option != self.current
+
+
+class Scheduler:
+    """Runs tasks one at a time. Made by one thread, for one run."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self.now = 0.0
+        self.patient = False
+        """Whether time passes only when nobody else can go on, so that nothing is ever late."""
+        self.current: Task | None = None
+        self.decisions: list[Decision] = []
+        self._strategy = strategy
+        self._tasks: list[Task] = []
+        self._last = ""
+        self._steps = 0
+        self._group = Group()
+        self._over = threading.Lock()
+        self._over.acquire()
+        self.abandoned = False
+        self._failure = ""
+
+    @property
+    def schedule(self) -> list[str]:
+        """The decisions so far."""
+        return [decision.chosen for decision in self.decisions]
+
+    def spawn(self, body: Callable[[], object], name: str) -> Task:
+        """A task that runs `body` once it is chosen."""
+        taken = sum(task.name == name or task.name.startswith(f"{name}#") for task in self._tasks)
+        task = Task(f"{name}#{taken}" if taken else name, body)
+        if self.abandoned:
+            task.ended = True
+            return task
+        task.gate.acquire()
+        self._tasks.append(task)
+        self._group.start(self._run, task, name=task.name)
+        return task
+
+    def run(self) -> None:
+        """Run every task to its end.
+
+        Raises:
+            Failed: one raised, none can go on, or they go on for ever.
+        """
+        self._next()
+        self._over.acquire()
+        self.current = None
+        self.abandoned = True
+        for task in self._tasks:
+            if not task.ended:
+                task.gate.release()
+        self._group.join(10)
+        if self._failure:
+            cause = next((task.error for task in self._tasks if task.error is not None), None)
+            raise Failed(self._failure, self.schedule) from cause
+
+    def pause(self) -> None:
+        """An operation is about to happen: let another go first, if that is decided."""
+        self.block(None, "", None)
+
+    def block(self, ready: Ready | None, why: str, deadline: float | None) -> None:
+        """Go on no sooner than `ready()` is true, or the time has come."""
+        me = self.current
+        if me is None:
+            assert ready is None or ready(), f"outside of a run nobody could ever end this wait: {why}"
+            return
+        if self.abandoned:  # unwinding: what would block can't, and what need not goes on
+            if ready is None or ready():
+                return
+            raise Abandoned
+        me.ready, me.why, me.deadline = ready, why, deadline
+        if self._next() is not me:
+            me.gate.acquire()
+            if self.abandoned:
+                raise Abandoned
+        me.ready, me.deadline = None, None
+
+    def _run(self, task: Task) -> None:
+        task.gate.acquire()
+        try:
+            if not self.abandoned:
+                task.why = ""
+                task.body()
+        except Abandoned:
+            pass
+        except BaseException as error:  # noqa: BLE001  # it is the run's failure
+            if not self.abandoned:
+                task.error = error
+                self._fail(f"{task.name} raised {error!r}")
+        task.ended = True
+        if not self.abandoned:
+            self._next()
+
+    def _next(self) -> Task | None:
+        """Decide who is next, and let it go on if it is another; from then on nothing here is the caller's."""
+        me = self.current if self.current is not None and not self.current.ended else None
+        chosen = self._chosen()
+        if chosen is None:
+            self.abandoned = True
+            self._over.release()
+        elif chosen is not me:
+            self.current = chosen
+            chosen.gate.release()
+        return chosen
+
+    def _chosen(self) -> Task | None:
+        while not self._failure:
+            able = {task.name: task for task in self._tasks if not task.ended and self._may_go_on(task)}
+            waiting = [task for task in self._tasks if not task.ended and task.deadline is not None]
+            due = min(
+                (task.deadline for task in waiting if task.name not in able and task.deadline is not None), default=None
+            )
+            options = (*able,) if due is None or (able and self.patient) else (*able, CLOCK)
+            if not options:
+                stuck = [f"{task.name} waits for {task.why}" for task in self._tasks if not task.ended]
+                if stuck:
+                    self._fail(f"deadlock: {'; '.join(stuck)}")
+                return None
+            name = self._decide(options)
+            if name != CLOCK:
+                return able[name]
+            assert due is not None
+            self.now = due
+        return None
+
+    def _decide(self, options: tuple[str, ...]) -> str:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            self._fail(f"no end after {MOST_STEPS} steps")
+            return next((name for name in options if name != CLOCK), CLOCK)
+        chosen = options[0] if len(options) == 1 else self._strategy.choose(options, self._last)
+        if len(options) > 1:
+            self.decisions.append(Decision(options, chosen, self._last))
+        self._last = chosen if chosen != CLOCK else self._last
+        return chosen
+
+    def _may_go_on(self, task: Task) -> bool:
+        due = task.deadline is not None and task.deadline <= self.now
+        return task.ready is None or due or task.ready()
+
+    def _fail(self, what: str) -> None:
+        self._failure = self._failure or what
+
+
+class Steady:
+    """Keeps to a list of decisions as far as it goes; then whoever runs goes on, and time passes when nobody can."""
+
+    def __init__(self, schedule: Iterable[str] = ()) -> None:
+        self._left = list(schedule)
+
+    def choose(self, options: Sequence[str], current: str) -> str:
+        """The next of the list, else `current`, else the first."""
+        if self._left:
+            wanted = self._left.pop(0)
+            assert wanted in options, f"the schedule is of another program: {wanted} is none of {options}"
+            return wanted
+        return current if current in options else options[0]
+
+
+class Chance:
+    """Decides by a seed; some seeds change threads at every step, others rarely, and some let one starve for long."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = Random(seed)
+        self._stay = self._rng.choice((0.0, 0.3, 0.6, 0.9))
+        self._starves = self._rng.choice((0.0, 0.02))
+        self._starving, self._turns = "", 0
+
+    def choose(self, options: Sequence[str], current: str) -> str:
+        """Any of them."""
+        if self._turns <= 0 and self._rng.random() < self._starves:
+            self._starving, self._turns = self._rng.choice(options), self._rng.choice((10, 100, 300))
+        if self._turns > 0:
+            self._turns -= 1
+            options = [option for option in options if option != self._starving] or options
+        if current in options and self._rng.random() < self._stay:
+            return current
+        return self._rng.choice(options)
+
+
+Program = Callable[[Scheduler], Callable[[], object]]
+"""Sets a run up, by spawning tasks, and gives what has to hold when it is over."""
+
+
+def execute(program: Program, strategy: Strategy) -> Scheduler:
+    """One run; raises `Failed`."""
+    scheduler = Scheduler(strategy)
+    _Current.scheduler = scheduler
+    try:
+        holds = program(scheduler)
+        scheduler.run()
+        try:
+            holds()
+        except Exception as error:
+            raise Failed(f"afterwards: {error!r}", scheduler.schedule) from error
+    finally:
+        _Current.scheduler = None
+    return scheduler
+
+
+def explore(program: Program, runs: int, *, seed: int = 0) -> int:
+    """Run so many schedules by chance, and tell how many were different; raises `Failed` at the first that fails."""
+    return len({tuple(execute(program, Chance(seed * 1_000_003 + number)).schedule) for number in range(runs)})
+
+
+def exhaust(program: Program, *, preemptions: int = 2, most: int = 2_000) -> int:
+    """Run every schedule with at most so many preemptions, or the first `most`; gives how many. Raises `Failed`."""
+    pending: list[tuple[str, ...]] = [()]
+    runs = 0
+    while pending and runs < most:
+        prefix = pending.pop()
+        decisions = execute(program, Steady(prefix)).decisions
+        runs += 1
+        pending.extend(_branches(decisions, len(prefix), preemptions))
+    return runs
+
+
+def search(program: Program, by_chance: int, in_order: int) -> None:
+    """Both, one after the other; raises `Failed` at the first that fails."""
+    explore(program, by_chance)
+    exhaust(program, most=in_order)
+
+
+def _branches(decisions: Sequence[Decision], fixed: int, preemptions: int) -> Iterator[tuple[str, ...]]:
+    chosen = [decision.chosen for decision in decisions]
+    spent = sum(decision.preempts(decision.chosen) for decision in decisions[:fixed])
+    for at in range(fixed, len(decisions)):
+        decision = decisions[at]
+        for option in decision.options:
+            if option != decision.chosen and spent + decision.preempts(option) <= preemptions:
+                yield (*chosen[:at], option)
+        spent += decision.preempts(decision.chosen)
+
+
+def replay(program: Program, schedule: str) -> None:
+    """Run the schedule that a `Failed` has printed; raises it again."""
+    names: list[str] = []
+    for turn in schedule.split():
+        name, _, times = turn.partition("*")
+        names += [name] * int(times or 1)
+    execute(program, Steady(names))
+
+
+def written(schedule: Iterable[str]) -> str:
+    """A schedule as `replay` reads it."""
+    turns = ((name, len(list(turn))) for name, turn in groupby(schedule))
+    return " ".join(f"{name}*{times}" if times > 1 else name for name, times in turns)
+
+
+class _Current:
+    scheduler: Scheduler | None = None
+
+
+def scheduler() -> Scheduler:
+    """The scheduler of the run that is being set up, or runs."""
+    assert _Current.scheduler is not None, "locks of a schedule are made within a run"
+    return _Current.scheduler

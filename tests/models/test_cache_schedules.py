@@ -1,0 +1,323 @@
+"""Stores, informers and factories under orders of their threads with up to two preemptions, and by chance."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta.names import ObjectName, object_name
+from clientgo.meta.watch import WatchEvent
+from tests.models.copies import Copies, Edit
+from tests.models.locks import Clock, Event
+from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore, replay, search
+from tests.models.views import View, config_map
+
+CACHE = [
+    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener", "clientgo.cache.registration",
+    "clientgo.cache.watching", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
+    "clientgo.cache.factory", "clientgo.testing.source",
+]  # fmt: skip
+
+RIGHT = Copies(CACHE)
+
+
+class Bench:
+    """An informer over a source, and the group its threads are in."""
+
+    def __init__(self, code: Copies, *objects: ConfigMap) -> None:
+        self.source = code.source.FakeSource(ConfigMap, *objects)
+        self.informer = code.informer.SharedInformer(self.source, clock=Clock())
+        self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
+        # A reflector is no part of these programs: what it would say, they say themselves.
+        self.feed = self.informer._feeds[0]
+
+    def started(self) -> "Bench":
+        """Handlers run; nothing is listed or watched."""
+        self.informer._feeds = []
+        self.informer.start(self.group)
+        return self
+
+    def end(self) -> None:
+        """Everything has ended, or the run has a deadlock."""
+        self.group.stop()
+        self.informer.close()
+        self.group.join()
+
+    def settled(self, *views: View) -> None:
+        """Each view is what the store holds, once the handlers had time to see it all."""
+        stored = {object_name(obj): obj for obj in self.informer.indexer.list()}
+        for view in views:
+            assert not view.wrong
+            assert view.objects == stored, (view.objects.keys(), stored.keys())
+
+
+def in_order(*steps: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
+def a_store_with_readers(code: Copies) -> Program:
+    """Whoever reads by an index meets whole states only, also one that is added meanwhile."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        store = code.store.Indexer({"namespace": code.store.by_namespace})
+        a, b, c = config_map("a", 1), config_map("b", 2), config_map("c", 3, "other")
+        store.put(a)
+
+        def read() -> None:
+            for _ in range(2):
+                found = {obj.metadata.name for obj in store.by_index("namespace", "ns")}
+                assert found in ({"a"}, {"a", "b"}, {"b"}, set()), found
+
+        scheduler.spawn(in_order(lambda: store.put(b), lambda: store.delete(a)), "writer")
+        scheduler.spawn(lambda: store.replace([b, c], "9"), "lister")
+        scheduler.spawn(
+            in_order(lambda: store.add_indexers({"name": lambda obj: (obj.metadata.name,)}), read), "reader"
+        )
+
+        def holds() -> None:
+            for name in ("namespace", "name"):
+                values = store.index_values(name)
+                assert {obj for value in values for obj in store.by_index(name, value)} == set(store.list()), name
+
+        return holds
+
+    return program
+
+
+def a_handler_that_comes_late(code: Copies) -> Program:
+    """It is told what is stored and then every change, nothing twice, nothing left out."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        scheduler.patient = True
+        bench, view, other = Bench(code).started(), View(Event().is_set), View(Event().is_set)
+        bench.informer.replace(bench.feed, [config_map("a", 1)], set(), "1")
+        other.added_to(bench.informer)
+        changes = [
+            WatchEvent("ADDED", config_map("b", 2)), WatchEvent("MODIFIED", config_map("a", 3)),
+            WatchEvent("DELETED", config_map("b", 4)),
+        ]  # fmt: skip
+
+        def change() -> None:
+            for event in changes:
+                bench.informer.apply(event)
+
+        scheduler.spawn(change, "reflector")
+        scheduler.spawn(lambda: view.added_to(bench.informer), "registrar")
+        scheduler.spawn(_finishing(bench, view, other), "end")
+        return lambda: None
+
+    return program
+
+
+def _finishing(bench: Bench, *views: View) -> Callable[[], None]:
+    """Ends the informer once its views are settled: time is patient, so a moment is enough for all the others."""
+
+    def end() -> None:
+        Event().wait(1.0)
+        bench.settled(*views)
+        bench.end()
+
+    return end
+
+
+def a_handler_that_goes(code: Copies) -> Program:
+    """Once it is removed and waited for, it is not called any more; the other misses nothing."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        scheduler.patient = True
+        bench, leaving, staying = Bench(code).started(), View(Event().is_set), View(Event().is_set)
+        registration = leaving.added_to(bench.informer)
+        staying.added_to(bench.informer)
+
+        def change() -> None:
+            for event in (WatchEvent("ADDED", config_map("b", 2)), WatchEvent("MODIFIED", config_map("b", 4))):
+                bench.informer.apply(event)
+
+        def leave() -> None:
+            assert registration.remove(wait=True)
+            leaving.closed = True
+
+        scheduler.spawn(change, "reflector")
+        scheduler.spawn(leave, "leaver")
+        scheduler.spawn(_finishing(bench, staying), "end")
+
+        def holds() -> None:
+            assert not leaving.wrong
+
+        return holds
+
+    return program
+
+
+def an_informer_that_starts_and_stops(code: Copies) -> Program:
+    """Started, given a handler, told of a change and stopped at once: all threads end, whatever came first."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench, view = Bench(code, config_map("a")), View(Event().is_set)
+
+        def register() -> None:
+            try:
+                view.added_to(bench.informer)
+            except RuntimeError:
+                assert bench.informer.is_stopped
+
+        scheduler.spawn(lambda: bench.informer.start(bench.group), "starter")
+        scheduler.spawn(register, "registrar")
+        scheduler.spawn(lambda: bench.source.add(config_map("b")), "server")
+        scheduler.spawn(bench.end, "end")
+
+        def holds() -> None:
+            assert not view.wrong
+            stored = {object_name(obj) for obj in bench.informer.indexer.list()}
+            assert view.objects.keys() <= stored | {ObjectName("ns", "b")}
+
+        return holds
+
+    return program
+
+
+class _Client:
+    """A client of config maps over a source."""
+
+    kind = ConfigMap
+
+    def __new__(cls, requester: Any, namespace: str = "") -> Any:
+        return requester
+
+
+class _Clientset:
+    def __init__(self, requester: Any) -> None:
+        self.requester = requester
+
+
+def a_factory_two_share(code: Copies) -> Program:
+    """Two ask for one informer and start it, one shuts down: it is made once, and every thread ends."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        source = code.source.FakeSource(ConfigMap, config_map("a"))
+        factory = code.factory.InformerFactory(_Clientset(source), clock=Clock())
+        stop, made = Event(), []
+
+        def use() -> None:
+            made.append(factory.informer_for(_Client, ConfigMap))
+            factory.start(stop)
+
+        scheduler.spawn(use, "one")
+        scheduler.spawn(use, "two")
+        scheduler.spawn(factory.shutdown, "end")
+        scheduler.spawn(in_order(lambda: stop.wait(5.0), factory.shutdown), "end")
+
+        def holds() -> None:
+            assert made[0] is made[1]
+            assert len(source.lists) <= 1
+
+        return holds
+
+    return program
+
+
+PROGRAMS = [
+    a_store_with_readers, a_handler_that_comes_late, a_handler_that_goes, an_informer_that_starts_and_stops,
+    a_factory_two_share,
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """What a group logs of threads that a run has abandoned is of no interest."""
+    with caplog.at_level("CRITICAL"):
+        yield
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_holds_under_schedules_with_up_to_two_preemptions(program: Callable[[Copies], Program]) -> None:
+    assert exhaust(program(RIGHT), most=250) > 50
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_holds_under_schedules_by_chance(program: Callable[[Copies], Program]) -> None:
+    assert explore(program(RIGHT), 150) > 75
+
+
+MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
+    "a change without the lock": (
+        a_handler_that_comes_late,
+        "informer",
+        ("        with self._lock:\n            if event.type ==", "        if True:\n            if event.type =="),
+    ),
+    "a listener that is not told": (
+        a_handler_that_comes_late,
+        "listener",
+        ("                if len(self._inbox) == 1:", "                if len(self._inbox) == 2:"),
+    ),
+    "a listener that is not told of its end": (
+        a_handler_that_goes,
+        "listener",
+        ("            self._inbox.clear()\n            self._changed.notify()", "            self._inbox.clear()"),
+    ),
+    "an end that is not told to who waits": (
+        a_handler_that_goes,
+        "listener",
+        ("            self._ended.set()", "            pass"),
+    ),
+    "a removed handler is called to the end": (
+        a_handler_that_goes,
+        "registration",
+        ("            return self._listener.wait_ended(timeout)", "            return True"),
+    ),
+    "a late handler that is never started": (
+        a_handler_that_comes_late,
+        "informer",
+        ("            group = self._group\n            period", "            group = None\n            period"),
+    ),
+    "a watch opened while closing": (
+        an_informer_that_starts_and_stops,
+        "watching",
+        ("        if closed:", "        if False:"),
+    ),
+    "an index added during a list": (
+        a_store_with_readers,
+        "store",
+        (
+            ("                indices[name] = _index_of(self._indexers[name], items)\n            self._items"),
+            "                pass\n            self._items",
+        ),
+    ),
+    "a list stored in two steps": (
+        a_store_with_readers,
+        "store",
+        (
+            "            self._items = items\n            self._indices = indices",
+            ("            self._items = items\n        with self._lock:\n            self._indices = indices"),
+        ),
+    ),
+    "a factory that makes two": (
+        a_factory_two_share,
+        "factory",
+        (
+            ("            informer = self._informers.get(api.gvr)\n            if informer is None:"),
+            "            informer = None\n            if informer is None:",
+        ),
+    ),
+    "a factory that closes nothing": (
+        a_factory_two_share,
+        "factory",
+        ("        if first:\n            group.start", "        if False:\n            group.start"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
+    program, module, edit = MUTANTS[name]
+    wrong = program(Copies(CACHE, {module: edit}))
+    with pytest.raises(Failed) as found:
+        search(wrong, 150, 300)
+    with pytest.raises(Failed) as again:
+        replay(wrong, str(found.value).rpartition("schedule: ")[2])
+    assert again.value.schedule == found.value.schedule

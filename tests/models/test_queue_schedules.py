@@ -1,0 +1,325 @@
+"""The work queues under orders of their threads with up to two preemptions, and under many by chance."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from tests.models.copies import Copies, Edit
+from tests.models.locks import Clock
+from tests.models.schedules import Failed, Program, Scheduler, execute, exhaust, explore, replay, search
+
+QUEUE = ["clientgo.workqueue.queue", "clientgo.workqueue.delaying"]
+
+RIGHT = Copies(QUEUE)
+
+
+class Bench:
+    """A queue, those who take from it, and what they saw; no key may be out twice."""
+
+    def __init__(self, code: Copies, scheduler: Scheduler, *, delaying: bool = False) -> None:
+        self.shut_down: type[Exception] = code.queue.ShutDown
+        made = code.delaying.DelayingQueue if delaying else code.queue.WorkQueue
+        self.queue: Any = made(clock=Clock())
+        self.scheduler = scheduler
+        self.out: set[str] = set()
+        self.seen: Counter[str] = Counter()
+        self.times: dict[str, float] = {}
+
+    def take(self, *, again: Sequence[str] = ()) -> bool:
+        """Take one key, add some others if it is the first ever, give it back; False once shut down."""
+        try:
+            key = self.queue.get()
+        except self.shut_down:
+            return False
+        assert key not in self.out, f"{key} is in two workers"
+        self.out.add(key)
+        self.seen[key] += 1
+        self.times.setdefault(key, self.scheduler.now)
+        for other in again if self.seen.total() == 1 else ():
+            self.queue.add(other)
+        self.out.remove(key)
+        self.queue.done(key)
+        return True
+
+    def work(self) -> None:
+        while self.take():
+            pass
+
+    def consumers(self, count: int) -> None:
+        for number in range(count):
+            self.scheduler.spawn(self.work, f"consumer{number}")
+
+
+def two_producers_two_consumers(code: Copies) -> Program:
+    """Four adds of two keys, then a shutdown; every key must be seen."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler)
+        bench.consumers(2)
+        left = [2]
+
+        def produce(*keys: str) -> None:
+            for key in keys:
+                bench.queue.add(key)
+            left[0] -= 1
+            if not left[0]:
+                bench.queue.shut_down()
+
+        scheduler.spawn(lambda: produce("a", "b"), "producer0")
+        scheduler.spawn(lambda: produce("b"), "producer1")
+
+        def holds() -> None:
+            assert set(bench.seen) == {"a", "b"}, bench.seen
+            assert bench.seen["a"] == 1
+            assert 1 <= bench.seen["b"] <= 2
+
+        return holds
+
+    return program
+
+
+def added_while_processed(code: Copies) -> Program:
+    """A key that a worker adds while it has it comes once more, and not while the worker has it."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler)
+        bench.queue.add("a")
+        for number in range(3):
+            scheduler.spawn(lambda: bench.take(again=("a", "a", "b")), f"consumer{number}")
+
+        def holds() -> None:
+            assert bench.seen == {"a": 2, "b": 1}
+
+        return holds
+
+    return program
+
+
+def draining(code: Copies) -> Program:
+    """`shut_down(drain=True)` returns, and not before everything that was taken is given back."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler)
+        for key in ("a", "b"):
+            bench.queue.add(key)
+        drained: list[bool] = []
+
+        def drain() -> None:
+            bench.queue.shut_down(drain=True)
+            drained.append(not bench.out and len(bench.queue) == 0)
+
+        bench.consumers(2)
+        scheduler.spawn(drain, "drainer")
+
+        def holds() -> None:
+            assert drained == [True]
+            assert bench.seen == {"a": 1, "b": 1}
+
+        return holds
+
+    return program
+
+
+def delayed(code: Copies) -> Program:
+    """The waiting consumers are the timer: a later key and an earlier one, and each comes when it is due."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        scheduler.patient = True
+        bench = Bench(code, scheduler, delaying=True)
+        for number in range(2):
+            scheduler.spawn(bench.take, f"consumer{number}")
+        scheduler.spawn(lambda: bench.queue.add_after("late", 10.0), "producer0")
+        scheduler.spawn(lambda: bench.queue.add_after("soon", 1.0), "producer1")
+
+        def holds() -> None:
+            assert bench.seen == {"late": 1, "soon": 1}
+            assert bench.times == {"late": 10.0, "soon": 1.0}
+
+        return holds
+
+    return program
+
+
+def delayed_and_ready(code: Copies) -> Program:
+    """A timekeeper that leaves with a key hands the time on to the other consumer."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler, delaying=True)
+        for number in range(2):
+            scheduler.spawn(bench.take, f"consumer{number}")
+
+        def produce() -> None:
+            bench.queue.add_after("later", 5.0)
+            bench.queue.add("now")
+
+        scheduler.spawn(produce, "producer")
+
+        def holds() -> None:
+            assert bench.seen == {"now": 1, "later": 1}
+            assert bench.times["later"] >= 5.0
+
+        return holds
+
+    return program
+
+
+def delayed_and_shut_down(code: Copies) -> Program:
+    """A shutdown drops what is not due, and ends all who wait."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler, delaying=True)
+        bench.consumers(2)
+
+        def produce() -> None:
+            bench.queue.add_after("a", 5.0)
+            bench.queue.add("b")
+
+        scheduler.spawn(produce, "producer")
+        scheduler.spawn(lambda: bench.queue.shut_down(), "closer")
+
+        def holds() -> None:
+            assert bench.seen["b"] <= 1
+            assert len(bench.queue) == 0
+
+        return holds
+
+    return program
+
+
+PROGRAMS = [
+    two_producers_two_consumers, added_while_processed, draining, delayed, delayed_and_ready, delayed_and_shut_down,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_holds_under_schedules_with_up_to_two_preemptions(program: Callable[[Copies], Program]) -> None:
+    assert exhaust(program(RIGHT), most=400) > 50
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_holds_under_schedules_by_chance(program: Callable[[Copies], Program]) -> None:
+    assert explore(program(RIGHT), 250) > 100
+
+
+MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
+    "a notify removed": (
+        added_while_processed,
+        "queue",
+        ("        if self._waiting:\n            self._wake.notify()\n", "        pass\n"),
+    ),
+    "an if for a while": (
+        two_producers_two_consumers,
+        "queue",
+        (
+            "        while not self._ready:\n            if self._shutting_down",
+            "        if not self._ready:\n            if self._shutting_down",
+        ),
+    ),
+    "shut_down wakes one": (
+        two_producers_two_consumers,
+        "queue",
+        (
+            "            self._wake.notify_all()\n            self._idle",
+            "            self._wake.notify()\n            self._idle",
+        ),
+    ),
+    "done forgets what was added": (
+        added_while_processed,
+        "queue",
+        (("            if item in self._dirty:\n                self._push(item)\n            elif"), "            if"),
+    ),
+    "what is processed is handed out": (
+        added_while_processed,
+        "queue",
+        (("        if item not in self._processing:\n            self._push(item)"), "        self._push(item)"),
+    ),
+    "done without a word to the drainer": (
+        draining,
+        "queue",
+        ("                self._idle.notify_all()\n", "                pass\n"),
+    ),
+    "a drain that does not look": (
+        draining,
+        "queue",
+        ("            while self._draining and self._busy():", "            while False:"),
+    ),
+    "an earlier key wakes nobody": (
+        delayed,
+        "delaying",
+        (
+            (
+                "            self._delayed.push(item, self._clock.now() + delay)\n"
+                "            if self._waiting and self._delayed.earliest < self._watched:"
+            ),
+            (
+                "            self._delayed.push(item, self._clock.now() + delay)\n"
+                "            if self._waiting and self._watched == math.inf:"
+            ),
+        ),
+    ),
+    "the timekeeper leaves without a word": (
+        delayed_and_ready,
+        "delaying",
+        (
+            (
+                "            if self._waiting and self._delayed.earliest < self._watched:\n"
+                "                self._wake.notify()\n"
+                "\n"
+                "    def _wait_for"
+            ),
+            "            pass\n\n    def _wait_for",
+        ),
+    ),
+    "the watch outlives the timekeeper": (
+        delayed_and_ready,
+        "delaying",
+        ("                self._watched = math.inf\n\n    def _counts", "                pass\n\n    def _counts"),
+    ),
+    "a lock left out": (
+        two_producers_two_consumers,
+        "queue",
+        (
+            (
+                "        with self._lock:\n"
+                "            if not self._ready:\n"
+                "                self._wait_until_ready()\n"
+                "            return self._take()"
+            ),
+            (
+                "        with self._lock:\n"
+                "            if not self._ready:\n"
+                "                self._wait_until_ready()\n"
+                "        with self._lock:\n"
+                "            return self._take()"
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
+    program, module, edit = MUTANTS[name]
+    wrong = program(Copies(QUEUE, {module: edit}))
+    with pytest.raises(Failed) as found:
+        search(wrong, 150, 300)
+    schedule = str(found.value).rpartition("schedule: ")[2]
+    with pytest.raises(Failed) as again:
+        replay(wrong, schedule)
+    assert again.value.schedule == found.value.schedule
+    assert again.value.what[:60] == found.value.what[:60]
+    # The schedule that breaks the one is just another for the other, as far as both go the same way.
+    execute(program(RIGHT), _Leading(found.value.schedule))
+
+
+class _Leading:
+    """Follows a schedule of another program as far as it can."""
+
+    def __init__(self, schedule: tuple[str, ...]) -> None:
+        self._left = list(schedule)
+
+    def choose(self, options: Sequence[str], current: str) -> str:
+        wanted = self._left.pop(0) if self._left else current
+        return wanted if wanted in options else options[0]

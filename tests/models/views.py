@@ -1,0 +1,47 @@
+"""What a handler was told, and whether it made sense."""
+
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta
+from clientgo.meta.names import ObjectName, object_name
+
+
+def config_map(name: str, version: int = 0, namespace: str = "ns") -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace, resource_version=str(version)))
+
+
+class View:
+    """What one handler was told, which must make sense at every call; what did not is in `wrong`."""
+
+    def __init__(self, place: Callable[[], object] = lambda: None) -> None:
+        """`place` is called within each call of the handler: a place to change threads."""
+        self.objects: dict[ObjectName, ConfigMap] = {}
+        self.closed = False
+        # Informers go on when a handler raises, so it must not be left to them.
+        self.wrong: list[str] = []
+        self._place = place
+
+    def on_add(self, obj: ConfigMap) -> None:
+        self._expect(object_name(obj) not in self.objects, "added twice")
+        self.objects[object_name(obj)] = obj
+
+    def on_update(self, old: ConfigMap, new: ConfigMap) -> None:
+        self._expect(self.objects.get(object_name(new)) == old, "not what was told before")
+        self.objects[object_name(new)] = new
+
+    def on_delete(self, gone: ConfigMap | DeletedFinalStateUnknown[ConfigMap]) -> None:
+        self._expect(object_name(gone) in self.objects, "gone twice")
+        self.objects.pop(object_name(gone), None)
+
+    def added_to(self, informer: Any) -> Any:
+        return informer.add_event_handler(on_add=self.on_add, on_update=self.on_update, on_delete=self.on_delete)
+
+    def _expect(self, holds: bool, what: str) -> None:
+        self._place()
+        if self.closed:
+            self.wrong.append("called after it was removed")
+        if not holds:
+            self.wrong.append(what)

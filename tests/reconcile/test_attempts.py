@@ -1,0 +1,76 @@
+"""What is told of reconciliations."""
+
+import logging
+
+import pytest
+
+from clientgo.errors import Conflict, ConnectionFailed, LeaseNotHeld
+from clientgo.log.fields import current_fields
+from clientgo.meta import ObjectName
+from clientgo.reconcile.attempts import REPEAT_SECONDS, Attempts
+from clientgo.testing.clock import FakeClock
+from tests.cache.keptmetrics import kept_metrics
+
+KEY = ObjectName("ns", "a")
+
+
+def fail(attempts: Attempts, error: Exception) -> None:
+    with attempts.at(KEY) as attempt:
+        try:
+            raise error
+        except Exception as caught:  # noqa: BLE001
+            attempt.failed(caught)
+
+
+def test_every_line_of_an_attempt_names_its_object_and_the_attempt() -> None:
+    attempts, seen = Attempts("Foo"), []
+    for _ in range(2):
+        with attempts.at(KEY) as attempt:
+            seen.append(current_fields())
+            attempt.succeeded()
+    assert [{**fields, "reconcile_id": ""} for fields in seen] == [
+        {"kind": "Foo", "namespace": "ns", "name": "a", "reconcile_id": ""}
+    ] * 2
+    assert seen[0]["reconcile_id"] != seen[1]["reconcile_id"]
+    assert current_fields() == {}
+
+
+def test_what_fails_for_ever_is_warned_of_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    attempts = Attempts("Foo", clock=clock)
+    with caplog.at_level(logging.DEBUG):
+        for seconds in (0.0, 1.0, 1.0, REPEAT_SECONDS):
+            clock.step(seconds)
+            fail(attempts, ConnectionFailed("refused"))
+    assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG", "DEBUG", "WARNING"]
+    assert vars(caplog.records[-1])["left_out"] == 2
+
+
+def test_what_succeeded_meanwhile_is_warned_of_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = Attempts("Foo", clock=FakeClock())
+    fail(attempts, ConnectionFailed("refused"))
+    with attempts.at(KEY) as attempt:
+        attempt.succeeded()
+    fail(attempts, ConnectionFailed("refused"))
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+
+
+@pytest.mark.parametrize(
+    ("error", "level", "panics"),
+    [
+        (Conflict("changed"), "INFO", 0),
+        (LeaseNotHeld("lost"), "INFO", 0),
+        (ConnectionFailed("refused"), "WARNING", 0),
+        (LookupError("known"), "WARNING", 0),
+        (TypeError("a bug"), "ERROR", 1),
+    ],
+)
+def test_an_error_is_told_by_what_it_means(
+    error: Exception, level: str, panics: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with kept_metrics() as kept, caplog.at_level(logging.INFO):
+        fail(Attempts("Foo", expected=(LookupError,)), error)
+    (record,) = caplog.records
+    assert (record.levelname, bool(record.exc_info)) == (level, panics == 1)
+    assert kept["controller_runtime_reconcile_total", "foo", "error"].value == 1
+    assert kept["controller_runtime_reconcile_panics_total", "foo"].value == panics

@@ -1,0 +1,41 @@
+"""What it takes to import a generated group: no HTTP library, no TLS, no YAML, until a client is built."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"urllib3", "ssl", "http.client", "yaml", "kubernetes", "asyncio", "logging.handlers", "clientgo.log"}
+
+BUILT = """
+from clientgo.rest import Config, RESTClient
+RESTClient(Config("https://127.0.0.1:1"))
+"""
+
+
+def loaded(code: str) -> set[str]:
+    """Which of the heavy modules a fresh Python has loaded after `code`."""
+    ask = f"{code}\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    return HEAVY & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import generated.clientset",
+        "import generated.clientset.fake",
+        "import generated.listers.samplecontroller_v1alpha1",
+        "import generated.informers",
+        "import clientgo.kubernetes.clients.apps_v1",
+        "from clientgo.rest import Config, RESTClient, in_cluster_config, load_config",
+    ],
+)
+def test_importing_loads_nothing_that_only_connections_need(code: str) -> None:
+    assert loaded(code) == set()
+
+
+def test_building_a_client_loads_what_connections_need() -> None:
+    assert {"urllib3", "ssl"} <= loaded(BUILT)

@@ -1,0 +1,91 @@
+"""`state()` of queues that delay keys and count their failures."""
+
+import threading
+
+from clientgo.lifecycle import Group
+from clientgo.testing.clock import FakeClock
+from clientgo.workqueue import (
+    DelayingQueue,
+    ItemExponentialFailureRateLimiter,
+    QueueState,
+    RateLimitingQueue,
+    ShutDown,
+    WorkQueue,
+)
+
+
+def test_delayed_keys_come_with_the_seconds_until_they_are_due_nearest_first() -> None:
+    clock = FakeClock()
+    queue = DelayingQueue[str](clock=clock)
+    queue.add_after("late", 10.0)
+    queue.add_after("soon", 4.0)
+    clock.step(1)
+    assert queue.state() == QueueState("", waiting=(("soon", 3.0), ("late", 9.0)))
+
+
+def test_a_key_that_fell_due_unseen_is_due_in_no_time_until_somebody_looks() -> None:
+    clock = FakeClock()
+    queue = DelayingQueue[str](clock=clock)
+    queue.add_after("a", 4.0)
+    clock.step(5)
+    assert queue.state() == QueueState("", waiting=(("a", 0.0),))
+    assert len(queue) == 1
+    assert queue.state() == QueueState("", queued=(("a", 0.0),))
+
+
+def test_delayed_keys_are_gone_after_shutting_down() -> None:
+    queue = DelayingQueue[str](clock=FakeClock())
+    queue.add_after("a", 4.0)
+    queue.shut_down()
+    assert queue.state() == QueueState("", shutting_down=True)
+
+
+def test_a_rate_limiting_queue_tells_how_often_its_keys_failed() -> None:
+    clock = FakeClock()
+    queue = RateLimitingQueue[str](ItemExponentialFailureRateLimiter(1.0, 60.0), clock=clock)
+    for key in ("in process", "delayed", "fine"):
+        queue.add(key)
+        queue.get()
+    for _ in range(3):
+        queue.add_rate_limited("delayed")
+    queue.done("delayed")
+    queue.done("fine")
+    queue.add("fine")
+    queue.add_rate_limited("in process")
+    state = queue.state()
+    assert dict(state.retries) == {"in process": 1, "delayed": 3}
+    assert state.waiting == (("delayed", 1.0), ("in process", 1.0))
+
+
+def test_failures_of_keys_that_are_not_in_the_queue_are_not_told() -> None:
+    clock = FakeClock()
+    queue = RateLimitingQueue[str](ItemExponentialFailureRateLimiter(1.0, 60.0), clock=clock)
+    queue.add_rate_limited("a")
+    clock.step(1)
+    queue.done(queue.get())
+    assert queue.num_requeues("a") == 1
+    assert queue.state() == QueueState("")
+
+
+def test_a_state_taken_while_workers_are_busy_is_of_one_moment() -> None:
+    # A key moves from queued to in process and back under one lock: a state that is not of one moment would lose it.
+    queue, stop = WorkQueue[int](), threading.Event()
+
+    def work() -> None:
+        try:
+            while not stop.is_set():
+                with queue.taking() as key:
+                    queue.add(key)
+        except ShutDown:
+            return
+
+    for key in range(8):
+        queue.add(key)
+    with Group(stop=stop) as group:
+        for number in range(3):
+            group.start(work, name=f"worker-{number}")
+        states = [queue.state() for _ in range(300)]
+        queue.shut_down()
+        group.stop()
+    assert {frozenset(state.keys) for state in states} == {frozenset(range(8))}
+    assert all(len(state.processing) <= 3 for state in states)
