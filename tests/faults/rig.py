@@ -159,7 +159,7 @@ class Rig:
         self.exhibits = Exhibits(self.stop)
         self.watched: Watched | None = None
         self.wanted: dict[tuple[str, str], int] = {}
-        self._shown = threading.Event()
+        self.named: set[tuple[str, str]] = set()  # whatever was wanted at any time
         self._log_level = logging.getLogger().level
 
     def reach(self, host: str = "", **credentials: Any) -> None:
@@ -219,6 +219,7 @@ class Rig:
     def create(self, name: str, replicas: int = 1, place: str = PLACE) -> None:
         """Have a Foo wanted, and say so to the server."""
         self.wanted[place, name] = replicas
+        self.named.add((place, name))
         self.foos_api.samplecontroller_v1alpha1.foos(place).create(
             Foo(ObjectMeta(name=name, namespace=place), FooSpec(name, replicas)), field_manager="test"
         )
