@@ -12,8 +12,8 @@ from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.meta.watch import Bookmark
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.source import FakeSource
-from tests.cache.keptmetrics import kept_metrics
 from tests.cache.scripted import Script, added, config_map, following, handling, list_end, page, run, watch
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
@@ -23,7 +23,7 @@ LABELS = ("shop", "", "v1", "configmaps")
 @pytest.mark.feature("B-REF-22")
 def test_lists_and_watches_are_counted() -> None:
     clock = FakeClock(auto=True)
-    with kept_metrics() as kept:
+    with recorded_metrics() as kept:
         source = Script(
             page(config_map("a", 1), config_map("b", 2)), watch(added("c", 11), error=Expired("old")),
             page(version="20"), watch(), clock=clock, step=0.25,
@@ -44,7 +44,7 @@ def test_a_named_informer_tells_the_global_provider_what_its_store_holds() -> No
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = FakeSource(ConfigMap)
     with (
-        kept_metrics() as kept,
+        recorded_metrics() as kept,
         following(source, handling(handler), identity=name.with_resource(CONFIG_MAPS), clock=clock),
     ):
         source.wait_for_watch()
@@ -63,7 +63,7 @@ def test_a_named_informer_tells_the_global_provider_what_its_store_holds() -> No
 def test_an_informer_without_a_name_or_with_one_that_is_taken_measures_nothing() -> None:
     name = InformerName("twice")
     reserved, taken = name.with_resource(CONFIG_MAPS), name.with_resource(CONFIG_MAPS)
-    with kept_metrics() as kept:
+    with recorded_metrics() as kept:
         SharedInformer(FakeSource(ConfigMap))
         SharedInformer(FakeSource(ConfigMap), identity=taken)
         assert [key for key in kept.metrics if key[0] == "informer_store_objects"] == []
@@ -83,7 +83,7 @@ def test_a_version_is_shown_by_as_many_digits_as_a_float_holds(version: str, num
 def test_what_a_list_brought_and_a_bookmark_said_is_shown_without_any_event() -> None:
     name, clock = InformerName("listed"), FakeClock(auto=True)
     source = Script(page(config_map("a", 1), config_map("b", 2), version="10"), watch(Bookmark("15")), clock=clock)
-    with kept_metrics() as kept:
+    with recorded_metrics() as kept:
         informer = SharedInformer(source, identity=name.with_resource(CONFIG_MAPS), clock=clock)
         informer.run(source.stop)
     name.release()
@@ -106,26 +106,26 @@ def test_a_slow_handlers_backlog_is_shown_and_gone_once_it_has_caught_up() -> No
         source.add(ConfigMap(metadata=ObjectMeta(name=f"m{number}")))
     identity = name.with_resource(CONFIG_MAPS)
     with (
-        kept_metrics() as kept,
+        recorded_metrics() as kept,
         following(source, lambda i: i.add_event_handler(on_add=handle), identity=identity, clock=clock) as informer,
     ):
         seen.acquire(timeout=10)
         source.wait_for_watch()
         source.add(ConfigMap(metadata=ObjectMeta(name="one more")))
-        kept["informer_store_objects", "slow", *LABELS[1:]].wait_until_set_to(4)
+        kept["informer_store_objects", "slow", *LABELS[1:]].wait_until(4)
         # Two of the list, the mark at its end, and the one that came.
         waiting = kept["informer_queued_items", "slow", *LABELS[1:]]
-        waiting.wait_until_set_to(4)
+        waiting.wait_until(4)
         assert informer.state().waiting == 4
         free.set()
-        waiting.wait_until_set_to(0)
+        waiting.wait_until(0)
     name.release()
 
 
 def test_failures_are_counted_by_the_class_of_the_error() -> None:
     clock = FakeClock(auto=True)
     refused = ConnectionFailed("refused", refused=True)
-    with kept_metrics() as kept:
+    with recorded_metrics() as kept:
         source = Script(
             Forbidden("no"), page(), refused, TooManyRequests("slow down"), watch(added("a", 11), error=Expired("old")),
             page(), watch(added("b", 21), error=ConnectionFailed("reset")), watch(), clock=clock,
@@ -141,7 +141,7 @@ def test_failures_are_counted_by_the_class_of_the_error() -> None:
 def test_a_streamed_list_counts_as_a_list_and_as_a_watch_and_bookmarks_move_the_version() -> None:
     clock = FakeClock(auto=True)
     stream = watch(added("a", 8), added("b", 9), list_end(10), Bookmark("12"))
-    with kept_metrics() as kept:
+    with recorded_metrics() as kept:
         run(Script(stream, clock=clock, step=0.5), clock=clock, name="streamed", watch_list=True)
     # The script's, and the watch that ends it.
     assert kept["reflector_lists_total", "streamed"].value == 1

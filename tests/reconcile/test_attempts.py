@@ -9,7 +9,7 @@ from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
 from clientgo.reconcile.attempts import REPEAT_SECONDS, Attempts
 from clientgo.testing.clock import FakeClock
-from tests.cache.keptmetrics import kept_metrics
+from clientgo.testing.metrics import recorded_metrics
 
 KEY = ObjectName("ns", "a")
 
@@ -68,7 +68,7 @@ def test_what_succeeded_meanwhile_is_warned_of_at_once(caplog: pytest.LogCapture
 def test_an_error_is_told_by_what_it_means(
     error: Exception, level: str, panics: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with kept_metrics() as kept, caplog.at_level(logging.INFO):
+    with recorded_metrics() as kept, caplog.at_level(logging.INFO):
         fail(Attempts("Foo", expected=(LookupError,)), error)
     (record,) = caplog.records
     assert (record.levelname, bool(record.exc_info)) == (level, panics == 1)

@@ -68,6 +68,21 @@ def test_an_object_whose_name_breaks_lines_is_told_of_in_one() -> None:
         pytest.param("{a: 1}\n---\n{b: 2}", "2 documents", id="several documents"),
         pytest.param("a: 2024-99-99", "not of the type", id="a date that is none"),
         pytest.param('contexts: [{name: "a\\nb"}]\ncurrent-context: c', r"it has 'a\\nb'", id="a name of two lines"),
+        pytest.param(
+            'contexts: [{name: c, context: {cluster: "a\\nb"}}]\ncurrent-context: c',
+            "`kubectl config set-cluster NAME`",
+            id="a cluster of two lines",
+        ),
+        pytest.param(
+            "contexts: [{name: c, context: {cluster: a; b}}]\ncurrent-context: c",
+            "`kubectl config set-cluster 'a; b'`",
+            id="a cluster a shell would take apart",
+        ),
+        pytest.param(
+            'contexts: [{name: "a\\nb"}]\ncurrent-context: "a\\nb"',
+            "`kubectl config set-context NAME --cluster NAME`",
+            id="a context of two lines",
+        ),
     ],
 )
 def test_a_kubeconfig_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str, why: str) -> None:

@@ -19,9 +19,9 @@ from clientgo.rest.flowcontrol import TokenBucketRateLimiter
 from clientgo.rest.notices import warnings_in
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, METADATA, METADATA_LIST, Request
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply
 from clientgo.version import VERSION
-from tests.rest.counting import counting
 
 PODS = GroupVersionResource("", "v1", "pods")
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
@@ -101,7 +101,7 @@ def test_a_program_that_says_nothing_is_named_all_the_same() -> None:
     assert default_user_agent() == default_user_agent(sys.argv[0])
 
 
-@pytest.mark.feature("B-REST-05")
+@pytest.mark.feature("B-REST-05", "A-06")
 @pytest.mark.feature("B-REST-13")
 def test_what_is_accepted_is_asked_for_and_json_when_nothing_else_is_said() -> None:
     transport = FakeTransport(reply(b"{}"), FakeStream(end=True), reply(b"{}"))
@@ -271,15 +271,15 @@ def test_clients_may_share_a_limiter() -> None:
 @pytest.mark.feature("B-REST-15")
 def test_requests_are_counted_under_client_gos_names() -> None:
     transport = FakeTransport(refusal(429, retry_after=1), dropped(), reply(b"12345"), FakeStream(end=True))
-    with counting() as kept:
+    with recorded_metrics() as kept:
         rest = client(transport)
     rest.do(LIST)
     rest.watch(WATCH)
-    requests = kept.counts("rest_client_requests_total")
+    requests = kept.times("rest_client_requests_total")
     assert requests == {("429", "GET", "api"): 1, ("<error>", "GET", "api"): 1, ("200", "GET", "api"): 2}
-    retries = {labels for name, labels in kept.seen if name == "rest_client_request_retries_total"}
+    retries = set(kept.series("rest_client_request_retries_total"))
     assert retries == {("429", "GET", "api"), ("<error>", "GET", "api")}
-    assert kept.seen["rest_client_response_size_bytes", ("GET", "api")][2] == 5.0
+    assert kept["rest_client_response_size_bytes", "GET", "api"].observed[2] == 5.0
     assert kept.labels["rest_client_requests_total"] == ("code", "method", "host")
     assert kept.labels["rest_client_request_duration_seconds"] == ("verb", "host")
 

@@ -58,7 +58,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-@pytest.mark.feature("B-CFG-08")
+@pytest.mark.feature("B-CFG-08", "A-28")
 def test_places_are_looked_at_in_order(home: Home) -> None:
     explicit, listed = home.write("explicit", PLAIN.format(name="a")), home.write("listed", PLAIN.format(name="b"))
     home.write(".kube/config", PLAIN.format(name="d"))
@@ -84,7 +84,7 @@ def test_an_empty_file_in_the_home_directory_is_nothing_found(home: Home) -> Non
         home.load()
 
 
-@pytest.mark.feature("B-CFG-02")
+@pytest.mark.feature("B-CFG-02", "A-28")
 def test_master_replaces_the_address_and_the_name_its_certificate_was_for(home: Home) -> None:
     text = PLAIN.format(name="a").replace('6443"}', '6443", tls-server-name: a}')
     config = home.load(kubeconfig=home.write("k", text), master="https://other:1")

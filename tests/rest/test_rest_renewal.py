@@ -15,7 +15,7 @@ from clientgo.rest.dial import Dialer
 from clientgo.rest.pool import PoolTransport
 from clientgo.rest.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
-from tests.rest.counting import Counting, counting
+from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from tests.rest.loopback import Loopback, http, loopback
 
 OK = http(b"ok")
@@ -39,7 +39,7 @@ class Client:
     made: Path
     transport: PoolTransport
     clock: FakeClock
-    kept: Counting
+    kept: RecordedMetrics
 
     def put(self, source: str, name: str) -> None:
         # As the kubelet does it: the new file takes the old one's place at once.
@@ -58,7 +58,7 @@ def client(server: Loopback, certificates: Path, folder: Path, *, shown: bool = 
         pair = {"client_certificate_file": str(folder / "client.pem"), "client_key_file": str(folder / "client.key")}
         config = replace(config, **pair)  # type: ignore[arg-type]  # both are text
     clock = FakeClock()
-    with counting() as kept:
+    with recorded_metrics() as kept:
         transport = PoolTransport(Dialer(config, environ={}, clock=clock), clock=clock)
     return Client(folder, certificates, transport, clock, kept)
 
@@ -99,7 +99,7 @@ def test_a_replaced_authority_is_looked_at_every_minute(
         else:
             assert mine.get() == b"ok"
             assert server.connections == 1
-        assert mine.kept.counts(RELOADS)["success", reason] >= 1
+        assert mine.kept.times(RELOADS)["success", reason] >= 1
         mine.transport.close()
 
 
@@ -118,7 +118,7 @@ def test_an_authority_that_became_unusable_leaves_the_former_one_in_force(
             (tmp_path / "ca.pem").write_bytes(content)
         mine.transport.reset()
         assert mine.get() == b"ok"
-        assert mine.kept.counts(RELOADS)["failure", reason] >= 1
+        assert mine.kept.times(RELOADS)["failure", reason] >= 1
         assert mine.kept.labels[RELOADS] == ("result", "reason")
         mine.transport.close()
 
@@ -137,27 +137,27 @@ def test_connections_are_counted_by_whether_their_tls_settings_were_at_hand(cert
         (tmp_path / "ca.pem").write_bytes((certificates / "ca.pem").read_bytes() * 2)
         mine.transport.reset()
         mine.get()
-        assert mine.kept.counts("rest_client_transport_create_calls_total") == {("hit",): 1, ("miss",): 1}
+        assert mine.kept.times("rest_client_transport_create_calls_total") == {("hit",): 1, ("miss",): 1}
         mine.transport.close()
 
 
 @pytest.mark.feature("B-REST-15")
 def test_looking_up_a_name_is_timed_and_an_address_is_none() -> None:
-    with loopback([OK], [OK]) as server, counting() as kept:
+    with loopback([OK], [OK]) as server, recorded_metrics() as kept:
         for host in ("127.0.0.1", "localhost"):
             transport = PoolTransport(Dialer(Config(f"http://{host}:{server.port}"), environ={}))
             transport.request("GET", "/", (), None, 5.0)
             transport.close()
-        assert kept.counts("rest_client_dns_resolution_duration_seconds") == {(f"localhost:{server.port}",): 1}
+        assert kept.times("rest_client_dns_resolution_duration_seconds") == {(f"localhost:{server.port}",): 1}
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'a' * 64}.invalid", "a..b"])
 def test_a_name_that_nobody_knows_is_one_sentence_and_timed_as_well(host: str) -> None:
-    with counting() as kept:
+    with recorded_metrics() as kept:
         transport = PoolTransport(Dialer(Config(f"http://{host}:1"), environ={}))
         with pytest.raises(ConnectionFailed, match=r"^the host name of http://\S+ can't be resolved$"):
             transport.request("GET", "/", (), None, 5.0)
-        assert kept.counts("rest_client_dns_resolution_duration_seconds") == {(f"{host}:1",): 1}
+        assert kept.times("rest_client_dns_resolution_duration_seconds") == {(f"{host}:1",): 1}
 
 
 @pytest.mark.feature("B-REST-15")
@@ -179,10 +179,10 @@ def test_calls_of_a_credential_plugin_are_counted_by_what_came_of_them(
         script.chmod(0o700)
     command = {"apiVersion": "v1", "command": "./plugin", "env": [{"name": "PATH", "value": os.environ["PATH"]}]}
     delegated = Delegated(exec=command, folder=str(tmp_path), context="dev")
-    with counting() as kept:
+    with recorded_metrics() as kept:
         credentials = credentials_for(Config("https://h:1", delegated=delegated))
     try:
         credentials.authorization()
     except ConfigError:
         assert labels[0] != "0"
-    assert kept.counts("rest_client_exec_plugin_call_total") == {labels: 1}
+    assert kept.times("rest_client_exec_plugin_call_total") == {labels: 1}

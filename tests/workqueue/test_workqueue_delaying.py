@@ -89,6 +89,7 @@ def test_an_infinite_delay_never_ends(queue: DelayingQueue[str], clock: FakeCloc
     assert len(queue) == 0
 
 
+@pytest.mark.feature("B-WQ-05", "C-56")
 def test_a_key_that_waits_and_is_added_directly_comes_twice(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 1.0)
     queue.add("foo")

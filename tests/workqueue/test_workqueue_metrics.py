@@ -2,7 +2,6 @@
 
 import gc
 import threading
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import clientgo.metrics
 from clientgo.lifecycle import Group
 from clientgo.metrics import NoMetrics
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.metrics import RecordedMetrics
 from clientgo.workqueue import (
     DelayingQueue,
     RateLimitingQueue,
@@ -21,68 +21,20 @@ from clientgo.workqueue import (
 from clientgo.workqueue.metrics import BUCKETS, UPDATE_PERIOD
 
 
-class Recorded:
-    """A counter, gauge or histogram that remembers."""
-
-    def __init__(self) -> None:
-        self.value = 0.0
-        self.observed: list[float] = []
-        self.times_set = 0
-
-    def inc(self, amount: float = 1.0) -> None:
-        self.value += amount
-
-    def dec(self, amount: float = 1.0) -> None:
-        self.value -= amount
-
-    def set(self, value: float) -> None:
-        self.value = value
-        self.times_set += 1
-
-    def observe(self, value: float) -> None:
-        self.observed.append(value)
-
-
-class Recording:
-    """Keeps every metric by its name."""
-
-    def __init__(self) -> None:
-        self.made: dict[str, Recorded] = {}
-        self.labels: list[Mapping[str, str]] = []
-        self.buckets: list[Sequence[float]] = []
-
-    def counter(self, name: str, help_text: str, labels: Mapping[str, str]) -> Recorded:
-        return self._make(name, help_text, labels)
-
-    def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> Recorded:
-        return self._make(name, help_text, labels)
-
-    def histogram(self, name: str, help_text: str, labels: Mapping[str, str], *, buckets: Sequence[float]) -> Recorded:
-        self.buckets.append(buckets)
-        return self._make(name, help_text, labels)
-
-    def _make(self, name: str, help_text: str, labels: Mapping[str, str]) -> Recorded:
-        assert help_text
-        self.labels.append(labels)
-        return self.made.setdefault(name, Recorded())
-
-    def __getitem__(self, name: str) -> Recorded:
-        return self.made[f"workqueue_{name}"]
-
-
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock(time=0.0)
 
 
 @pytest.fixture
-def kept() -> Recording:
-    return Recording()
+def kept() -> RecordedMetrics:
+    return RecordedMetrics()
 
 
-def test_a_named_queue_has_the_seven_metrics_under_kubernetes_names(clock: FakeClock, kept: Recording) -> None:
+@pytest.mark.feature("B-WQ-09")
+def test_a_named_queue_has_the_seven_metrics_under_kubernetes_names(clock: FakeClock, kept: RecordedMetrics) -> None:
     WorkQueue[str](name="test", clock=clock, metrics=kept)
-    assert set(kept.made) == {
+    assert {name for name, *_ in kept.metrics} == {
         "workqueue_depth",
         "workqueue_adds_total",
         "workqueue_queue_duration_seconds",
@@ -91,20 +43,24 @@ def test_a_named_queue_has_the_seven_metrics_under_kubernetes_names(clock: FakeC
         "workqueue_longest_running_processor_seconds",
         "workqueue_retries_total",
     }
-    assert kept.labels == [{"name": "test"}] * 7
-    assert kept.buckets == [BUCKETS, BUCKETS]
+    assert {(key[0], kept.labels[key[0]], key[1]) for key in kept.metrics} == {
+        (name, ("name", "priority") if name == "workqueue_depth" else ("name",), "test") for name in kept.labels
+    }
+    assert list(kept.buckets.values()) == [BUCKETS, BUCKETS]
 
 
+@pytest.mark.feature("B-WQ-09")
 def test_histograms_have_12_buckets_from_10_ns_to_1000_s() -> None:
     assert pytest.approx([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]) == BUCKETS
     assert UPDATE_PERIOD == 0.5
 
 
-def test_a_queue_without_name_has_no_metrics(clock: FakeClock, kept: Recording) -> None:
+@pytest.mark.feature("B-WQ-09")
+def test_a_queue_without_name_has_no_metrics(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: RateLimitingQueue[str] = RateLimitingQueue(clock=clock, metrics=kept)
     queue.add("foo")
     queue.done(queue.get())
-    assert kept.made == {}
+    assert kept.metrics == {}
 
 
 class Ticker:
@@ -128,87 +84,90 @@ class Ticker:
 
 
 @pytest.mark.behaviour("WQ-22")
-def test_unfinished_work_is_updated_each_period_and_no_more_after_shut_down(clock: FakeClock, kept: Recording) -> None:
+def test_unfinished_work_is_updated_each_period_and_no_more_after_shut_down(
+    clock: FakeClock, kept: RecordedMetrics
+) -> None:
     queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
     ticker = Ticker(clock)
     ticker.step(0.001)
-    assert kept["unfinished_work_seconds"].times_set == 1
+    assert kept["workqueue_unfinished_work_seconds", "test"].times == 1
     queue.shut_down()
     ticker.step(3600.0)
-    assert kept["unfinished_work_seconds"].times_set == 1
+    assert kept["workqueue_unfinished_work_seconds", "test"].times == 1
     ticker.end()
 
 
 @pytest.mark.behaviour("WQ-23")
-def test_each_step_of_a_key_is_counted_and_timed(clock: FakeClock, kept: Recording) -> None:
+def test_each_step_of_a_key_is_counted_and_timed(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
     ticker = Ticker(clock)
     queue.add("foo")
-    assert (kept["adds_total"].value, kept["depth"].value) == (1, 1)
+    assert (kept["workqueue_adds_total", "test"].value, kept["workqueue_depth", "test", ""].value) == (1, 1)
     clock.step(50e-6)
     assert queue.get() == "foo"
-    assert kept["queue_duration_seconds"].observed == pytest.approx([5e-05])
-    assert kept["depth"].value == 0
+    assert kept["workqueue_queue_duration_seconds", "test"].observed == pytest.approx([5e-05])
+    assert kept["workqueue_depth", "test", ""].value == 0
     for _ in range(5):
         queue.add("foo")
-    assert (kept["adds_total"].value, kept["depth"].value) == (2, 1)
+    assert (kept["workqueue_adds_total", "test"].value, kept["workqueue_depth", "test", ""].value) == (2, 1)
     clock.step(25e-6)
     queue.done("foo")
-    assert kept["work_duration_seconds"].observed == pytest.approx([7.5e-05 - 5e-05])
-    assert kept["depth"].value == 1
+    assert kept["workqueue_work_duration_seconds", "test"].observed == pytest.approx([7.5e-05 - 5e-05])
+    assert kept["workqueue_depth", "test", ""].value == 1
     assert queue.get() == "foo"
-    assert kept["queue_duration_seconds"].observed == pytest.approx([5e-05, 2.5e-05])
+    assert kept["workqueue_queue_duration_seconds", "test"].observed == pytest.approx([5e-05, 2.5e-05])
     ticker.step(0.001)
-    assert kept["unfinished_work_seconds"].value == pytest.approx(0.001)
-    assert kept["longest_running_processor_seconds"].value == pytest.approx(0.001)
+    assert kept["workqueue_unfinished_work_seconds", "test"].value == pytest.approx(0.001)
+    assert kept["workqueue_longest_running_processor_seconds", "test"].value == pytest.approx(0.001)
     queue.done("foo")
-    assert kept["work_duration_seconds"].observed == pytest.approx([2.5e-05, 0.001])
+    assert kept["workqueue_work_duration_seconds", "test"].observed == pytest.approx([2.5e-05, 0.001])
     ticker.end()
 
 
-def test_unfinished_work_is_the_sum_and_the_longest_the_oldest(clock: FakeClock, kept: Recording) -> None:
+def test_unfinished_work_is_the_sum_and_the_longest_the_oldest(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
     for key in ("a", "b"):
         queue.add(key)
         queue.get()
         clock.step(1.0)
     update_unfinished_work()
-    assert kept["unfinished_work_seconds"].value == 3.0
-    assert kept["longest_running_processor_seconds"].value == 2.0
+    assert kept["workqueue_unfinished_work_seconds", "test"].value == 3.0
+    assert kept["workqueue_longest_running_processor_seconds", "test"].value == 2.0
     queue.done("a")
     queue.done("b")
     update_unfinished_work()
-    assert kept["unfinished_work_seconds"].value == 0.0
-    assert kept["longest_running_processor_seconds"].value == 0.0
+    assert kept["workqueue_unfinished_work_seconds", "test"].value == 0.0
+    assert kept["workqueue_longest_running_processor_seconds", "test"].value == 0.0
 
 
-def test_a_key_with_a_delay_counts_as_a_retry_even_if_the_delay_is_none(clock: FakeClock, kept: Recording) -> None:
+def test_a_key_with_a_delay_counts_as_a_retry_even_if_it_is_none(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: DelayingQueue[str] = DelayingQueue(name="test", clock=clock, metrics=kept)
     queue.add_after("foo", 1.0)
     queue.add_after("bar", 0.0)
-    assert kept["retries_total"].value == 2
-    assert kept["adds_total"].value == 1
+    assert kept["workqueue_retries_total", "test"].value == 2
+    assert kept["workqueue_adds_total", "test"].value == 1
     clock.step(1.0)
     assert len(queue) == 2
-    assert kept["adds_total"].value == 2
+    assert kept["workqueue_adds_total", "test"].value == 2
     queue.shut_down()
     queue.add_after("baz", 1.0)
-    assert kept["retries_total"].value == 2
+    assert kept["workqueue_retries_total", "test"].value == 2
 
 
-def test_a_queue_that_is_dropped_without_shut_down_is_not_updated(clock: FakeClock, kept: Recording) -> None:
+def test_a_queue_that_is_dropped_without_shut_down_is_not_updated(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: Any = WorkQueue(name="test", clock=clock, metrics=kept)
     del queue
     gc.collect()
     update_unfinished_work()
-    assert kept["unfinished_work_seconds"].times_set == 0
+    assert kept["workqueue_unfinished_work_seconds", "test"].times == 0
 
 
-def test_the_provider_of_the_program_is_used_unless_one_is_given(clock: FakeClock, kept: Recording) -> None:
+@pytest.mark.feature("B-WQ-09", "B-WQ-10")
+def test_the_provider_of_the_program_is_used_unless_one_is_given(clock: FakeClock, kept: RecordedMetrics) -> None:
     clientgo.metrics.set_provider(kept)
     try:
         queue: WorkQueue[str] = WorkQueue(name="test", clock=clock)
     finally:
         clientgo.metrics.set_provider(NoMetrics())
     queue.add("foo")
-    assert kept["adds_total"].value == 1
+    assert kept["workqueue_adds_total", "test"].value == 1

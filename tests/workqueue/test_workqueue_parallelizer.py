@@ -22,6 +22,7 @@ class Pieces:
             self.threads.add(threading.current_thread().name)
 
 
+@pytest.mark.feature("B-WQ-11")
 @pytest.mark.behaviour("WQ-24")
 @pytest.mark.parametrize(
     ("pieces", "workers", "chunk_size"), [(1000, 10, 1), (1000, 10, 10), (1000, 10, 100), (999, 10, 13)]

@@ -40,6 +40,7 @@ def queue(request: pytest.FixtureRequest) -> WorkQueue[str]:
     return made
 
 
+@pytest.mark.feature("B-WQ-01")
 @pytest.mark.behaviour("WQ-03")
 def test_len_counts_a_key_once(queue: WorkQueue[str]) -> None:
     queue.add("foo")
@@ -50,12 +51,14 @@ def test_len_counts_a_key_once(queue: WorkQueue[str]) -> None:
     assert len(queue) == 2
 
 
+@pytest.mark.feature("B-WQ-01")
 def test_keys_come_out_in_the_order_they_went_in(queue: WorkQueue[str]) -> None:
     for key in ("a", "b", "c", "a"):
         queue.add(key)
     assert [queue.get() for _ in range(3)] == ["a", "b", "c"]
 
 
+@pytest.mark.feature("B-WQ-02", "A-03")
 @pytest.mark.behaviour("WQ-04")
 def test_a_key_added_while_processed_is_handed_out_again(queue: WorkQueue[str]) -> None:
     queue.add("foo")
@@ -68,6 +71,7 @@ def test_a_key_added_while_processed_is_handed_out_again(queue: WorkQueue[str]) 
     assert len(queue) == 0
 
 
+@pytest.mark.feature("B-WQ-02")
 @pytest.mark.behaviour("WQ-05")
 def test_adding_a_key_that_waits_touches_the_storage() -> None:
     storage = TracingStorage()
@@ -104,6 +108,7 @@ def test_adding_a_key_twice_while_processed_neither_touches_nor_hands_it_out_bef
     assert storage.touched == []
 
 
+@pytest.mark.feature("B-WQ-03", "B-WQ-10")
 def test_a_storage_decides_the_order() -> None:
     class Sorted(TracingStorage):
         def pop(self) -> str:
@@ -146,6 +151,7 @@ def test_taking_from_an_ended_queue_is_shut_down(queue: WorkQueue[str]) -> None:
         pass
 
 
+@pytest.mark.feature("B-WQ-04")
 def test_what_is_ready_is_still_handed_out_after_shut_down(queue: WorkQueue[str]) -> None:
     queue.add("foo")
     queue.shut_down()
@@ -217,6 +223,7 @@ def dropped(queue: WorkQueue[Key]) -> "weakref.ref[Key]":
     return weakref.ref(key)
 
 
+@pytest.mark.feature("B-WQ-12")
 @pytest.mark.behaviour("WQ-11")
 @pytest.mark.parametrize("use", [processed, overtaken, dropped])
 def test_a_key_that_is_done_is_not_kept_alive(use: Callable[[WorkQueue[Key]], "weakref.ref[Key]"]) -> None:

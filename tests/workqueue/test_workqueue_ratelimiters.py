@@ -147,6 +147,7 @@ def test_the_longest_delay_of_no_limiter_is_refused() -> None:
         MaxOfRateLimiter()
 
 
+@pytest.mark.feature("B-WQ-08")
 def test_the_default_for_controllers_is_5_ms_to_1000_s_and_10_a_second_with_a_burst_of_100() -> None:
     limiter: MaxOfRateLimiter[str] = default_controller_rate_limiter(clock=FakeClock())
     assert delays(limiter, "one", 3) == [0.005, 0.010, 0.020]
@@ -162,6 +163,7 @@ def test_the_bucket_of_the_default_can_be_made_wider() -> None:
     assert limiter.when("beyond the burst") == pytest.approx(1 / 50)
 
 
+@pytest.mark.feature("B-WQ-08")
 def test_the_default_without_a_bucket_is_1_ms_to_1000_s() -> None:
     limiter: ItemExponentialFailureRateLimiter[str] = default_item_based_rate_limiter()
     assert delays(limiter, "one", 2) == [0.001, 0.002]

@@ -1,12 +1,15 @@
 """RateLimitingQueue: failing keys come later and later."""
 
+from collections.abc import Callable
+
 import pytest
 
 from clientgo.testing.clock import FakeClock
-from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimiter, RateLimitingQueue
+from clientgo.workqueue.ratelimiters import default_controller_rate_limiter, default_item_based_rate_limiter
 
 
-@pytest.mark.feature("B-WQ-06")
+@pytest.mark.feature("B-WQ-06", "A-03")
 def test_failing_keys_come_back_after_growing_delays_until_forgotten() -> None:
     clock = FakeClock()
     queue: RateLimitingQueue[str] = RateLimitingQueue(ItemExponentialFailureRateLimiter(0.001, 1.0), clock=clock)
@@ -50,3 +53,23 @@ def test_a_key_rate_limited_after_shut_down_is_dropped() -> None:
     queue.add_rate_limited("one")
     clock.step(10.0)
     assert len(queue) == 0
+
+
+@pytest.mark.feature("C-55")
+@pytest.mark.parametrize(
+    ("limiter", "expected"),
+    [
+        # 5 ms of its own; but the 100 tokens are gone and so are those of the next 90 seconds, for one key.
+        pytest.param(default_controller_rate_limiter, 90.1, id="the bucket is everybody's"),
+        pytest.param(lambda **_: default_item_based_rate_limiter(), 0.001, id="each key by itself"),
+    ],
+)
+def test_a_key_that_is_added_over_and_over_delays_others_only_by_a_shared_bucket(
+    limiter: Callable[..., RateLimiter[str]], expected: float
+) -> None:
+    clock = FakeClock()
+    queue: RateLimitingQueue[str] = RateLimitingQueue(limiter(clock=clock), clock=clock)
+    for _ in range(1000):
+        queue.add_rate_limited("noisy")  # one entry, however often it is added
+    queue.add_rate_limited("quiet")
+    assert dict(queue.state().waiting)["quiet"] == pytest.approx(expected)

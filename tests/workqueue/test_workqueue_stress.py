@@ -123,6 +123,7 @@ class Stress:
         self.workers.join(LIMIT)
 
 
+@pytest.mark.feature("A-03")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_add_is_followed_by_a_hand_out_and_no_key_is_in_two_workers(seed: int) -> None:
     stress = Stress(seed)
@@ -136,6 +137,7 @@ def test_every_add_is_followed_by_a_hand_out_and_no_key_is_in_two_workers(seed: 
     assert repr(stress.queue) == "<RateLimitingQueue 0 ready, 0 processing, 0 delayed, shutting down>"
 
 
+@pytest.mark.feature("C-54")
 @pytest.mark.parametrize("seed", [4, 5, 6])
 def test_a_drain_in_the_middle_of_everything_keeps_what_was_accepted_and_ends(seed: int) -> None:
     stress = Stress(seed)

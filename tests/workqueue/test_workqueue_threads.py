@@ -118,6 +118,7 @@ class Draining:
         return self.group.alive() == ["drainer"]
 
 
+@pytest.mark.feature("B-WQ-04")
 @pytest.mark.behaviour("WQ-07")
 def test_draining_waits_for_the_keys_handed_out_while_get_is_shut_down() -> None:
     case = Draining()
@@ -138,6 +139,7 @@ def test_shutting_down_without_draining_returns_at_once() -> None:
     case.group.join(LIMIT)
 
 
+@pytest.mark.feature("B-WQ-04")
 @pytest.mark.behaviour("WQ-09")
 def test_a_second_shut_down_releases_a_drain() -> None:
     case = Draining()
@@ -149,6 +151,7 @@ def test_a_second_shut_down_releases_a_drain() -> None:
     case.group.join(LIMIT)
 
 
+@pytest.mark.feature("B-WQ-04")
 @pytest.mark.behaviour("WQ-10")
 def test_a_drain_includes_keys_that_became_dirty_while_processed() -> None:
     case = Draining(keys=("foo",))
