@@ -5,7 +5,8 @@
     elector.run(stop)
 
 `work(stop)` runs on a thread of its own while this process leads. Candidates written with client-go can stand for the
-same lease. Coordinated election (LeaseCandidate, an alpha API that servers have off by default) is not offered.
+same lease. Where the API server is to choose who leads, `clientgo.leaderelection.leasecandidate` says who stands, and
+electors are `coordinated`.
 """
 
 from clientgo.leaderelection.elector import LeaderElector, LeaseNotRenewed

@@ -1,7 +1,8 @@
 """One candidate's moves: try to take or keep the lease, and give it up. No loop and no thread of its own.
 
 The leader writes without reading first, since the lease it wrote last is most likely still there; only when that fails
-does it read. A candidate reads, and writes if the lease is free.
+does it read. A candidate reads, and writes if the lease is free. In a coordinated election nobody takes a lease: the
+API server gives it to one of those who stand, and takes it back by naming whom it prefers.
 """
 
 import logging
@@ -26,8 +27,11 @@ FAILURES = (ClientGoError, Undecodable)
 class Candidate:
     """Stands for one lease. Moves are made by one thread; `observed` may be read by any."""
 
-    def __init__(self, lock: Lock, *, lease_duration: float, metrics: ElectionMetrics, clock: Clock) -> None:
+    def __init__(
+        self, lock: Lock, *, lease_duration: float, metrics: ElectionMetrics, clock: Clock, coordinated: bool = False
+    ) -> None:
         self._lock = lock
+        self._coordinated = coordinated
         self._lease_duration = lease_duration
         self._metrics = metrics
         self._clock = clock
@@ -53,6 +57,11 @@ class Candidate:
         return self.observed.holder not in ("", self._lock.identity)
 
     @property
+    def is_retired(self) -> bool:
+        """Whether this candidate holds the lease and the API server prefers another: it is not to renew."""
+        return self._coordinated and self.is_leader and bool(self.observed.record.preferred_holder)
+
+    @property
     def expires(self) -> float:
         """Until when (in monotonic seconds) no other can have taken the lease; a past time if this does not hold it."""
         return self._held_until if self.is_leader else -math.inf
@@ -60,6 +69,8 @@ class Candidate:
     def try_acquire_or_renew(self) -> bool:
         """Whether this candidate holds the lease now; False if another does or a request failed, which is logged."""
         try:
+            if self._coordinated:
+                return self._renewed_if_given()
             return self._renewed_unread() or self._acquired_or_renewed()
         except FAILURES as error:
             log.warning("lease can't be written or read", extra={"lease": self._lock.describe(), "err": error})
@@ -104,11 +115,27 @@ class Candidate:
         self._hold(self._lock.update, found)
         return True
 
+    def _renewed_if_given(self) -> bool:
+        # Always read: the lease changes without this candidate's doing. client-go does the same.
+        try:
+            found = self._lock.get()
+        except NotFound:
+            log.debug("lease is not there yet", extra={"lease": self._lock.describe()})
+            return False
+        now = self._clock.now()
+        self.observed = self.observed.seeing(found, now)
+        if not self.is_leader or self.is_retired or not self.observed.is_valid(now):
+            log.debug("lease is not ours", extra={"lease": self._lock.describe(), "by": self.observed.holder})
+            return False
+        self._metrics.renewed_slowly()
+        self._hold(self._lock.update, found)
+        return True
+
     def _release(self) -> None:
         found = self._lock.get()
         self.observed = self.observed.seeing(found, self._clock.now())
         if self.is_leader:
-            record = released(found, self._date())
+            record = released(found, self._date(), coordinated=self._coordinated)
             self._lock.update(record)
             self.observed = Observation(record, self._clock.now())
 
@@ -116,7 +143,7 @@ class Candidate:
         # The time before the request, not after: others may see the record the moment it is sent, and what they take
         # for expired must be expired here too.
         before = self._clock.now()
-        record = claim(old, self._lock.identity, self._lease_duration, self._date())
+        record = claim(old, self._lock.identity, self._lease_duration, self._date(), coordinated=self._coordinated)
         write(record)
         self.observed = Observation(record, before)
         self._held_until = before + self._lease_duration

@@ -40,7 +40,8 @@ class LeaderElector:
     it is given is set. `on_stopped_leading()` is called at every end of `run`, even if this candidate never led.
     `on_new_leader(identity)` is called once per change, in order, on another thread; empty means nobody.
 
-    All times are seconds; client-go's defaults. `name` is for metrics and messages, the lock's own by default.
+    All times are seconds; client-go's defaults. `name` is for metrics and messages, the lock's own by default. With
+    `coordinated`, the API server chooses among those who stand by a `LeaseCandidate`, whose name is the identity.
 
     Raises:
         ValueError: the times can't work together, or the lock has no identity.
@@ -57,6 +58,7 @@ class LeaderElector:
         renew_deadline: float = 10.0,
         retry_period: float = 2.0,
         release_on_cancel: bool = True,
+        coordinated: bool = False,
         name: str = "",
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
@@ -71,7 +73,9 @@ class LeaderElector:
         self._rand = rand
         self._metrics = ElectionMetrics(self.name)
         self._lock = BoundedLock(lock, longest=request_timeout(renew_deadline), clock=clock)
-        self._candidate = Candidate(self._lock, lease_duration=lease_duration, metrics=self._metrics, clock=clock)
+        self._candidate = Candidate(
+            self._lock, lease_duration=lease_duration, metrics=self._metrics, clock=clock, coordinated=coordinated
+        )
         self._reporter = Reporter(on_new_leader, name=self.name, clock=clock)
         self._running = threading.Lock()
         # From the moment the lease could not be renewed in time, although it has not expired yet.
@@ -175,8 +179,8 @@ class LeaderElector:
         while self._clock.now() < deadline:
             if self._try(stop, deadline):
                 return True
-            # client-go goes on trying here; but once another leads, every moment of work is one too many.
-            if self._candidate.is_overtaken:
+            # client-go goes on trying here; but once another leads, or is to, every moment of work is one too many.
+            if self._candidate.is_overtaken or self._candidate.is_retired:
                 return False
             if self._clock.sleep(stop, min(self._timing.retry_period, deadline - self._clock.now())):
                 return False

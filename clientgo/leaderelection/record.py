@@ -89,13 +89,13 @@ class Observation:
 
 
 def claim(
-    old: LeaderElectionRecord | None, identity: str, lease_duration: float, at: MicroTime
+    old: LeaderElectionRecord | None, identity: str, lease_duration: float, at: MicroTime, *, coordinated: bool = False
 ) -> LeaderElectionRecord:
     """What `identity` writes to hold the lease for `lease_duration` seconds; `old` is None while there is no lease.
 
     Whoever renews keeps the time of acquisition; a new holder is one more transition. A strategy and a preferred holder
     are not carried over: they belong to coordinated election, and a holder that is not coordinated takes the lease out
-    of it (as client-go's does).
+    of it (as client-go's does). One that is `coordinated` keeps the strategy.
     """
     renews = old is not None and old.holder_identity == identity
     transitions = old.leader_transitions if old is not None else 0
@@ -106,14 +106,16 @@ def claim(
         acquire_time=old.acquire_time if old is not None and renews else at,
         renew_time=at,
         leader_transitions=transitions + (old is not None and not renews),
+        strategy=old.strategy if old is not None and coordinated else "",
     )
 
 
-def released(old: LeaderElectionRecord, at: MicroTime) -> LeaderElectionRecord:
-    """What the holder writes to let the next one in at once."""
+def released(old: LeaderElectionRecord, at: MicroTime, *, coordinated: bool = False) -> LeaderElectionRecord:
+    """What the holder writes to let the next one in at once; one that is `coordinated` leaves the lease so."""
     return LeaderElectionRecord(
         lease_duration_seconds=RELEASED_SECONDS,
         acquire_time=at,
         renew_time=at,
         leader_transitions=old.leader_transitions,
+        strategy=old.strategy if coordinated else "",
     )

@@ -36,9 +36,16 @@ def lease_lock(clientset: FakeClientset, identity: str = "baz", *, recorder: Fak
     return LeaseLock(clientset, "foo", "bar", identity, recorder=recorder)
 
 
-def candidate(clientset: FakeClientset, clock: FakeClock, *, identity: str = "baz", duration: float = 10) -> Candidate:
-    lock = lease_lock(clientset, identity)
-    return Candidate(lock, lease_duration=duration, metrics=ElectionMetrics("bar"), clock=clock)
+def candidate(
+    clientset: FakeClientset,
+    clock: FakeClock,
+    *,
+    identity: str = "baz",
+    duration: float = 10,
+    coordinated: bool = False,
+) -> Candidate:
+    lock, metrics = lease_lock(clientset, identity), ElectionMetrics("bar")
+    return Candidate(lock, lease_duration=duration, metrics=metrics, clock=clock, coordinated=coordinated)
 
 
 def record_in(clientset: FakeClientset) -> LeaderElectionRecord:

@@ -229,6 +229,7 @@ def test_release_reads_the_lease_before_it_writes() -> None:
     assert record_in(clientset).holder_identity == ""
 
 
+@pytest.mark.feature("C-09")
 @pytest.mark.behaviour("LE-14")
 def test_release_tries_again_on_a_conflict() -> None:
     own = lease(holder_identity="baz", lease_duration_seconds=10)

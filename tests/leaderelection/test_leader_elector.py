@@ -117,7 +117,7 @@ def test_a_candidate_tries_again_after_its_period_and_a_random_part() -> None:
     assert bench.recorder.drain() == []
 
 
-@pytest.mark.feature("B-LE-04")
+@pytest.mark.feature("B-LE-04", "C-51")
 def test_a_leader_gives_up_when_the_renew_deadline_passes(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench(renew_deadline=10, retry_period=2, release_on_cancel=False)
     with bench.running() as group:
@@ -261,7 +261,7 @@ def test_a_leader_that_may_not_release_leaves_the_lease_to_expire(caplog: pytest
     assert caplog.records == []
 
 
-@pytest.mark.feature("B-LE-07")
+@pytest.mark.feature("B-LE-07", "C-51")
 def test_a_lease_is_released_only_after_the_work_has_ended() -> None:
     gate, holders = Gate(), list[str]()
 
@@ -302,6 +302,7 @@ def test_an_elector_runs_once_at_a_time() -> None:
         assert bench.elector.is_leader
 
 
+@pytest.mark.feature("B-LE-10")
 def test_who_leads_is_known_to_leader_and_candidate() -> None:
     clock = FakeClock()
     first = Bench(clock=clock, identity="first")
@@ -317,6 +318,7 @@ def test_who_leads_is_known_to_leader_and_candidate() -> None:
     assert repr(second.elector) == "<LeaderElector foo/bar, led by first>"
 
 
+@pytest.mark.feature("A-14")
 def test_after_a_release_the_next_leads_at_its_next_try() -> None:
     clientset = FakeClientset(versioned=True)
     first, second = Bench(identity="first", clientset=clientset), Bench(identity="second", clientset=clientset)

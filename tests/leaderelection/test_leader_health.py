@@ -35,6 +35,7 @@ def test_without_an_elector_all_is_well() -> None:
     assert repr(adaptor) == "<HealthAdaptor of no elector>"
 
 
+@pytest.mark.feature("B-LE-10")
 @pytest.mark.behaviour("LE-22")
 def test_a_leader_that_has_not_renewed_for_an_hour_is_ill() -> None:
     adaptor = checked("healthTest", 1 * HOURS)
@@ -43,6 +44,7 @@ def test_a_leader_that_has_not_renewed_for_an_hour_is_ill() -> None:
     assert repr(adaptor) == "<HealthAdaptor of foo>"
 
 
+@pytest.mark.feature("B-LE-10")
 @pytest.mark.parametrize(
     ("holder", "passed"),
     [

@@ -71,6 +71,7 @@ def test_what_was_created_is_read_back_and_its_record_is_json() -> None:
     }
 
 
+@pytest.mark.feature("B-LE-13")
 @pytest.mark.behaviour("LE-30")
 def test_an_event_names_the_candidate_and_points_at_the_lease() -> None:
     recorder = FakeRecorder(2, include_object=True)

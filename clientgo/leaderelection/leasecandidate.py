@@ -1,0 +1,162 @@
+"""Stands for a lease whose holder the API server chooses: coordinated leader election.
+
+    standing = Standing(clientset, "kube-system", new_identity(), lease_name="foos", binary_version="1.30.0")
+    group.start(standing.run, stop, name="lease-candidate")
+    lock = LeaseLock(clientset, "kube-system", "foos", standing.name)
+    LeaderElector(lock, on_started_leading=work, on_stopped_leading=stopped, coordinated=True).run(stop)
+
+Each replica keeps a LeaseCandidate that says which version it is. The server asks those who stand whether they are
+there, by `pingTime`, gives the lease to the one its strategy picks (the oldest version, so that while an upgrade is
+under way no newer one leads), and names a `preferredHolder` in it once another would be better. `LeaseCandidate` is
+coordination.k8s.io/v1beta1, which servers of Kubernetes 1.33 and later serve if told to.
+"""
+
+import logging
+import threading
+
+import msgspec
+
+from clientgo.cache.informer import SharedInformer
+from clientgo.clock import SYSTEM_CLOCK, Clock, utc
+from clientgo.errors import ClientGoError, NotFound
+from clientgo.lifecycle import Group
+from clientgo.meta.codec import Undecodable, replace
+from clientgo.meta.objects import MicroTime, ObjectMeta
+from clientgo.meta.options import ListOptions
+from clientgo.meta.scheme import api_type
+from clientgo.rest.request import Requester
+from clientgo.typed.client import TypedClient
+from clientgo.typed.clientset import BaseClientset
+from clientgo.workqueue import RateLimitingQueue, ShutDown
+
+log = logging.getLogger(__name__)
+
+OLDEST_EMULATION_VERSION = "OldestEmulationVersion"
+"""Picks the candidate that emulates the oldest version, then the oldest binary, then whoever was there first."""
+
+REQUEUE_SECONDS = 300.0
+"""Between two looks at a candidate of whom nothing is heard (client-go's five minutes)."""
+
+
+class LeaseCandidateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Which lease a candidate stands for, and what is known of it."""
+
+    lease_name: str = ""
+    strategy: str = ""
+    binary_version: str = ""
+    """A semantic version, without a leading v."""
+    emulation_version: str = ""
+    """The version it behaves as; no newer than the binary."""
+    ping_time: MicroTime | None = None
+    """When the server last asked whether the candidate is there."""
+    renew_time: MicroTime | None = None
+    """When the candidate last said that it is."""
+
+
+@api_type(group="coordination.k8s.io", version="v1beta1", status=False)
+class LeaseCandidate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Somebody who stands for a lease."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LeaseCandidateSpec = LeaseCandidateSpec()
+
+
+class LeaseCandidateClient(TypedClient[LeaseCandidate]):
+    """Reads and writes LeaseCandidate objects at the API server."""
+
+    kind = LeaseCandidate
+
+
+class Standing:
+    """Keeps the LeaseCandidate `namespace/name` there, true, and answering the server's pings, while `run` runs."""
+
+    def __init__(
+        self,
+        target: BaseClientset | Requester,
+        namespace: str,
+        name: str,
+        *,
+        lease_name: str,
+        binary_version: str,
+        emulation_version: str = "",
+        strategy: str = OLDEST_EMULATION_VERSION,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """`emulation_version` is the binary's by default; the lease is in the same namespace."""
+        requester = target.requester if isinstance(target, BaseClientset) else target
+        self.name = name
+        self._namespace = namespace
+        self._client = LeaseCandidateClient(requester, namespace)
+        self._spec = LeaseCandidateSpec(
+            lease_name=lease_name,
+            strategy=strategy,
+            binary_version=binary_version,
+            emulation_version=emulation_version or binary_version,
+        )
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<Standing {self._namespace}/{self.name} for {self._spec.lease_name}>"
+
+    def run(self, stop: threading.Event) -> None:
+        """Stand until `stop` is set; what the server refuses is logged and tried again."""
+        queue: RateLimitingQueue[str] = RateLimitingQueue(clock=self._clock)
+        informer = SharedInformer(self._client, tweak=self._only_own, clock=self._clock)
+        informer.add_event_handler(
+            on_add=lambda _: queue.add(self.name),
+            on_update=lambda _, __: queue.add(self.name),
+            on_delete=lambda _: queue.add(self.name),
+        )
+        group = Group(stop=stop, clock=self._clock)
+        queue.add(self.name)
+        try:
+            informer.start(group)
+            group.start(self._keep, queue, name=f"lease-candidate-{self.name}")
+            stop.wait()
+        finally:
+            queue.shut_down()
+            informer.close()
+            group.join()
+
+    def ensure(self) -> None:
+        """Create the candidate, or bring it up to date if its versions differ or a ping is not answered yet.
+
+        Raises:
+            ApiError, ConnectionFailed: a request failed.
+        """
+        renewed = replace(self._spec, renew_time=MicroTime.of(utc(self._clock)))
+        try:
+            found = self._client.get(self.name)
+        except NotFound:
+            meta = ObjectMeta(name=self.name, namespace=self._namespace)
+            self._client.create(LeaseCandidate(metadata=meta, spec=renewed))
+            log.info("lease candidate created", extra={"candidate": self.name, "lease": self._spec.lease_name})
+            return
+        if self._is_true(found.spec):
+            return
+        self._client.update(replace(found, spec=replace(renewed, ping_time=found.spec.ping_time)))
+
+    def _is_true(self, found: LeaseCandidateSpec) -> bool:
+        pinged = found.ping_time is not None and (found.renew_time is None or found.renew_time < found.ping_time)
+        return not pinged and replace(found, ping_time=None, renew_time=None) == self._spec
+
+    def _only_own(self, options: ListOptions) -> ListOptions:
+        return replace(options, field_selector=f"metadata.name={self.name}")
+
+    def _keep(self, queue: RateLimitingQueue[str]) -> None:
+        try:
+            while True:
+                with queue.taking() as key:
+                    self._try(queue, key)
+        except ShutDown:
+            return
+
+    def _try(self, queue: RateLimitingQueue[str], key: str) -> None:
+        try:
+            self.ensure()
+        except (ClientGoError, Undecodable) as error:
+            log.warning("lease candidate can't be kept", extra={"candidate": key, "err": error})
+            queue.add_rate_limited(key)
+        else:
+            queue.forget(key)
+            queue.add_after(key, REQUEUE_SECONDS)

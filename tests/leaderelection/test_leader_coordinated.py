@@ -1,0 +1,197 @@
+"""Coordinated election: the API server gives the lease, and candidates say who they are."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from clientgo.clock import utc
+from clientgo.errors import InternalError
+from clientgo.kubernetes.types.coordination_v1 import Lease
+from clientgo.leaderelection.leasecandidate import (
+    OLDEST_EMULATION_VERSION,
+    REQUEUE_SECONDS,
+    LeaseCandidateClient,
+    LeaseCandidateSpec,
+    Standing,
+)
+from clientgo.leaderelection.record import LeaderElectionRecord, Observation
+from clientgo.lifecycle import Group
+from clientgo.meta import replace
+from clientgo.meta.objects import MicroTime
+from clientgo.testing.actions import Action
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.kubernetes import FakeClientset
+from tests.leaderelection.election import HOURS, SECONDS, Bench, Script, candidate, lease, verbs
+
+FUTURE = 1000 * HOURS
+
+
+@pytest.mark.feature("B-LE-14")
+@pytest.mark.parametrize(
+    ("holder", "requests", "holds"),
+    [
+        pytest.param("bing", ["get"], False, id="held by another", marks=pytest.mark.behaviour("LE-09")),
+        pytest.param("baz", ["get", "update"], True, id="its own", marks=pytest.mark.behaviour("LE-10")),
+    ],
+)
+def test_a_lease_is_renewed_only_if_it_was_given(holder: str, requests: list[str], holds: bool) -> None:
+    found = lease(holder_identity=holder, strategy=OLDEST_EMULATION_VERSION)
+    script = Script(*[(verb, found if verb == "get" else None) for verb in requests])
+    one = candidate(script.clientset, FakeClock(), coordinated=True)
+    one.observed = Observation(LeaderElectionRecord.from_spec(found.spec), FUTURE)
+    assert one.try_acquire_or_renew() is holds
+    assert (script.left, one.observed.holder) == ([], holder)
+    assert one.observed.record.leader_transitions == 0
+    assert one.observed.record.strategy == OLDEST_EMULATION_VERSION
+
+
+def test_a_lease_that_is_not_there_or_has_expired_is_the_server_s_to_give() -> None:
+    clock = FakeClock()
+    clientset = FakeClientset(clock=clock, versioned=True)
+    one = candidate(clientset, clock, coordinated=True)
+    assert not one.try_acquire_or_renew()
+    leases = clientset.coordination_v1.leases("foo")
+    leases.create(lease(holder_identity="baz", lease_duration_seconds=10, strategy=OLDEST_EMULATION_VERSION))
+    assert one.try_acquire_or_renew()
+    clock.step(11)
+    clientset.clear_actions()
+    assert not one.try_acquire_or_renew()
+    assert verbs(clientset) == ["get"]
+
+
+class Given(Bench):
+    """An elector of the candidate baz, and what the server's coordinator does with the lease foo/bar."""
+
+    def __init__(self) -> None:
+        super().__init__(coordinated=True)
+        self.leases = self.clientset.coordination_v1.leases("foo")
+        self.leases.create(lease(holder_identity="baz", lease_duration_seconds=15, strategy=OLDEST_EMULATION_VERSION))
+
+    def prefer(self, other: str) -> None:
+        self.leases.patch("bar", {"spec": {"preferredHolder": other}})
+
+    def lease(self) -> Lease:
+        return self.leases.get("bar")
+
+
+@pytest.mark.feature("B-LE-14")
+def test_a_leader_ends_its_term_as_soon_as_the_server_prefers_another() -> None:
+    bench = Given()
+    with bench.running() as group:
+        assert bench.led.wait(SECONDS)
+        bench.clock.wait_for_sleeps(1)
+        bench.prefer("bing")
+        bench.clock.step(1.0)
+        assert bench.ended.wait(SECONDS)
+        group.join(SECONDS)
+    assert bench.calls == ["began", "ended", "stopped"]
+    assert (bench.lease().spec.holder_identity, bench.lease().spec.strategy) == ("", OLDEST_EMULATION_VERSION)
+
+
+class Candidacy:
+    """A standing candidate over a fake server."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.clientset = FakeClientset(clock=self.clock, versioned=True)
+        self.client = LeaseCandidateClient(self.clientset.requester, "default")
+        self.standing = Standing(
+            self.clientset, "default", "foo", lease_name="lease", binary_version="1.30.0", clock=self.clock
+        )
+
+    def spec(self) -> LeaseCandidateSpec:
+        return self.client.get("foo").spec
+
+    def step(self, seconds: float) -> bool:
+        """Let time pass; False, so that it can stand in a condition."""
+        self.clock.step(seconds)
+        return False
+
+    def ping(self) -> None:
+        """What the server does that wants to know who is there."""
+        self.client.patch("foo", {"spec": {"pingTime": MicroTime.of(utc(self.clock)).wire()}})
+
+    def seen(self, verb: str) -> threading.Event:
+        """Set once a request of that verb comes."""
+        event = threading.Event()
+
+        def note(_: Action) -> tuple[bool, object]:
+            event.set()
+            return False, None
+
+        self.clientset.prepend_reactor(verb, "leasecandidates", note)
+        return event
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        stop = threading.Event()
+        with Group(stop=stop) as group:
+            group.start(self.standing.run, stop, name="standing")
+            yield
+
+
+@pytest.mark.behaviour("LE-26")
+@pytest.mark.feature("B-LE-14")
+def test_whoever_stands_has_a_lease_candidate() -> None:
+    candidacy = Candidacy()
+    candidacy.standing.ensure()
+    spec = candidacy.spec()
+    assert (spec.lease_name, spec.strategy) == ("lease", OLDEST_EMULATION_VERSION)
+    assert (spec.binary_version, spec.emulation_version) == ("1.30.0", "1.30.0")
+    assert spec.renew_time is not None
+
+
+def test_a_candidate_that_is_as_it_should_be_is_not_written_again() -> None:
+    candidacy = Candidacy()
+    candidacy.standing.ensure()
+    candidacy.clientset.clear_actions()
+    candidacy.clock.step(REQUEUE_SECONDS)
+    candidacy.standing.ensure()
+    assert verbs(candidacy.clientset) == ["get"]
+
+
+def test_a_candidate_of_an_older_version_is_brought_up_to_date() -> None:
+    candidacy = Candidacy()
+    candidacy.standing.ensure()
+    before = candidacy.client.get("foo")
+    candidacy.client.update(replace(before, spec=replace(before.spec, binary_version="1.29.0")))
+    candidacy.clock.step(1.0)
+    candidacy.standing.ensure()
+    assert candidacy.spec().binary_version == "1.30.0"
+    assert candidacy.spec().renew_time != before.spec.renew_time
+
+
+@pytest.mark.feature("B-LE-14")
+def test_a_ping_is_answered_at_once_and_only_once() -> None:
+    candidacy = Candidacy()
+    created, updated = candidacy.seen("create"), candidacy.seen("update")
+    with candidacy.running():
+        assert created.wait(SECONDS)
+        candidacy.clock.set_time(candidacy.clock.time() + 1.0)
+        candidacy.ping()
+        assert updated.wait(SECONDS)
+    spec = candidacy.spec()
+    assert spec.renew_time == spec.ping_time == MicroTime.of(utc(candidacy.clock))
+    candidacy.clientset.clear_actions()
+    candidacy.standing.ensure()
+    assert verbs(candidacy.clientset) == ["get"]
+
+
+def test_what_the_server_refuses_is_logged_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    candidacy = Candidacy()
+    refused, created = threading.Event(), candidacy.seen("create")
+
+    def refuse_once(_: Action) -> tuple[bool, object]:
+        if not refused.is_set():
+            refused.set()
+            raise InternalError("not now")
+        return False, None
+
+    candidacy.clientset.prepend_reactor("get", "leasecandidates", refuse_once)
+    with candidacy.running():
+        assert refused.wait(SECONDS)
+        # Step after step, for nothing tells when the queue has begun to wait.
+        assert any(candidacy.step(0.01) or created.wait(0.01) for _ in range(1000)), "not within ten seconds"
+    assert "lease candidate can't be kept" in [record.getMessage() for record in caplog.records]
