@@ -10,6 +10,7 @@ import threading
 
 from clientgo.cache import DeletedFinalStateUnknown, MutationCache, last_known, wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import NotFound
 from clientgo.kubernetes.clients.apps_v1 import AppsV1
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
@@ -43,7 +44,7 @@ class ResourceExists(Exception):
 
 
 # The verbs that are used and no others; hack/update-codegen.sh makes artifacts/rbac/role.yaml of them.
-@rbac(groups="samplecontroller.k8s.io", resources="foos", verbs=("list", "watch"))
+@rbac(groups="samplecontroller.k8s.io", resources="foos", verbs=("get", "list", "watch"))
 @rbac(groups="samplecontroller.k8s.io", resources="foos/status", verbs="update")
 # No request goes there. Clusters that enforce permissions on owner references (OpenShift does) ask for this verb before
 # they let a Deployment say that it blocks its Foo's deletion.
@@ -72,8 +73,8 @@ class Controller:
         self._attempts = Attempts("Foo", expected=(ResourceExists,), clock=clock)
         self._lister = foo_informer.lister
         # What was written last stands in for the cache until the cache has caught up with it.
-        self._foos: MutationCache[Foo] = MutationCache(foo_informer.informer.indexer, clock=clock)
-        self._deployments: MutationCache[Deployment] = MutationCache(deployment_informer.informer.indexer, clock=clock)
+        self._foos: MutationCache[Foo] = MutationCache.over(foo_informer.informer, clock=clock)
+        self._deployments: MutationCache[Deployment] = MutationCache.over(deployment_informer.informer, clock=clock)
         self.queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(
             MaxOfRateLimiter(
                 ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(50.0, 300, clock=clock)
@@ -151,13 +152,19 @@ class Controller:
             # Absorbed: trying again can't help, only another spec can, and that comes as a change.
             log.error("deploymentName must be specified")
             return
+        if foo.metadata.deletion_timestamp is not None:
+            return  # its Deployment is the garbage collector's now, which would have to delete each new one too
         step = plan(foo, self._deployments.get_by_key(ObjectName(key.namespace, foo.spec.deployment_name)))
         if isinstance(step, Foreign):
             message = f'Resource "{step.name}" already exists and is not managed by Foo'
             self._recorder.event(foo, "Warning", ERR_RESOURCE_EXISTS, message)
             raise ResourceExists(message)
+        reported = foo.status.available_replicas
+        if isinstance(step, Create) and reported is not None and not self._exists(foo):
+            log.info("Foo %s is gone", key)
+            return
         deployment = self._carry_out(step)
-        available, reported = deployment.status.available_replicas or 0, foo.status.available_replicas
+        available = deployment.status.available_replicas or 0
         if reported != available:
             self.update_foo_status(foo, available)
         if reported is None or not isinstance(step, Nothing):
@@ -208,6 +215,17 @@ class Controller:
         owner = controller_of(deployment)
         if owner is not None and owner.kind == "Foo" and owner.api_version.startswith("samplecontroller.k8s.io/"):
             self.queue.add(ObjectName(deployment.metadata.namespace, owner.name))
+
+    def _exists(self, foo: Foo) -> bool:
+        """Asked of the server before a Deployment that had been there is made again.
+
+        It may be gone because its Foo is, and the cache has not heard of that yet: each one made for a Foo that is gone
+        would be collected at once, and be missed again.
+        """
+        try:
+            return self._api.foos(foo.metadata.namespace).get(foo.metadata.name).metadata.uid == foo.metadata.uid
+        except NotFound:
+            return False
 
     def _carry_out(self, step: Create | Scale | Nothing) -> Deployment:
         match step:

@@ -1,47 +1,26 @@
 """How this replica shares the work with others: not at all, by leading them, or by taking a share of the Foos."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
-from clientgo.errors import ConfigError
-from clientgo.kubernetes.clientset import Clientset
-from clientgo.leaderelection import LeaseLock, Lock, config_for_lock, new_identity
 from clientgo.record import EventRecorder
 from clientgo.rest import Config
-from controller.leadership import Leading
-from controller.options import ElectionOptions, Options
-from controller.sharing import Sharing
+from controller.options import Options
 from controller.turns import Alone, Turn
 
 
 @contextmanager
 def turn_of(options: Options, config: Config, recorder: EventRecorder) -> Iterator[Turn]:
-    """What the flags ask for, with connections of its own as long as the block lasts.
+    """What the flags ask for, as long as the block lasts.
 
     Raises:
         ConfigError: their times can't work together.
     """
-    election = options.election
-    if not election.leader_elect and not options.shard_count:
+    if not options.election.leader_elect and not options.shard_count:
         yield Alone()
         return
-    namespace = election.leader_elect_resource_namespace or config.namespace
-    with closing(Clientset(config_for_lock(config, renew_deadline=election.leader_elect_renew_deadline))) as leases:
-        if options.shard_count:
-            yield Sharing(leases, namespace, options)
-        else:
-            lock = LeaseLock(leases, namespace, election.leader_elect_resource_name, new_identity(), recorder=recorder)
-            yield _leading(lock, election)
+    # Loaded here: elections and shards are a twentieth of what the controller loads, and nothing to one that is alone.
+    from controller.leases import leased_turn  # noqa: PLC0415
 
-
-def _leading(lock: Lock, options: ElectionOptions) -> Leading:
-    try:
-        return Leading(
-            lock,
-            lease_duration=options.leader_elect_lease_duration,
-            renew_deadline=options.leader_elect_renew_deadline,
-            retry_period=options.leader_elect_retry_period,
-            name=options.leader_elect_resource_name,
-        )
-    except ValueError as error:
-        raise ConfigError(f"the --leader-elect-... times can't work together: {error}") from error
+    with leased_turn(options, config, recorder) as turn:
+        yield turn

@@ -14,14 +14,17 @@ class FooReconciler:
     """Keeps one Deployment for each Foo, and says in the Foo's status how many replicas are available."""
 
     def __init__(self, manager: Manager) -> None:
-        self.client, self.recorder = manager.client, manager.recorder
+        self.client, self.server, self.recorder = manager.client, manager.api_reader, manager.recorder
 
     def reconcile(self, request: ObjectName) -> None:
         """Make what exists for one Foo what its spec asks for; writes only what changes."""
         foo = self.client.find(Foo, request)
-        if foo is None or not foo.spec.deployment_name:
-            return  # gone, or to be mended by whoever wrote it: both come as changes
+        if foo is None or foo.metadata.deletion_timestamp is not None or not foo.spec.deployment_name:
+            return  # gone, going, or to be mended by whoever wrote it: all come as changes
+        reported = foo.status.available_replicas
         match step := plan(foo, self.client.find(Deployment, request._replace(name=foo.spec.deployment_name))):
+            case Create(_) if reported is not None and self.server.find(Foo, request) is None:
+                return  # the Deployment went with its Foo, and only the cache still has that
             case Create(wanted):
                 deployment = self.client.create(wanted)
             case Scale(current, replicas):
@@ -32,7 +35,7 @@ class FooReconciler:
                 raise AlreadyExists(message)
             case _:
                 deployment = step.deployment
-        available, reported = deployment.status.available_replicas or 0, foo.status.available_replicas
+        available = deployment.status.available_replicas or 0
         if reported != available:
             self.client.update_status(replace(foo, status=FooStatus(available_replicas=available)))
         if reported is None or isinstance(step, Create | Scale):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -69,6 +70,7 @@ def status_update(foo: Foo, available: int) -> Action:
     return Action.of("update", replace(foo, status=FooStatus(available)), subresource="status")
 
 
+@pytest.mark.feature("A-31")
 @pytest.mark.behaviour("SC-01")
 def test_creates_the_deployment_and_reports_its_replicas_zero_included() -> None:
     foo = new_foo()
@@ -79,6 +81,7 @@ def test_creates_the_deployment_and_reports_its_replicas_zero_included() -> None
     assert fixture.events() == ["Normal Synced Foo synced successfully"]
 
 
+@pytest.mark.feature("A-31")
 @pytest.mark.behaviour("SC-02")
 def test_a_deployment_as_asked_for_is_left_alone_and_the_status_is_written_once() -> None:
     foo = new_foo()
@@ -97,6 +100,7 @@ def test_a_sync_that_finds_everything_as_it_should_be_writes_and_reports_nothing
     assert fixture.events() == []
 
 
+@pytest.mark.feature("A-31")
 @pytest.mark.behaviour("SC-03")
 def test_scales_the_deployment_and_touches_nothing_else_of_it() -> None:
     foo = new_foo(replicas=2)
@@ -108,6 +112,7 @@ def test_scales_the_deployment_and_touches_nothing_else_of_it() -> None:
     assert fixture.foos.writes == [status_update(foo, 0)]
 
 
+@pytest.mark.feature("B-REC-12", "A-31")
 @pytest.mark.behaviour("SC-04")
 def test_a_deployment_of_somebody_else_is_left_alone_and_reported() -> None:
     foo = new_foo()
@@ -143,6 +148,7 @@ def test_a_foo_without_a_deployment_name_is_reported_and_not_tried_again(caplog:
     assert fixture.kube.writes == []
 
 
+@pytest.mark.feature("C-52")
 def test_what_was_just_written_is_not_written_again_while_the_cache_is_behind() -> None:
     fixture = Fixture(new_foo())
     versioned(fixture)
@@ -180,6 +186,34 @@ def test_a_deployment_that_vanished_is_created_again_at_once() -> None:
     assert [action.verb for action in fixture.kube.writes] == ["create"]
 
 
+def test_a_deployment_is_not_made_again_for_a_foo_that_only_the_cache_still_has() -> None:
+    fixture = Fixture(new_foo(available=1))
+    fixture.foos.samplecontroller_v1alpha1.foos("default").delete("test")
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+
+
+def test_a_deployment_is_not_made_again_for_a_foo_whose_name_another_has_by_now() -> None:
+    fixture = Fixture(new_foo(available=1))
+    other = new_foo()
+    fixture.foos.prepend_reactor(
+        "get", "foos", lambda _: (True, replace(other, metadata=changed(other.metadata, uid="another")))
+    )
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+
+
+@pytest.mark.parametrize("collected", [True, False])
+def test_a_foo_that_is_being_deleted_is_left_to_the_garbage_collector(collected: bool) -> None:
+    foo = new_foo(replicas=2)
+    leaving = replace(foo, metadata=changed(foo.metadata, deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC)))
+    fixture = Fixture(leaving, deployments=() if collected else (deployment_of(new_foo(replicas=1)),))
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+    assert fixture.foos.writes == []
+
+
+@pytest.mark.feature("A-31")
 def test_a_failed_sync_comes_back_later_each_time_and_success_forgets_it() -> None:
     fixture = Fixture(new_foo())
 
@@ -202,6 +236,7 @@ def waiting(fixture: Fixture) -> list[ObjectName]:
     return [fixture.controller.queue.get() for _ in range(len(fixture.controller.queue))]
 
 
+@pytest.mark.feature("C-26", "A-31")
 def test_a_changed_deployment_leads_to_its_foo_and_a_resynced_one_does_not() -> None:
     fixture = Fixture()
     old, new = deployment_of(new_foo(), version=1), deployment_of(new_foo(), version=2)
@@ -217,6 +252,7 @@ def test_a_resynced_foo_is_looked_at_again() -> None:
     assert waiting(fixture) == [KEY]
 
 
+@pytest.mark.feature("A-31")
 @pytest.mark.parametrize("unseen", [pytest.param(False, id="seen"), pytest.param(True, id="unseen: a tombstone")])
 def test_a_deleted_deployment_leads_to_its_foo(unseen: bool) -> None:
     fixture = Fixture()

@@ -16,6 +16,7 @@ FOO = Foo(
 )
 
 
+@pytest.mark.feature("A-31")
 def test_the_deployment_runs_nginx_and_belongs_to_its_foo() -> None:
     assert to_dict(new_deployment(FOO)) == {
         "apiVersion": "apps/v1",

@@ -5,6 +5,7 @@ import pytest
 from controller.options import parse
 
 
+@pytest.mark.feature("A-29")
 def test_without_flags_two_workers_look_at_every_namespace_each_half_minute() -> None:
     options = parse([])
     assert (options.workers, options.namespaces, options.resync_period) == (2, (), 30.0)

@@ -22,6 +22,7 @@ from clientgo.meta import replace as changed
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import RESTClient
 from clientgo.rest.request import Request
+from clientgo.typed.options import DeleteOptions
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.component import COMPONENT
 from controller.controller import Controller
@@ -55,12 +56,13 @@ class Cluster:
         self.broadcaster = EventBroadcaster()
         self.broadcaster.start_recording_to_sink(sink_for(self.kube))
         self.foo_informer = self.foo_informers.samplecontroller.v1alpha1.foos.informer
+        self.component = COMPONENT
         self.controller = Controller(
             self.kube.apps_v1,
             self.foos_api.samplecontroller_v1alpha1,
             self.kube_informers.apps.v1.deployments,
             self.foo_informers.samplecontroller.v1alpha1.foos,
-            self.broadcaster.new_recorder(component=COMPONENT),
+            self.broadcaster.new_recorder(component=self.component),
         )
 
     def start(self) -> None:
@@ -134,7 +136,7 @@ def cluster() -> Iterator[Cluster]:
     made.stop()
 
 
-@pytest.mark.feature("A-01")
+@pytest.mark.feature("A-01", "A-30", "A-32", "A-10")
 def test_a_foo_gets_its_deployment_its_status_and_its_event(cluster: Cluster) -> None:
     cluster.create_foo("a", replicas=2)
     cluster.reports("a", available=2)
@@ -142,8 +144,11 @@ def test_a_foo_gets_its_deployment_its_status_and_its_event(cluster: Cluster) ->
     assert deployment.spec.replicas == 2
     assert deployment.spec.template.metadata.labels == {"app": "nginx", "controller": "a"}
     cluster.eventually(lambda: [event.message for event in cluster.events("Synced")] == ["Foo synced successfully"])
+    (event,) = cluster.events("Synced")
+    assert (event.source and event.source.component, event.involved_object.name) == (cluster.component, "a")
 
 
+@pytest.mark.feature("A-01")
 def test_a_foo_that_changes_takes_its_deployment_along_within_a_second(cluster: Cluster) -> None:
     cluster.create_foo("a")
     cluster.eventually(lambda: cluster.replicas("a") == 1)
@@ -163,6 +168,7 @@ def test_what_others_set_on_the_deployment_stays_when_it_is_scaled(cluster: Clus
     assert deployment.spec.paused
 
 
+@pytest.mark.feature("A-01")
 def test_a_deleted_deployment_comes_back(cluster: Cluster) -> None:
     cluster.create_foo("a")
     cluster.eventually(lambda: cluster.replicas("a") == 1)
@@ -177,6 +183,16 @@ def test_a_deleted_foo_takes_its_deployment_along(cluster: Cluster) -> None:
     cluster.eventually(lambda: cluster.replicas("a") == 1)
     cluster.foos.delete("a")
     cluster.eventually(lambda: cluster.deployments.list().items == [])
+
+
+def test_a_foo_that_waits_for_its_deployment_to_be_deleted_first_is_gone_soon(cluster: Cluster) -> None:
+    require_controllers(cluster.environment, "garbage collection")
+    cluster.create_foo("a")
+    cluster.reports("a", available=1)
+    cluster.foos.delete("a", DeleteOptions(propagation_policy="Foreground"))
+    cluster.eventually(lambda: cluster.foos.list().items == [] and cluster.deployments.list().items == [])
+    if cluster.environment.server is not None:
+        assert cluster.writes()["POST", "deployments", ""] == 1
 
 
 def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Cluster) -> None:

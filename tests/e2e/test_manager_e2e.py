@@ -39,6 +39,7 @@ from tests.e2e.test_controller_e2e import (
     test_a_foo_gets_its_deployment_its_status_and_its_event,
     test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once,
     test_a_foo_that_changes_takes_its_deployment_along_within_a_second,
+    test_a_foo_that_waits_for_its_deployment_to_be_deleted_first_is_gone_soon,
     test_a_foo_that_was_odd_syncs_once_it_is_mended,
     test_what_others_set_on_the_deployment_stays_when_it_is_scaled,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "test_a_foo_gets_its_deployment_its_status_and_its_event",
     "test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once",
     "test_a_foo_that_changes_takes_its_deployment_along_within_a_second",
+    "test_a_foo_that_waits_for_its_deployment_to_be_deleted_first_is_gone_soon",
     "test_a_foo_that_was_odd_syncs_once_it_is_mended",
     "test_what_others_set_on_the_deployment_stays_when_it_is_scaled",
 ]
@@ -66,7 +68,8 @@ class ManagedCluster(Cluster):
     def __init__(self, **simulation: Any) -> None:
         super().__init__(**simulation)
         cache = CacheOptions(namespaces=(self.namespace,), resync=30.0)
-        self.manager = Manager(self.client, options=Options(name="foo-manager", cache=cache))
+        self.component = "foo-manager"
+        self.manager = Manager(self.client, options=Options(name=self.component, cache=cache))
         self.add_controllers()
         self.foo_informer = self.manager.cache.informer(Foo)
 
@@ -115,6 +118,7 @@ class SharingCluster(ManagedCluster):
 
 
 @pytest.mark.feature("A-11")
+@pytest.mark.feature("A-77")
 @pytest.mark.parametrize("kind", [ManagedCluster, SharingCluster])
 def test_controllers_of_either_kind_share_one_cache(kind: type[ManagedCluster]) -> None:
     cluster = kind()

@@ -187,9 +187,17 @@ class Stage:
             self.reached(lambda: self.foos.get("mine").status.available_replicas == 1)
             and bool(self.foos.patch("mine", {"spec": {"replicas": 3}}))
             and self.reached(lambda: self.foos.get("mine").status.available_replicas == 3)
+            and self._replaced("mine")
             and self.reached(lambda: any((event.count or 0) > 1 for event in self._events()))
             and self.reached(self._scraped)
         )
+
+    def _replaced(self, name: str) -> bool:
+        """Whether a Deployment that is deleted is made again."""
+        deployments = self.kube.apps_v1.deployments("default")
+        uid = deployments.get(name).metadata.uid
+        deployments.delete(name)
+        return self.reached(lambda: deployments.get(name).metadata.uid != uid)
 
     def _scraped(self) -> bool:
         """Whether somebody who may read the metrics gets them, for which the API server has to be asked."""
