@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from clientgo.cache.informermetrics import InformerMetrics
 from clientgo.cache.rejects import Rejects
+from clientgo.cache.store import Indexer
 from clientgo.cache.transform import Transform
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.names import ObjectName, object_name
@@ -22,6 +23,10 @@ class Cache(Protocol[T]):
 
     rejects: Rejects
     transform: Transform[T]
+
+    @property
+    def indexer(self) -> Indexer[T]:
+        """Where the objects are; only looked into."""
 
     @property
     def size(self) -> int:
@@ -58,15 +63,22 @@ class Feed(Generic[T]):
         return not self.namespace or key.namespace == self.namespace
 
     def prepare(self, page: ObjectList[T]) -> ObjectList[T]:
-        """The page's objects transformed; one whose transform raises is set aside with those that can't be decoded."""
+        """The page's objects transformed; one whose transform raises is set aside with those that can't be decoded.
+
+        An object that is in the cache already, to the last field, is taken from there: a list that tells nothing new
+        costs the memory of one page, not that of another cache.
+        """
         items: list[T] = []
         failed: list[Undecodable] = []
-        transform = self._cache.transform
+        transform, known = self._cache.transform, self._cache.indexer.get_by_key if self._cache.size else _nothing
         for obj in page.items:
             try:
-                items.append(transform(obj))
+                ready = transform(obj)
             except Exception as error:  # noqa: BLE001  # foreign code: one object must not cost the others
                 failed.append(self._failed(obj, error))
+                continue
+            held = known(object_name(ready))
+            items.append(ready if held is None or not _same(held, ready) else held)
         return replace(page, items=items, undecodable=(*page.undecodable, *failed))
 
     def replace(self, objects: Iterable[T], undecodable: Iterable[Undecodable], version: str) -> None:
@@ -121,6 +133,15 @@ class Feed(Generic[T]):
 
     def _failed(self, obj: T, error: Exception) -> Undecodable:
         return Undecodable(self._kind, obj.metadata, f"its transform raised {error!r}")
+
+
+def _nothing(_: ObjectName) -> None:
+    """What an empty cache has of that name."""
+
+
+def _same(held: ApiObject, told: ApiObject) -> bool:
+    # The version alone does not do: a new schema's defaults show in objects whose version stays.
+    return held.metadata.resource_version == told.metadata.resource_version and held == told
 
 
 def oldest(versions: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from clientgo.cache.informer import SharedInformer
 from clientgo.cache.store import Indexer, List
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.meta.names import ObjectName, object_name
@@ -25,8 +26,9 @@ class MutationCache(Generic[T]):
     """An overlay of own writes over an informer's store.
 
     A write is remembered for `ttl` seconds at most (so that an object deleted before the cache saw it does not live
-    on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too.
-    `caught_up` compares versions where they are not Kubernetes' own.
+    on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too, unless
+    the store reflects a version, told by `reached`, at which it would: an answer may come after the deletion of what it
+    tells of. `caught_up` compares versions where they are not Kubernetes' own.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class MutationCache(Generic[T]):
         ttl: float = 60.0,
         size: int = 10_000,
         include_adds: bool = True,
+        reached: Callable[[], str] = lambda: "",
         caught_up: CaughtUp = at_least,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -43,10 +46,16 @@ class MutationCache(Generic[T]):
         self._ttl = ttl
         self._size = size
         self._include_adds = include_adds
+        self._reached = reached
         self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
         self._written: OrderedDict[ObjectName, tuple[float, T]] = OrderedDict()
+
+    @classmethod
+    def over(cls, informer: SharedInformer[T], *, clock: Clock = SYSTEM_CLOCK) -> "MutationCache[T]":
+        """An overlay over an informer's store, which knows what version that reflects."""
+        return cls(informer.indexer, reached=lambda: informer.last_sync_resource_version, clock=clock)
 
     def __repr__(self) -> str:
         return f"<MutationCache {len(self._written)} writes over {self._backing!r}>"
@@ -126,9 +135,13 @@ class MutationCache(Generic[T]):
         if self._clock.now() >= expires or (cached is not None and self._reflects(cached, written)):
             del self._written[key]
             return cached
-        if cached is None and not self._include_adds:
-            return None
-        return written
+        if cached is not None:
+            return written
+        if self._caught_up(self._reached(), written.metadata.resource_version):
+            del self._written[key]
+            # Looked at once more: it may have come between the first look and the version that was told.
+            return self._backing.get_by_key(key)
+        return written if self._include_adds else None
 
     def _reflects(self, seen: T, written: T) -> bool:
         return self._caught_up(seen.metadata.resource_version, written.metadata.resource_version)

@@ -4,11 +4,13 @@
       ▲            │
       └─ backoff ──┴── 410, any other refusal, a stream that ended at once, a server that went back
 
-After a lost connection the server is first asked whether it still knows the last version, and an object of then: one
-restored from a backup does not, and would otherwise be silent until it gets there again. (client-go does not ask.)
+After a lost connection, or a watch that ended before its time, the server is first asked whether it still knows the
+last version, and an object of then: one restored from a backup does not, and would otherwise be silent until it gets
+there again. (client-go does not ask.)
 
-Each round through LIST costs one step of a growing backoff, so a server in trouble sees a bounded rate. Where the
-source can stream lists, LIST is a watch too, and that watch goes on; whatever goes wrong with it leads to a plain list.
+Each round through LIST costs one step of a growing backoff (`pausing`), so a server in trouble sees a bounded rate.
+Where the source can stream lists, LIST is a watch too, and that watch goes on; whatever goes wrong with it leads to a
+plain list.
 """
 
 import logging
@@ -19,11 +21,12 @@ from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
-from clientgo.backoff import REFLECTOR_BACKOFF, REFLECTOR_BACKOFF_RESET, Backoff, Random, ResettingBackoff, jittered
+from clientgo.backoff import REFLECTOR_BACKOFF, Backoff, Random
 from clientgo.cache.consistency import check_streamed_list, check_wanted
 from clientgo.cache.fitness import describe, fitness_of
 from clientgo.cache.lineage import Known, foreign
 from clientgo.cache.listing import Listing, out_of_range
+from clientgo.cache.pausing import Pauses, busy
 from clientgo.cache.reflectormetrics import reflector_metrics
 from clientgo.cache.retrywindow import RetryWindow, is_internal_error
 from clientgo.cache.watching import MIN_WATCH_SECONDS, OpenWatch, Sink, Tweak, VeryShortWatch, Watching, WentBack
@@ -39,10 +42,6 @@ from clientgo.meta.watch import ListerWatcher
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
-
-AWAY_SECONDS = 1.0
-"""A server nobody listens at is tried again after this, or up to twice this, at the latest: it costs the server nothing
-and lets its return be noticed within two seconds, where client-go's delays grow to a minute."""
 
 SLOW_LIST_SECONDS = 10.0
 """A list that takes longer is worth a line in the log (client-go)."""
@@ -81,9 +80,7 @@ class Reflector(Generic[T]):
         self._source = source
         self._sink = sink
         self._tweak = _impatient(tweak or (lambda options: options))
-        self._rand = rand
-        self._away = False  # the last try found nobody listening
-        self._backoff = ResettingBackoff(backoff, reset=REFLECTOR_BACKOFF_RESET, clock=clock, rand=rand)
+        self._pauses = Pauses(backoff, clock=clock, rand=rand)
         self._on_error = on_error or self._warn
         self.lists = 0
         """Lists asked for, those that failed and streamed ones included."""
@@ -186,7 +183,7 @@ class Reflector(Generic[T]):
         self._works()
         self._sink.replace(objects, undecodable, version)
         self._watching.version = version
-        self._watching.lost = False
+        self._watching.doubtful = False
         self._listing.done()
         took = self._clock.now() - began
         if self._metrics is not None:
@@ -220,7 +217,7 @@ class Reflector(Generic[T]):
 
     def _may_stream_again(self, error: Exception, stop: threading.Event) -> bool:
         """Whether a streamed list may succeed after this error, perhaps after a pause."""
-        if _busy(error):
+        if busy(error):
             self._refused(error)
             self._pause(stop, error)
             return True
@@ -300,7 +297,7 @@ class Reflector(Generic[T]):
             self._confirm_version()
             opened = self._watching.open(self.last_sync_resource_version)
         except (ConnectionFailed, TooManyRequests) as error:
-            if not _busy(error):
+            if not busy(error):
                 raise
             self._refused(error)
             self._pause(stop, error)
@@ -309,14 +306,14 @@ class Reflector(Generic[T]):
         return opened
 
     def _confirm_version(self) -> None:
-        """After a lost connection, ask for one object no older than what was seen; a server that went back refuses.
+        """If in doubt who answers, ask for one object no older than what was seen; a server that went back refuses.
 
         Raises:
             ApiError, ConnectionFailed: it refused, or can't be asked.
             WentBack: the object is another server's.
         """
         version = self.last_sync_resource_version
-        if not self._watching.lost or not version:
+        if not self._watching.doubtful or not version:
             return
         options = ListOptions(resource_version=version, resource_version_match="NotOlderThan", limit=1)
         try:
@@ -328,19 +325,10 @@ class Reflector(Generic[T]):
         if self._known is not None and (why := foreign(page, version, self._known)):
             self._listing.need_newest()
             raise WentBack(why)
-        self._watching.lost = False
+        self._watching.doubtful = False
 
     def _pause(self, stop: threading.Event, error: Exception | None = None) -> None:
-        away = isinstance(error, ConnectionFailed) and error.refused
-        if self._away and not away:
-            self._backoff.reset()  # it is back, and owes nothing for having been away
-        self._away = away
-        seconds = self._backoff.next()
-        if away:
-            seconds = min(seconds, jittered(AWAY_SECONDS, 1.0, self._rand))
-        elif isinstance(error, ApiError):
-            seconds = max(seconds, error.retry_after or 0.0)
-        self._clock.sleep(stop, seconds)
+        self._clock.sleep(stop, self._pauses.after(error))
 
     def _failed(self, error: Exception) -> None:
         self._count(error)
@@ -382,8 +370,3 @@ class Reflector(Generic[T]):
 def _impatient(tweak: Tweak) -> Tweak:
     """The same, for a client that is not to wait for a server to reach a version: the newest list is had sooner."""
     return lambda options: replace(tweak(options), retry_lagging=False)
-
-
-def _busy(error: Exception) -> bool:
-    """Whether the server takes no requests just now, and an unchanged one may do later."""
-    return isinstance(error, TooManyRequests) or (isinstance(error, ConnectionFailed) and error.refused)

@@ -26,6 +26,9 @@ MIN_WATCH_SECONDS = 300.0
 SHORT_WATCH_SECONDS = 1.0
 """A watch that ends sooner, without an event, counts as a failure (client-go's very short watch)."""
 
+EARLY_SECONDS = 1.0
+"""A watch that ends this much before the time it was asked for was ended by something else: servers keep that time."""
+
 Tweak = Callable[[ListOptions], ListOptions]
 
 
@@ -57,11 +60,15 @@ class WentBack(Exception):
 
 
 class OpenWatch(NamedTuple, Generic[T]):
-    """A watch, the one iterator over it (a second could miss what the first has read ahead), and when it began."""
+    """A watch, the one iterator over it (a second could miss what the first has read ahead), when it began and is due.
+
+    `due` is when the server, as asked, ends it; at once where no time was asked for, so that no end counts as early.
+    """
 
     watch: Watch[T]
     events: Iterator[WatchEvent[T] | Bookmark | BadEvent]
     began: float
+    due: float
 
 
 class Watching(Generic[T]):
@@ -95,7 +102,8 @@ class Watching(Generic[T]):
         self._clock = clock
         self._rand = rand
         self.hasty = 0  # watches in a row that lasted less than a second, whatever they said
-        self.lost = False  # the connection broke, or there was none: who answers next may not know what was seen
+        # The connection broke, there was none, or a watch ended early: who answers next may not know what was seen.
+        self.doubtful = False
         self._unordered = False  # the watch began nowhere: its first ADDED events are a list, in any order
         self._lock = threading.Lock()
         self._watch: Watch[T] | None = None  # guarded by _lock, like _closed
@@ -123,7 +131,7 @@ class Watching(Generic[T]):
         Raises:
             ApiError, ConnectionFailed: it can't be opened.
         """
-        options = ListOptions(
+        wanted = ListOptions(
             resource_version=version,
             resource_version_match="NotOlderThan" if stream_list else "",
             send_initial_events=stream_list,
@@ -136,10 +144,11 @@ class Watching(Generic[T]):
         if self._metrics is not None:
             self._metrics.watching()
         began = self._clock.now()
+        options = self._tweak(wanted)
         try:
-            watch = self._source.watch_from(self._tweak(options))
+            watch = self._source.watch_from(options)
         except ConnectionFailed:
-            self.lost = True
+            self.doubtful = True
             raise
         self.heard, self.since = self._clock.now(), began
         with self._lock:
@@ -149,7 +158,7 @@ class Watching(Generic[T]):
             watch.close()
             self.since = None
             return None
-        return OpenWatch(watch, iter(watch), began)
+        return OpenWatch(watch, iter(watch), began, began + options.timeout_seconds)
 
     def end(self, opened: OpenWatch[T]) -> None:
         """The watch is of no use any more."""
@@ -173,11 +182,14 @@ class Watching(Generic[T]):
                 self.heard = now()
                 take(event)
         except ConnectionFailed as error:
-            self.lost = True
+            self.doubtful = True
             if not stop.is_set():
                 if self._metrics is not None:
                     self._metrics.failed(error)
                 log.info("watch lost", extra={"reflector": self._name, "err": error})
+        else:
+            # A server that shuts down ends its watches like this; another one may be there by now.
+            self.doubtful |= now() < opened.due - EARLY_SECONDS
         finally:
             self.end(opened)
             lasted = self._clock.now() - opened.began

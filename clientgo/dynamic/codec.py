@@ -8,6 +8,7 @@ import msgspec
 from clientgo.cache.fitness import is_table
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity
+from clientgo.meta.deep import raw_list, reason
 from clientgo.meta.objects import ListMeta, ObjectMeta
 from clientgo.meta.scheme import api_of
 
@@ -38,7 +39,7 @@ class UnstructuredCodec(Codec[Unstructured]):
         try:
             return self._object(_OBJECT.decode(data), self.api.api_version, self.api.kind)
         except _UNREADABLE as error:
-            raise Undecodable(self._called, identity(data), str(error)) from error
+            raise Undecodable(self._called, identity(data), reason(error)) from error
 
     def decode_list(self, data: bytes) -> ObjectList[Unstructured]:
         """The page of a list in `data`; items that are no objects are set aside.
@@ -46,15 +47,18 @@ class UnstructuredCodec(Codec[Unstructured]):
         Raises:
             Undecodable: `data` is no list, or is the table a server draws for people.
         """
+        bad: list[Undecodable] = []
         try:
-            page = _LIST.decode(data)
+            try:
+                page = _LIST.decode(data)
+            except RecursionError:
+                page, bad = self._without_the_deep(data)
         except _UNREADABLE as error:
             raise Undecodable(f"{self._called} list", ObjectMeta(), str(error)) from error
         if is_table(page.api_version, page.kind):
             raise Undecodable(f"{self._called} list", ObjectMeta(), f"it is a table ({page.api_version})")
         kind = page.kind.removesuffix("List")
         items: list[Unstructured] = []
-        bad: list[Undecodable] = []
         for content in page.items or ():
             try:
                 items.append(self._object(content, page.api_version, kind))
@@ -72,6 +76,15 @@ class UnstructuredCodec(Codec[Unstructured]):
     @property
     def _called(self) -> str:
         return self.api.kind or self.api.plural
+
+    def _without_the_deep(self, data: bytes) -> tuple[_Whole, list[Undecodable]]:
+        page, found, deep = raw_list(data), [], []
+        for item in page.items or ():
+            try:
+                found.append(_OBJECT.decode(item))
+            except RecursionError as error:
+                deep.append(Undecodable(self._called, identity(item), reason(error)))
+        return _Whole(str(page.api_version), str(page.kind), page.metadata, found), deep
 
     def _object(self, content: dict[str, Any], api_version: str, kind: str) -> Unstructured:
         metadata = _metadata(content.get("metadata"))  # first: it may raise, and the object is then reported whole

@@ -15,7 +15,7 @@ import msgspec
 
 C = TypeVar("C", bound=type)
 
-MethodVerb = Literal["get", "create", "update", "patch", "apply", "delete"]
+MethodVerb = Literal["get", "list", "watch", "create", "update", "patch", "apply", "delete"]
 
 
 class ClientMethod(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,10 @@ def client_method(
     input: type[Any] | None = None,
     result: type[Any] | None = None,
 ) -> Callable[[C], C]:
-    """Give the clients of a kind another method; the answer is what is sent, unless `result` names another class."""
+    """Give the clients of a kind another method; the answer is what is sent, unless `result` names another class.
+
+    Of a list or a watch, `result` is the class of each object.
+    """
 
     def mark(cls: C) -> C:
         method = ClientMethod(name=name, verb=verb, subresource=subresource, input=input, result=result or input)

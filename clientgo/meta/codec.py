@@ -6,11 +6,13 @@ that still can't be read raises `Undecodable`; in a list it is set aside and the
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from clientgo.meta.deep import names_alone, raw_list, reason
 from clientgo.meta.objects import ListMeta, MicroTime, ObjectMeta
 from clientgo.meta.scheme import api_of
 from clientgo.meta.wire import MAKING, to_wire, wire_type
@@ -53,12 +55,6 @@ class _NameOnlyObject(msgspec.Struct, frozen=True):
     metadata: _NameOnly = _NameOnly()
 
 
-class _RawList(msgspec.Struct, frozen=True):
-    kind: Any = ""
-    metadata: ListMeta | None = None
-    items: tuple[msgspec.Raw, ...] | None = ()
-
-
 def _decode_hook(wanted: type, value: Any) -> Any:
     if wanted is MicroTime and isinstance(value, str):
         return MicroTime.of(MicroTime.fromisoformat(value))
@@ -79,7 +75,6 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _ENCODER = msgspec.json.Encoder(enc_hook=_encode_hook)
 _IDENTITY = msgspec.json.Decoder(_Identity, dec_hook=_decode_hook)
 _NAME_ONLY = msgspec.json.Decoder(_NameOnlyObject, strict=False)
-_RAW_LIST = msgspec.json.Decoder(_RawList)
 
 
 class Codec(Generic[T]):
@@ -125,8 +120,11 @@ class Codec(Generic[T]):
 
     def encode(self, obj: T) -> bytes:
         """`obj` as JSON, with its apiVersion and kind; an object of the official client's models is taken too."""
-        if isinstance(obj, self.cls):
-            body = _ENCODER.encode(to_wire(obj))
+        if type(obj) is self.cls:
+            wire = obj if self._same else msgspec.convert(obj, self._wire, from_attributes=True)
+            body = _ENCODER.encode(wire)
+        elif isinstance(obj, self.cls):
+            body = _ENCODER.encode(to_wire(obj))  # of a class made from it, which may have more
         else:
             body = _foreign_json(obj)
             known = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
@@ -134,20 +132,21 @@ class Codec(Generic[T]):
         return self._prefix + (b"," + body[1:] if len(body) > 2 else b"}")
 
     def _own(self, wire: Any) -> T:
-        return cast(T, wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True))
+        own: T = wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True)
+        return own
 
     def _salvage(self, data: bytes | msgspec.Raw, first: Exception) -> T:
         try:
             generic = _without_nulls(msgspec.json.decode(data))
             return self._own(msgspec.convert(generic, self._wire, dec_hook=_decode_hook))
         except _UNREADABLE:
-            raise Undecodable(self.api.kind, identity(data), str(first)) from first
+            raise Undecodable(self.api.kind, identity(data), reason(first)) from first
 
     def _one_by_one(self, data: bytes) -> ObjectList[T]:
         try:
-            page = _RAW_LIST.decode(data)
+            page = raw_list(data)
         except _UNREADABLE as error:
-            raise self._no_list(str(error)) from error
+            raise self._no_list(reason(error)) from error
         if page.kind == "Table":
             raise self._no_list("the server sent a Table")
         items: list[T] = []
@@ -222,13 +221,36 @@ def replace(obj: T, **changes: Any) -> T:
     """A copy of `obj` with some attributes changed; objects themselves never change."""
     if isinstance(obj, msgspec.Struct):
         return msgspec.structs.replace(obj, **changes)
-    return cast(T, dataclasses.replace(cast(Any, obj), **changes))
+    kind: Any = type(obj)
+    if (names := _plain_fields(kind)) is None:
+        return cast(T, dataclasses.replace(cast(Any, obj), **changes))
+    for name in names:
+        if name not in changes:
+            changes[name] = getattr(obj, name)
+    copy: T = kind(**changes)
+    return copy
+
+
+@functools.lru_cache(maxsize=1024)
+def _plain_fields(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass that is made of just these; None for any other class.
+
+    `dataclasses.replace` looks at every field anew each time, which takes longer than to make the copy.
+    """
+    if not dataclasses.is_dataclass(kind):
+        return None
+    fields = dataclasses.fields(kind)
+    # What is more in the dictionary is given to the constructor alone, or is no field.
+    plain = len(kind.__dataclass_fields__) == len(fields) and all(field.init for field in fields)
+    return tuple(field.name for field in fields) if plain else None
 
 
 def identity(data: bytes | msgspec.Raw) -> ObjectMeta:
     """As much of an object's metadata as can be read; empty if nothing can."""
     try:
         return _IDENTITY.decode(data).metadata
+    except RecursionError:
+        data = names_alone(bytes(data))
     except _UNREADABLE:
         pass  # its metadata itself is odd: the name alone may still be readable
     try:

@@ -33,7 +33,11 @@ class RbacRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
-    """One admission webhook: what it is asked about, and where."""
+    """One admission webhook: what it is asked about, and where.
+
+    `configuration` is the name of the object that it stands in, by default `mutating-webhook-configuration` or
+    `validating-webhook-configuration`: a second object is for webhooks that somebody else installs.
+    """
 
     path: str
     mutating: bool
@@ -52,6 +56,7 @@ class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     service_namespace: str = "system"
     service_port: int = 0
     url: str = ""
+    configuration: str = ""
 
     def __call__(self, where: D) -> D:
         """Mark a class or function, which stays as it is: the generator finds the mark in the source."""

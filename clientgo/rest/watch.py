@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from clientgo.errors import ConnectionFailed
+from clientgo.meta.outline import members
 from clientgo.rest.request import RawEvent
 from clientgo.rest.transport import HTTPStream
 
@@ -18,6 +19,7 @@ class Garbage(ValueError):
 
 # Made while there is one thread: msgspec must not look into a type for the first time in two of them at once.
 _decode = msgspec.json.Decoder(RawEvent).decode
+_TYPE = msgspec.json.Decoder(str)
 
 
 class FrameSplitter:
@@ -69,9 +71,18 @@ class FrameSplitter:
 
     def _frame(self, line: bytes) -> RawEvent:
         try:
-            return _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            try:
+                return _decode(line)
+            except RecursionError:
+                return _deep_frame(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Garbage(f"{error} in {line[:80]!r}") from error
+
+
+def _deep_frame(line: bytes) -> RawEvent:
+    # It would come again and again if the watch ended with it; and its object's name and version can be read.
+    found = members(line)
+    return RawEvent(_TYPE.decode(found.get("type", b"null")), msgspec.Raw(found.get("object", b"null")))
 
 
 class WatchStream:

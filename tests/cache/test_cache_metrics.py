@@ -59,7 +59,7 @@ def test_a_named_informer_tells_the_global_provider_what_its_store_holds() -> No
     assert kept["informer_queued_items", *LABELS].value == 0
 
 
-@pytest.mark.feature("B-INF-20")
+@pytest.mark.feature("B-INF-20", "C-10")
 def test_an_informer_without_a_name_or_with_one_that_is_taken_measures_nothing() -> None:
     name = InformerName("twice")
     reserved, taken = name.with_resource(CONFIG_MAPS), name.with_resource(CONFIG_MAPS)
@@ -79,7 +79,7 @@ def test_a_version_is_shown_by_as_many_digits_as_a_float_holds(version: str, num
     assert version_number(version) == number
 
 
-@pytest.mark.feature("B-STO-14")
+@pytest.mark.feature("B-STO-14", "C-10")
 def test_what_a_list_brought_and_a_bookmark_said_is_shown_without_any_event() -> None:
     name, clock = InformerName("listed"), FakeClock(auto=True)
     source = Script(page(config_map("a", 1), config_map("b", 2), version="10"), watch(Bookmark("15")), clock=clock)
@@ -92,7 +92,7 @@ def test_what_a_list_brought_and_a_bookmark_said_is_shown_without_any_event() ->
     assert kept["informer_store_resource_version", *labels].value == 15
 
 
-@pytest.mark.feature("B-FIFO-13")
+@pytest.mark.feature("B-FIFO-13", "C-10", "C-57")
 def test_a_slow_handlers_backlog_is_shown_and_gone_once_it_has_caught_up() -> None:
     name, clock = InformerName("slow"), FakeClock()
     free, seen = threading.Event(), threading.Semaphore(0)

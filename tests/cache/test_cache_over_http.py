@@ -45,6 +45,7 @@ def config_map(namespace: str, name: str, **data: str) -> ConfigMap:
     return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace), data=data)
 
 
+@pytest.mark.feature("C-50")
 def test_a_streamed_list_fills_the_cache_and_its_watch_goes_on(server: RESTClient, namespace: str) -> None:
     maps = Clientset(server).core_v1.config_maps(namespace)
     for number in range(20):

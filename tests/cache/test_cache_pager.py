@@ -66,6 +66,7 @@ def numbers(count: int) -> list[str]:
 AT_10 = ListOptions(resource_version="rv:10")
 
 
+@pytest.mark.feature("B-PAG-01")
 @pytest.mark.behaviour("PG-01")
 @pytest.mark.parametrize(
     ("total", "options", "paged"),
@@ -90,6 +91,7 @@ def test_a_list_is_put_together_from_its_pages(total: int, options: ListOptions,
     assert server.calls[0].resource_version == options.resource_version
 
 
+@pytest.mark.feature("B-PAG-01")
 @pytest.mark.behaviour("PG-01")
 def test_a_token_that_expired_is_met_by_a_full_list_at_the_version_asked_for() -> None:
     server = Server(21, expires_on=2)
@@ -100,6 +102,7 @@ def test_a_token_that_expired_is_met_by_a_full_list_at_the_version_asked_for() -
     ]  # fmt: skip
 
 
+@pytest.mark.feature("B-PAG-01")
 @pytest.mark.behaviour("PG-01")
 def test_a_token_that_expired_is_an_error_where_full_lists_are_not_wanted() -> None:
     server = Server(21, expires_on=2)
@@ -108,6 +111,7 @@ def test_a_token_that_expired_is_an_error_where_full_lists_are_not_wanted() -> N
     assert len(server.calls) == 2
 
 
+@pytest.mark.feature("B-PAG-01")
 def test_a_first_page_that_expired_is_an_error() -> None:
     with pytest.raises(Expired):
         Pager(Server(21, expires_on=1).page_or_all, page_size=10).list(ListOptions())
@@ -127,6 +131,7 @@ def visit(pager: Pager[Item], act: Callable[[Item], None] = lambda _: None) -> t
 BUFFERS = pytest.mark.parametrize("buffer", [pytest.param(0, id="as read"), pytest.param(PAGE_BUFFER, id="ahead")])
 
 
+@pytest.mark.feature("B-PAG-02")
 @pytest.mark.behaviour("PG-02")
 @BUFFERS
 @pytest.mark.parametrize("total", [0, 9, 10, 11, 21])
@@ -179,6 +184,7 @@ def test_pages_are_fetched_ahead_only_as_far_as_there_is_room() -> None:
     items.close()  # type: ignore[attr-defined]  # a generator
 
 
+@pytest.mark.feature("B-PAG-02")
 @pytest.mark.behaviour("RL-31")
 def test_keeping_one_object_keeps_no_other_alive() -> None:
     found, _ = Pager(Server(500, page_size=100).page, page_size=100).list(ListOptions())
@@ -189,5 +195,6 @@ def test_keeping_one_object_keeps_no_other_alive() -> None:
     assert [ref for ref in others if ref() is not None] == []
 
 
+@pytest.mark.feature("B-PAG-01")
 def test_the_constants_are_client_gos() -> None:
     assert (PAGE_SIZE, PAGE_BUFFER) == (500, 10)

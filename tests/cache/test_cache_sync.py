@@ -54,6 +54,7 @@ def test_a_named_wait_for_nothing_is_said_once(clock: FakeClock, log: pytest.Log
     assert lines(log) == [("Waiting", "")]
 
 
+@pytest.mark.feature("B-INF-18")
 @pytest.mark.behaviour("WF-03")
 def test_each_that_is_done_is_said_when_it_is(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
     assert wait_for(threading.Event(), "caches", checkers(clock, first=10, second=5, last=0), clock=clock)
@@ -66,6 +67,7 @@ def test_each_that_is_done_is_said_when_it_is(clock: FakeClock, log: pytest.LogC
     ]
 
 
+@pytest.mark.feature("B-INF-18", "C-20")
 @pytest.mark.behaviour("WF-04")
 @pytest.mark.behaviour("WF-05")
 def test_what_is_missing_when_the_time_is_up_is_named(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
@@ -118,6 +120,7 @@ def test_the_missing_are_in_order_of_their_names(clock: FakeClock) -> None:
     assert result.missing == ("first", "last", "second")
 
 
+@pytest.mark.feature("B-INF-18")
 def test_the_plain_wait_says_yes_or_no(clock: FakeClock) -> None:
     stop = threading.Event()
     done, never = After(clock, 0.5), After(clock, NEVER)

@@ -50,6 +50,7 @@ def test_what_is_added_again_after_it_expired_is_found() -> None:
     assert store.get(item("foo")) == item("foo", "different_bar")
 
 
+@pytest.mark.feature("B-STO-17")
 @pytest.mark.behaviour("TTL-03")
 def test_a_list_leaves_out_what_has_expired() -> None:
     judged = Judged()
@@ -60,6 +61,7 @@ def test_a_list_leaves_out_what_has_expired() -> None:
     assert sorted(judged.dropped) == ["foo1", "foo2"]
 
 
+@pytest.mark.feature("B-STO-17")
 @pytest.mark.behaviour("TTL-04")
 @pytest.mark.parametrize(
     ("ttl", "age", "found"),
@@ -73,6 +75,7 @@ def test_an_object_expires_beyond_its_time_and_without_one_never(ttl: float, age
     assert (store.get(item("foo")) is not None) is found
 
 
+@pytest.mark.feature("B-STO-17")
 def test_an_update_and_a_replacement_begin_its_time_anew() -> None:
     clock = FakeClock()
     store: ExpirationStore[ConfigMap] = ExpirationStore(30.0, clock=clock)

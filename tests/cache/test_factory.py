@@ -13,8 +13,8 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.rest.request import Requester
 from clientgo.testing.kubernetes import FakeClientset
+from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.source import FakeSource
-from tests.cache.keptmetrics import kept_metrics
 
 
 class Sources:
@@ -37,6 +37,7 @@ def of(sources: Sources) -> type[KindInformer[ConfigMap]]:
     return ConfigMapInformer
 
 
+@pytest.mark.feature("B-FAC-02", "A-29")
 def test_the_same_kind_asked_for_twice_is_one_informer() -> None:
     sources = Sources()
     factory = InformerFactory(sources)
@@ -44,11 +45,13 @@ def test_the_same_kind_asked_for_twice_is_one_informer() -> None:
     assert factory.for_resource(GroupVersionResource("", "v1", "configmaps")) is of(sources)(factory).informer
 
 
+@pytest.mark.feature("B-FAC-06")
 def test_a_resource_nobody_asked_for_has_no_informer() -> None:
     with pytest.raises(LookupError, match="no informer found for v1, Resource=secrets"):
         InformerFactory(Sources()).for_resource(GroupVersionResource("", "v1", Secret.__name__.lower() + "s"))
 
 
+@pytest.mark.feature("B-FAC-03", "A-29", "C-19")
 def test_only_what_was_asked_for_is_started_and_what_is_asked_later_by_a_second_start() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources)
@@ -64,6 +67,7 @@ def test_only_what_was_asked_for_is_started_and_what_is_asked_later_by_a_second_
     assert informer.is_stopped
 
 
+@pytest.mark.feature("B-FAC-01")
 def test_several_namespaces_have_a_source_each() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources, namespace=("a", "b"))
@@ -76,6 +80,7 @@ def test_several_namespaces_have_a_source_each() -> None:
     factory.shutdown(timeout=10)
 
 
+@pytest.mark.feature("B-FAC-03", "B-FAC-05")
 def test_after_shutdown_nothing_starts_and_no_thread_is_left() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources)
@@ -86,6 +91,7 @@ def test_after_shutdown_nothing_starts_and_no_thread_is_left() -> None:
     assert [t.name for t in threading.enumerate() if "configmaps" in t.name] == []
 
 
+@pytest.mark.feature("B-FAC-01", "B-WAT-03", "D-14")
 def test_options_of_lists_and_watches_can_be_tweaked() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources, tweak_list_options=lambda options: replace(options, label_selector="a=b"))
@@ -96,6 +102,7 @@ def test_options_of_lists_and_watches_can_be_tweaked() -> None:
     factory.shutdown(timeout=10)
 
 
+@pytest.mark.feature("B-FAC-06", "D-15")
 def test_a_resource_the_factory_knows_has_an_informer_although_nobody_asked() -> None:
     class Known(InformerFactory):
         resources: ClassVar = {
@@ -114,12 +121,14 @@ def test_a_resource_the_factory_knows_has_an_informer_although_nobody_asked() ->
         factory.for_resource(GroupVersionResource("", "v1", "secrets"))
 
 
+@pytest.mark.feature("B-FAC-01")
 def test_a_kind_may_have_a_resync_of_its_own() -> None:
     factory = InformerFactory(FakeClientset(), resync=30.0, custom_resync={Secret: 5.0})
     assert SecretInformer(factory).informer.resync == 5.0
     assert ConfigMapInformer(factory).informer.resync == 30.0
 
 
+@pytest.mark.feature("B-FAC-04", "C-19")
 def test_what_has_not_synced_is_named() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources)
@@ -132,6 +141,7 @@ def test_what_has_not_synced_is_named() -> None:
     assert factory.wait_for_sync_result(stop, timeout=0.0).cause != ""
 
 
+@pytest.mark.feature("B-WAT-03")
 @pytest.mark.parametrize(
     ("declared", "wanted", "streams"),
     [(False, True, False), (None, True, True), (None, None, None), (True, None, True), (True, False, False)],
@@ -146,9 +156,10 @@ def test_what_the_requester_declares_of_streamed_lists_holds_for_all_informers(
     assert InformerFactory(sources, watch_list=wanted)._watch_list is streams
 
 
+@pytest.mark.feature("B-FAC-01")
 def test_informers_of_a_named_factory_are_measured_by_their_resource() -> None:
     name = InformerName("shop")
-    with kept_metrics() as kept:
+    with recorded_metrics() as kept:
         factory = InformerFactory(FakeClientset(), name=name)
         assert ConfigMapInformer(factory).informer.size == 0
     name.release()

@@ -26,6 +26,7 @@ def names(objects: list[ConfigMap]) -> set[str]:
     return {obj.metadata.name for obj in objects}
 
 
+@pytest.mark.feature("B-STO-05")
 @pytest.mark.behaviour("ST-01")
 def test_objects_are_added_updated_deleted_and_replaced(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("foo", words="bar"))
@@ -41,6 +42,7 @@ def test_objects_are_added_updated_deleted_and_replaced(indexer: Indexer[ConfigM
     assert names(indexer.list()) == {"foo", "bar"}
 
 
+@pytest.mark.feature("B-STO-10", "C-50")
 @pytest.mark.behaviour("IX-02")
 def test_an_object_is_found_under_each_of_its_values(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("one", words="ernie,bert"))
@@ -57,6 +59,7 @@ def test_an_object_is_found_under_each_of_its_values(indexer: Indexer[ConfigMap]
     assert names(indexer.by_index("words", "bert")) == {"one"}
 
 
+@pytest.mark.feature("B-STO-08")
 @pytest.mark.behaviour("ST-05")
 def test_index_finds_objects_that_share_a_value(indexer: Indexer[ConfigMap]) -> None:
     for name, word in (("a", "b"), ("c", "b"), ("e", "f"), ("g", "h")):
@@ -65,6 +68,7 @@ def test_index_finds_objects_that_share_a_value(indexer: Indexer[ConfigMap]) -> 
     assert indexer.index_keys("words", "b") == [ObjectName("default", "a"), ObjectName("default", "c")]
 
 
+@pytest.mark.feature("B-STO-10")
 @pytest.mark.behaviour("TS-01")
 def test_a_value_without_objects_leaves_nothing_behind(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("key", words="foo"))
@@ -103,6 +107,7 @@ def test_values_follow_every_change_of_an_object(indexer: Indexer[ConfigMap]) ->
         assert found == expected
 
 
+@pytest.mark.feature("B-STO-08", "B-STO-11")
 def test_an_index_added_later_has_the_objects_that_were_there(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("a", namespace="x"))
     indexer.add_indexers({NAMESPACE_INDEX: by_namespace})
@@ -111,12 +116,14 @@ def test_an_index_added_later_has_the_objects_that_were_there(indexer: Indexer[C
         indexer.add_indexers({NAMESPACE_INDEX: by_namespace})
 
 
+@pytest.mark.feature("B-STO-08")
 def test_an_unknown_index_is_an_error_but_has_no_values(indexer: Indexer[ConfigMap]) -> None:
     with pytest.raises(KeyError, match="Index with name nope does not exist"):
         indexer.by_index("nope", "x")
     assert indexer.index_values("nope") == []
 
 
+@pytest.mark.feature("B-STO-13")
 @pytest.mark.behaviour("ST-02")
 def test_a_store_may_transform_what_comes_in() -> None:
     seen: list[str] = []
@@ -156,6 +163,7 @@ def versioned(name: str, version: int) -> ConfigMap:
     return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", resource_version=str(version)))
 
 
+@pytest.mark.feature("B-STO-05", "B-STO-07")
 @pytest.mark.behaviour("TS-04")
 @pytest.mark.behaviour("TS-06")
 @pytest.mark.behaviour("TS-07")
@@ -169,6 +177,7 @@ def test_a_store_knows_the_version_it_reflects(indexer: Indexer[ConfigMap]) -> N
     assert indexer.resource_version == "60"
 
 
+@pytest.mark.feature("B-STO-07")
 @pytest.mark.behaviour("TS-07")
 def test_a_deletion_moves_the_version_if_it_brings_one(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(versioned("a", 10))
@@ -178,6 +187,7 @@ def test_a_deletion_moves_the_version_if_it_brings_one(indexer: Indexer[ConfigMa
     assert indexer.resource_version == "20"
 
 
+@pytest.mark.feature("B-STO-09")
 def test_an_index_function_that_raises_leaves_the_store_as_it_was(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("a", words="x"))
 
@@ -194,6 +204,7 @@ def test_an_index_function_that_raises_leaves_the_store_as_it_was(indexer: Index
     assert indexer.index_values("words") == ["x"]
 
 
+@pytest.mark.feature("B-FIFO-04", "C-17")
 def test_a_replacement_is_all_or_nothing(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("a", words="x"))
     indexer.add_indexers({"picky": lambda obj: [obj.data["words"]]})

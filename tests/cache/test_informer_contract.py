@@ -27,6 +27,7 @@ def label_keys(obj: ConfigMap) -> list[str]:
     return list(obj.metadata.labels)
 
 
+@pytest.mark.feature("B-INF-14")
 @pytest.mark.behaviour("SI-01")
 def test_an_index_may_be_added_while_the_informer_runs() -> None:
     source = FakeSource(ConfigMap)
@@ -75,6 +76,7 @@ def test_handlers_and_store_only_ever_see_what_the_transform_made() -> None:
         assert {obj.data["generation"] for obj in informer.indexer.list()} == {"1", "2"}
 
 
+@pytest.mark.feature("B-FIFO-10")
 @pytest.mark.behaviour("CT-05")
 def test_a_stored_object_is_never_transformed_again() -> None:
     clock, source = FakeClock(), FakeSource(ConfigMap)
@@ -100,6 +102,7 @@ def test_a_stored_object_is_never_transformed_again() -> None:
         assert informer.rejects.total == 0
 
 
+@pytest.mark.feature("B-INF-12")
 def test_an_object_whose_transform_raises_is_set_aside_and_keeps_its_last_state(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -208,10 +211,12 @@ def test_no_thread_outlives_the_informer(when: str) -> None:
     assert [t.name for t in threading.enumerate() if "leaky" in t.name] == []
 
 
+@pytest.mark.feature("B-STO-11", "D-18")
 def test_every_informer_has_an_index_by_namespace() -> None:
     assert SharedInformer(FakeSource(ConfigMap)).indexer.has_index(NAMESPACE_INDEX)
 
 
+@pytest.mark.feature("B-REF-20")
 def test_the_version_of_several_sources_is_the_oldest_of_theirs() -> None:
     one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     for number in range(9):
@@ -228,6 +233,7 @@ def test_the_version_of_several_sources_is_the_oldest_of_theirs() -> None:
     group.join(10)
 
 
+@pytest.mark.feature("B-REF-08", "B-REF-20", "C-15")
 def test_bookmarks_move_the_stores_version() -> None:
     source = FakeSource(ConfigMap)
     informer: SharedInformer[ConfigMap] = SharedInformer(source)

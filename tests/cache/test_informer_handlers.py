@@ -26,6 +26,7 @@ def running() -> Iterator[Running]:
     made.end()
 
 
+@pytest.mark.feature("B-INF-03")
 @pytest.mark.behaviour("SI-04")
 def test_a_handler_before_the_start_lowers_the_check_period_and_keeps_its_own() -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=12 * HOUR)
@@ -37,11 +38,13 @@ def test_a_handler_before_the_start_lowers_the_check_period_and_keeps_its_own() 
     assert [handler.resync for handler in handlers] == [0.0, 60.0, 55.0, 5.0]
 
 
+@pytest.mark.feature("B-INF-03")
 def test_a_handler_is_not_resynced_more_often_than_each_second() -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=HOUR)
     assert informer.add_event_handler(resync=0.2).resync == 1.0
 
 
+@pytest.mark.feature("B-INF-03")
 def test_a_handler_after_the_start_is_raised_to_the_check_period(caplog: pytest.LogCaptureFixture) -> None:
     running = Running(resync=60.0)
     running.start()
@@ -52,12 +55,14 @@ def test_a_handler_after_the_start_is_raised_to_the_check_period(caplog: pytest.
     running.end()
 
 
+@pytest.mark.feature("B-REF-17")
 def test_an_informer_without_a_period_resyncs_nobody_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap))
     assert informer.add_event_handler(resync=30.0).resync == 0.0
     assert "resync is off" in caplog.text
 
 
+@pytest.mark.feature("B-INF-04")
 @pytest.mark.behaviour("SI-05")
 def test_a_handler_may_be_added_while_the_informer_starts(running: Running) -> None:
     running.source.add(config_map("a"))
@@ -71,6 +76,7 @@ def test_a_handler_may_be_added_while_the_informer_starts(running: Running) -> N
         assert handler.wait_for(1) == [("add", "ns/a")]
 
 
+@pytest.mark.feature("B-INF-01")
 @pytest.mark.behaviour("SI-15")
 def test_an_informer_knows_whether_it_was_started_and_stopped(running: Running) -> None:
     def state() -> tuple[bool, bool]:
@@ -84,6 +90,7 @@ def test_an_informer_knows_whether_it_was_started_and_stopped(running: Running) 
     assert states == [(False, False), (True, False), (True, True)]
 
 
+@pytest.mark.feature("B-FIFO-08", "B-FIFO-09", "B-INF-05", "C-37")
 @pytest.mark.behaviour("SI-19")
 def test_a_handler_has_synced_once_it_was_called_for_all_that_was_there(running: Running) -> None:
     running.source.add(config_map("pod1"))
@@ -110,6 +117,7 @@ def test_a_handler_has_synced_once_it_was_called_for_all_that_was_there(running:
     assert first.wait_for(2) == second.wait_for(2) == [("initial add", "ns/pod1"), ("add", "ns/pod2")]
 
 
+@pytest.mark.feature("B-INF-06", "B-INF-21")
 @pytest.mark.behaviour("SI-22")
 def test_each_handler_that_raises_pauses_a_second_each_time_and_is_named(
     running: Running, caplog: pytest.LogCaptureFixture
@@ -134,6 +142,7 @@ def colored(color: str) -> ConfigMap:
     return config_map("a", color=color)
 
 
+@pytest.mark.feature("B-INF-08")
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -175,6 +184,7 @@ def test_a_filter_passes_what_it_takes_and_deletions_nobody_can_judge() -> None:
     ]
 
 
+@pytest.mark.feature("B-INF-08")
 def test_an_informer_filters_for_a_handler_that_asks(running: Running) -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     running.informer.add_event_handler(
@@ -205,6 +215,7 @@ def test_a_listener_delivers_what_many_threads_put_in_exactly_once(running: Runn
     assert registration.remove(wait=True, timeout=10)
 
 
+@pytest.mark.feature("B-INF-15")
 def test_a_second_start_is_refused_with_a_warning(running: Running, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     running.start()
@@ -213,7 +224,7 @@ def test_a_second_start_is_refused_with_a_warning(running: Running, caplog: pyte
     assert len(running.source.lists) == 1
 
 
-@pytest.mark.feature("B-INF-22")
+@pytest.mark.feature("B-INF-22", "B-INF-21", "C-11")
 @pytest.mark.parametrize(("took", "lines"), [(1.0, 0), (1.5, 1)])
 def test_a_handler_that_takes_more_than_a_second_is_named(
     took: float, lines: int, caplog: pytest.LogCaptureFixture

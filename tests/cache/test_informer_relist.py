@@ -7,7 +7,9 @@ import pytest
 from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
 from clientgo.errors import Expired, InternalError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta import ObjectMeta, ObjectName, object_name
+from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
+from clientgo.meta.codec import ObjectList
+from clientgo.meta.objects import ListMeta
 from clientgo.meta.watch import AnyEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
@@ -54,6 +56,7 @@ def test_the_first_list_comes_as_additions_to_a_store_that_has_them() -> None:
     assert handler.seen == ["1"]
 
 
+@pytest.mark.feature("B-FIFO-03", "B-INF-10")
 @pytest.mark.behaviour("CT-15")
 @pytest.mark.behaviour("CT-16")
 def test_an_empty_list_deletes_everything() -> None:
@@ -65,6 +68,7 @@ def test_an_empty_list_deletes_everything() -> None:
     assert all(isinstance(told.new, DeletedFinalStateUnknown) for told in handler.told[2:])
 
 
+@pytest.mark.feature("B-FIFO-03", "B-INF-10")
 @pytest.mark.behaviour("CT-17")
 @pytest.mark.behaviour("CT-18")
 def test_a_list_deletes_first_and_then_updates_and_adds() -> None:
@@ -90,6 +94,7 @@ def test_what_was_deleted_by_a_watch_is_not_deleted_again_by_the_next_list() -> 
     assert handler.calls() == [("add", "ns/foo"), ("delete", "ns/foo")]
 
 
+@pytest.mark.feature("B-INF-11")
 @pytest.mark.behaviour("SI-06")
 def test_a_relist_reports_what_the_watch_did_not_and_the_unchanged_only_to_those_being_resynced() -> None:
     clock, source = FakeClock(), FakeSource(ConfigMap)
@@ -125,6 +130,7 @@ def test_until_the_first_check_a_relist_shows_the_unchanged_to_everyone() -> Non
         assert handler.wait_for(2) == [("add", "ns/pod-1"), ("update", "ns/pod-1")]
 
 
+@pytest.mark.feature("B-FIFO-09")
 @pytest.mark.behaviour("CT-19")
 def test_what_a_reset_watch_missed_is_told_as_changes_not_as_the_initial_list() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
@@ -136,6 +142,7 @@ def test_what_a_reset_watch_missed_is_told_as_changes_not_as_the_initial_list() 
         assert handler.wait_for(3) == [("initial add", "ns/pod-1"), ("update", "ns/pod-1"), ("add", "ns/pod-2")]
 
 
+@pytest.mark.feature("B-FIFO-01", "C-25")
 def test_every_change_of_a_watch_is_told_in_order_none_merged_and_none_overtaken() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     events: list[AnyEvent[ConfigMap]] = [
@@ -185,3 +192,19 @@ def test_another_object_of_the_same_name_and_version_is_told_as_an_update() -> N
         informer.replace(feed, page_of(uid), set(), "5")
         told.append(handler.waiting)
     assert told == [2, 2, 3]  # it came, and the mark of the initial list; nothing; another one
+
+
+def test_an_object_told_again_is_held_once_unless_anything_in_it_differs() -> None:
+    informer = SharedInformer(FakeSource(ConfigMap), clock=FakeClock())
+    (feed,) = informer._feeds
+    first = [config_map(name, 1) for name in ("same", "newer", "defaulted")]
+    informer.replace(feed, feed.prepare(ObjectList(ListMeta(), first)).items, set(), "1")
+    # A new schema's defaults show in an object whose version stays.
+    defaulted = replace(config_map("defaulted", 1), data={"colour": "blue"})
+    again = [config_map("same", 1), config_map("newer", 2), defaulted, config_map("added", 3)]
+    prepared = feed.prepare(ObjectList(ListMeta(), again)).items
+    assert prepared == again
+    assert [new is old for new, old in zip(prepared, first, strict=False)] == [True, False, False]
+    informer.replace(feed, prepared, set(), "3")
+    assert informer.indexer.get_by_key(ObjectName("ns", "same")) is first[0]
+    assert informer.indexer.get_by_key(ObjectName("ns", "defaulted")) is defaulted

@@ -28,6 +28,7 @@ def test_a_removed_handler_is_not_kept(running: Running) -> None:
     assert "1 handlers" in repr(running.informer)
 
 
+@pytest.mark.feature("B-INF-05")
 @pytest.mark.behaviour("SI-13")
 @pytest.mark.behaviour("SI-17")
 @pytest.mark.behaviour("SI-18")
@@ -74,6 +75,7 @@ def test_removing_does_not_wait_for_a_call_that_is_under_way(running: Running) -
     busy.release.set()
 
 
+@pytest.mark.feature("B-INF-17", "C-05")
 @pytest.mark.behaviour("SI-24")
 def test_removing_waits_for_a_call_that_is_under_way_if_asked_to(running: Running) -> None:
     busy, waiting = Busy(), Group()
@@ -100,6 +102,7 @@ def test_waiting_for_a_removed_handler_returns_whatever_the_informer_does(runnin
     assert registration.remove(wait=True, timeout=10)
 
 
+@pytest.mark.feature("C-12")
 def test_a_handler_that_removes_itself_does_not_wait_for_itself(running: Running) -> None:
     answers: list[bool] = []
     done = threading.Event()

@@ -59,6 +59,7 @@ def test_a_selector_finds_all_that_match_among_many() -> None:
     assert reads(lister, parse_selector("match=true")) == (10_000, 100_000)
 
 
+@pytest.mark.feature("B-LIS-01")
 @pytest.mark.behaviour("LI-02")
 @pytest.mark.behaviour("LI-03")
 @pytest.mark.behaviour("LI-04")
@@ -75,6 +76,7 @@ def test_a_selector_chooses_by_labels() -> None:
     assert keys(filled().list(nothing())) == []
 
 
+@pytest.mark.feature("B-LIS-02", "A-43", "D-12")
 @pytest.mark.parametrize("indexed", [pytest.param(True, id="by index"), pytest.param(False, id="by scan")])
 def test_a_namespace_has_its_own_objects(indexed: bool) -> None:
     lister = filled(indexed=indexed)
@@ -83,11 +85,13 @@ def test_a_namespace_has_its_own_objects(indexed: bool) -> None:
     assert keys(lister.in_namespace("").list()) == ["a/one", "a/two", "b/one"]
 
 
+@pytest.mark.feature("B-LIS-04")
 def test_get_gives_the_cached_object_itself() -> None:
     lister = filled().in_namespace("b")
     assert lister.get("one") is lister.list()[0]
 
 
+@pytest.mark.feature("B-LIS-03", "A-43", "D-12")
 def test_get_of_an_absent_object_says_so_as_the_server_would() -> None:
     with pytest.raises(NotFound, match='configmaps "nope" not found') as caught:
         filled().in_namespace("a").get("nope")

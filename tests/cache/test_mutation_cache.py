@@ -37,6 +37,7 @@ def test_a_write_is_forgotten_once_the_informer_tells_of_it(told: int, expected:
     cache.on_add_or_update(ConfigMap(metadata=ObjectMeta(name="never written", resource_version="9")))
 
 
+@pytest.mark.feature("B-STO-18", "C-52")
 @pytest.mark.parametrize(
     ("cached", "expected"),
     [
@@ -55,18 +56,40 @@ def test_the_newer_of_cache_and_write_is_read(cached: int, expected: str) -> Non
     assert len(cache) == (1 if cached < 2 else 0)
 
 
+@pytest.mark.parametrize(("reached", "found"), [("", True), ("1", True), ("2", False), ("3", False), ("odd", True)])
+def test_an_answer_that_comes_after_its_object_went_is_not_read(reached: str, found: bool) -> None:
+    cache: MutationCache[ConfigMap] = MutationCache(Indexer(), reached=lambda: reached)
+    cache.mutation(version(2))
+    assert (seen(cache) == "2") is found
+    assert len(cache) == int(found)
+
+
+def test_an_object_that_comes_between_two_looks_is_found() -> None:
+    store: Indexer[ConfigMap] = Indexer()
+
+    def reached() -> str:
+        store.add(version(2))  # as an informer does: the object first, the version then
+        return "2"
+
+    cache = MutationCache(store, reached=reached)
+    cache.mutation(version(2))
+    assert seen(cache) == "2"
+
+
 def test_an_object_the_cache_has_not_seen_yet_is_found() -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer())
     cache.mutation(version(2))
     assert cache.get_by_key(KEY) == version(2)
 
 
+@pytest.mark.feature("B-STO-18")
 def test_without_include_adds_only_known_objects_are_found() -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), include_adds=False)
     cache.mutation(version(2))
     assert cache.get_by_key(KEY) is None
 
 
+@pytest.mark.feature("C-03")
 @pytest.mark.parametrize(
     ("uid", "deleted_at", "remains"),
     [
@@ -137,6 +160,7 @@ def test_a_write_is_forgotten_when_the_cache_has_caught_up_or_went_back(old: int
     assert seen(cache) == expected
 
 
+@pytest.mark.feature("B-STO-18")
 def test_an_index_finds_the_newest_states_under_their_newest_values() -> None:
     store: Indexer[ConfigMap] = Indexer({"uid": by_uid})
     store.add(version(1, "old"))
@@ -150,6 +174,7 @@ def test_an_index_finds_the_newest_states_under_their_newest_values() -> None:
         cache.by_index("nope", "x")
 
 
+@pytest.mark.feature("C-03")
 def test_versions_may_be_compared_by_other_rules() -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(1))
@@ -158,6 +183,7 @@ def test_versions_may_be_compared_by_other_rules() -> None:
     assert seen(cache) == "1"
 
 
+@pytest.mark.feature("B-STO-18")
 def test_a_write_is_forgotten_after_its_time() -> None:
     clock = FakeClock()
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
@@ -168,6 +194,7 @@ def test_a_write_is_forgotten_after_its_time() -> None:
     assert cache.get_by_key(KEY) is None
 
 
+@pytest.mark.feature("B-STO-18", "C-03")
 def test_no_more_writes_are_kept_than_asked_for() -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), size=2)
     for number in range(4):

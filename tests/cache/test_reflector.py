@@ -26,6 +26,7 @@ from clientgo.testing.source import FakeWatch
 from tests.cache.scripted import Script, Sink, added, config_map, deleted, modified, page, run, watch
 
 
+@pytest.mark.feature("A-02")
 def test_a_list_is_followed_by_a_watch_from_its_version() -> None:
     sink, source = Sink(), Script(page(config_map("a", 3), version="10"), watch(added("b", 11)))
     run(source, sink)
@@ -33,6 +34,7 @@ def test_a_list_is_followed_by_a_watch_from_its_version() -> None:
     assert sink.told[:2] == ["replace a", "ADDED b"]
 
 
+@pytest.mark.feature("B-REF-08", "B-REF-09")
 @pytest.mark.behaviour("RL-30")
 def test_the_next_watch_begins_after_the_last_event_or_bookmark() -> None:
     events = (added("a", 10), modified("a", 20), Bookmark("30"), deleted("a", 40))
@@ -45,6 +47,7 @@ def test_the_next_watch_begins_after_the_last_event_or_bookmark() -> None:
     assert sink.versions[:5] == ["10", "10", "20", "30", "40"]
 
 
+@pytest.mark.feature("B-REF-05")
 def test_the_watch_asks_for_bookmarks_and_an_end_between_five_and_ten_minutes() -> None:
     source = Script(page(), watch(added("a", 11)))
     run(source)
@@ -54,6 +57,7 @@ def test_the_watch_asks_for_bookmarks_and_an_end_between_five_and_ten_minutes() 
     assert 300 <= options.timeout_seconds <= 600
 
 
+@pytest.mark.feature("B-REF-04")
 @pytest.mark.behaviour("RL-22")
 def test_a_list_at_a_version_is_asked_for_in_one_piece_because_a_limit_would_bypass_the_servers_cache() -> None:
     source = Script(page(version="10"), watch(error=Expired("too old")), page(version="20"), watch(added("a", 21)))
@@ -62,6 +66,7 @@ def test_a_list_at_a_version_is_asked_for_in_one_piece_because_a_limit_would_byp
     assert [options.limit for options in source.options("list")] == [500, 0]
 
 
+@pytest.mark.feature("B-REF-04")
 @pytest.mark.behaviour("RL-23")
 def test_a_server_that_pages_although_any_state_would_do_is_always_asked_for_pages() -> None:
     source = Script(
@@ -72,6 +77,7 @@ def test_a_server_that_pages_although_any_state_would_do_is_always_asked_for_pag
     assert [options.limit for options in source.options("list")] == [500, 500, 500]
 
 
+@pytest.mark.feature("B-REF-04")
 @pytest.mark.behaviour("RL-21")
 def test_a_page_size_that_was_asked_for_is_kept_throughout() -> None:
     pages = [
@@ -94,6 +100,7 @@ def test_pages_are_put_together_and_the_token_goes_alone() -> None:
     assert (second.continue_, second.resource_version) == ("more", "")
 
 
+@pytest.mark.feature("B-REF-02")
 @pytest.mark.behaviour("RL-26")
 def test_a_page_that_expired_leads_to_a_full_list_at_the_version_first_asked_for() -> None:
     sink = Sink()
@@ -107,6 +114,7 @@ def test_a_page_that_expired_leads_to_a_full_list_at_the_version_first_asked_for
     assert sink.told[1] == "replace b"
 
 
+@pytest.mark.feature("B-REF-02")
 def test_a_version_that_expired_leads_to_a_list_of_the_newest_state() -> None:
     expired = Expired("gone")
     source = Script(
@@ -126,6 +134,7 @@ def test_after_two_lists_that_expired_the_next_round_asks_for_the_newest_state_a
 TOO_LARGE = StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),))
 
 
+@pytest.mark.feature("B-REF-02", "B-REF-03")
 @pytest.mark.parametrize(
     "error",
     [
@@ -140,6 +149,7 @@ def test_a_version_the_server_has_not_reached_leads_to_a_list_of_the_newest_stat
     assert source.calls() == ["list 0", "list newest", "watch 5"]
 
 
+@pytest.mark.feature("B-REF-02", "B-REF-11")
 def test_an_expired_watch_leads_to_a_list_no_older_than_what_was_seen() -> None:
     source = Script(page(version="10"), watch(added("a", 15), error=Expired("old")), page(version="20"))
     errors = run(source)
@@ -147,6 +157,7 @@ def test_an_expired_watch_leads_to_a_list_no_older_than_what_was_seen() -> None:
     assert errors == []
 
 
+@pytest.mark.feature("B-REF-10")
 def test_a_refused_watch_is_opened_again_without_a_list() -> None:
     refused = ConnectionFailed("refused", refused=True)
     source = Script(page(), refused, refused, watch(added("a", 11)))
@@ -154,6 +165,7 @@ def test_a_refused_watch_is_opened_again_without_a_list() -> None:
     assert source.calls() == ["list 0", "watch 10", "watch 10", "watch 10"]
 
 
+@pytest.mark.feature("B-REF-10", "B-REF-11")
 @pytest.mark.behaviour("RL-18")
 def test_too_many_requests_never_lead_to_a_list() -> None:
     busy = TooManyRequests("busy")
@@ -168,6 +180,7 @@ def test_a_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
     assert source.calls() == ["list 0", "watch 10", "watch 12"]
 
 
+@pytest.mark.feature("B-REF-12")
 @pytest.mark.behaviour("RL-06")
 def test_a_watch_that_ends_at_once_counts_as_a_failure() -> None:
     source = Script(page(), watch(), page())
@@ -185,6 +198,7 @@ def test_a_connection_lost_at_once_counts_as_a_failure_so_that_it_is_not_lost_th
     assert clock.slept[0] == pytest.approx(0.8)
 
 
+@pytest.mark.feature("B-REF-10")
 @pytest.mark.parametrize("error", [Forbidden("no"), InternalError("boom"), ConnectionFailed("timed out")])
 def test_any_other_trouble_is_reported_and_tried_again_later(error: Exception) -> None:
     source = Script(error, page(), watch(added("a", 11)))
@@ -192,6 +206,7 @@ def test_any_other_trouble_is_reported_and_tried_again_later(error: Exception) -
     assert source.calls() == ["list 0", "list 0", "watch 10"]
 
 
+@pytest.mark.feature("B-REF-01")
 @pytest.mark.behaviour("RL-16")
 def test_tries_are_ever_further_apart_up_to_half_a_minute() -> None:
     clock = FakeClock(auto=True)
@@ -215,6 +230,7 @@ def test_a_reflector_that_is_stopped_asks_for_nothing() -> None:
     assert source.asked == []
 
 
+@pytest.mark.feature("B-REF-24")
 @pytest.mark.behaviour("RL-02")
 def test_close_ends_a_watch_that_is_silent() -> None:
     silent: FakeWatch[ConfigMap] = FakeWatch()

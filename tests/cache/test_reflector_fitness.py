@@ -13,6 +13,7 @@ from clientgo.meta.watch import WatchEvent
 from tests.cache.scripted import Script, Sink, added, config_map, page, run, watch
 
 
+@pytest.mark.feature("B-REF-19")
 @pytest.mark.behaviour("RL-28")
 def test_a_reflector_is_called_by_its_type_or_by_the_kind_it_expects() -> None:
     deployments = GroupVersionResource("apps", "v1", "deployments")
@@ -22,6 +23,7 @@ def test_a_reflector_is_called_by_its_type_or_by_the_kind_it_expects() -> None:
     assert Reflector(Script(), Sink()).name == "ConfigMap"
 
 
+@pytest.mark.feature("B-REF-14", "C-13")
 @pytest.mark.behaviour("RL-34")
 def test_a_table_is_no_object_of_any_kind() -> None:
     unfit = fitness_of(unstructured_type(GroupVersionResource("", "v1", "pods")))
@@ -35,6 +37,7 @@ def test_a_table_is_no_object_of_any_kind() -> None:
     assert not is_table("v1", "Pod")
 
 
+@pytest.mark.feature("B-REF-13")
 def test_an_object_of_another_kind_is_skipped_and_said() -> None:
     pods = unstructured_type(GroupVersionResource("", "v1", "pods"), kind="Pod")
     other = Unstructured(api_version="v1", kind="Secret", metadata=ObjectMeta(name="x"))
@@ -42,6 +45,7 @@ def test_an_object_of_another_kind_is_skipped_and_said() -> None:
     assert "expected an object of any kind" in fitness_of(pods)(config_map("a", 1))
 
 
+@pytest.mark.feature("B-REF-13", "B-REF-15")
 def test_what_does_not_belong_is_skipped_and_ends_no_watch(caplog: pytest.LogCaptureFixture) -> None:
     stranger: Any = WatchEvent("ADDED", Secret(metadata=ObjectMeta(name="s", resource_version="11")))
     nameless = WatchEvent("ADDED", config_map("", 12))

@@ -1,18 +1,38 @@
-"""After a lost connection: is it still the server that told of what is in the cache?"""
+"""After a lost connection, or a watch cut short: is it still the server that told of what is in the cache?"""
+
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from clientgo.cache.lineage import foreign
 from clientgo.cache.watching import WentBack
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import ConnectionFailed, ServerTimeout, StatusCause, StatusDetails
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectList, ObjectName, replace
 from clientgo.meta.options import ListOptions
+from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeWatch
-from tests.cache.scripted import Script, added, config_map, following, handling, modified, page, run, watch
+from tests.cache.scripted import (
+    Script,
+    Sink,
+    added,
+    config_map,
+    following,
+    handling,
+    list_end,
+    modified,
+    page,
+    run,
+    watch,
+)
 
 LOST = ConnectionFailed("reset by peer")
+TOO_LARGE = ServerTimeout(
+    "Too large resource version: 11, current: 4",
+    details=StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),)),
+)
 
 
 def made(uid: str, version: int | str, name: str = "a") -> ConfigMap:
@@ -82,6 +102,59 @@ def test_the_same_server_is_watched_on() -> None:
     errors = run(source, known={ObjectName("ns", "a"): made("1", 9)}.get)
     assert source.calls() == ["list 0", "watch 10", "watch 11"]
     assert not [error for error in errors if isinstance(error, WentBack)]
+
+
+@pytest.mark.parametrize(
+    ("lasted", "asked"),
+    [(300.0, []), (299.5, []), (298.0, ["11"]), (1.5, ["11"])],
+    ids=["its time", "nearly", "a bit less", "cut short"],
+)
+def test_a_watch_that_ended_before_its_time_is_followed_by_the_question(lasted: float, asked: list[str]) -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), watch(added("a", 11)), clock=clock, step=lasted)
+    run(source, clock=clock)
+    assert source.confirmed == asked
+    assert source.options("watch")[0].timeout_seconds == 300
+
+
+def test_a_watch_whose_time_the_server_chooses_never_ends_too_early() -> None:
+    source = Script(page(), watch(added("a", 11)))
+    run(source, tweak=lambda options: structs.replace(options, timeout_seconds=0))
+    assert source.confirmed == []
+
+
+def test_a_watch_that_began_with_a_list_is_due_from_its_beginning() -> None:
+    clock = FakeClock(auto=True)
+
+    class Slow(FakeWatch[ConfigMap]):
+        def __iter__(self) -> Any:
+            clock.step(100.0)
+            yield from (added("a", 9), list_end(10))
+            clock.step(200.0)
+            yield added("b", 11)
+
+    source = Script(Slow(), clock=clock)
+    run(source, clock=clock, watch_list=True)
+    assert source.calls() == ["stream newest"]
+    assert source.confirmed == []
+
+
+def test_a_server_restored_before_anybody_missed_it_is_listed_anew() -> None:
+    clock, sink = FakeClock(auto=True), Sink()
+    source = Script(page(), watch(added("a", 11)), page(config_map("b", 4), version="4"), clock=clock, step=60.0)
+    source.confirms = TOO_LARGE
+    run(source, sink, clock=clock)
+    assert source.calls() == ["list 0", "watch 10", "list newest"]
+    assert sink.stored == {"b": "4"}
+
+
+@pytest.mark.parametrize("watches", [2, 5])
+def test_watches_that_are_all_cut_short_cost_one_question_each(watches: int) -> None:
+    clock = FakeClock(auto=True)
+    cut = [watch(added("a", version)) for version in range(11, 11 + watches)]
+    source = Script(page(), *cut, clock=clock, step=60.0)
+    run(source, clock=clock)
+    assert len(source.confirmed) == len(source.options("watch")) == watches
 
 
 def test_no_request_is_to_wait_for_a_server_that_lags() -> None:

@@ -41,15 +41,15 @@ TOO_LARGE = ServerTimeout(
         ((watch(added("a", 11), error=LOST),), ["11"]),
         ((watch(added("a", 11)), REFUSED), ["11"]),
         ((watch(added("a", 11)), REFUSED, REFUSED), ["11", "11"]),
-        ((watch(added("a", 11)),), []),
     ],
-    ids=["lost", "refused", "refused twice", "ended by the server"],
+    ids=["lost", "refused", "refused twice"],
 )
 def test_after_a_lost_connection_the_server_is_asked_whether_it_knows_the_version(
     ending: tuple[Any, ...], asked: list[str]
 ) -> None:
-    source = Script(page(), *ending, watch(modified("a", 12)))
-    run(source)
+    clock = FakeClock(auto=True)
+    source = Script(page(), *ending, watch(modified("a", 12)), clock=clock, step=300.0)
+    run(source, clock=clock)
     assert source.confirmed == asked
     assert [call for call in source.calls() if call.startswith("list")] == ["list 0"]
 
@@ -214,15 +214,6 @@ def test_410_for_every_list_too_costs_one_list_a_step_once_the_newest_is_asked_f
     run(source, clock=clock)
     assert clock.slept[:6] == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6])
     assert source.calls() == ["list 0", *["list newest"] * 6]
-
-
-def test_a_server_nobody_listens_at_is_tried_again_within_two_seconds_and_owed_no_delay_when_back() -> None:
-    clock = FakeClock(auto=True)
-    source = Script(page(), *[REFUSED] * 6, Forbidden("still waking up"), page(version="12"))
-    run(source, clock=clock, rand=lambda: 0.999)
-    assert clock.slept[:6] == pytest.approx([1.5992] + [1.999] * 5)
-    assert clock.slept[6] == pytest.approx(0.8 * 1.999)
-    assert max(clock.slept[:7]) < 2.0
 
 
 def test_what_a_server_says_of_when_to_come_back_is_honoured_by_lists() -> None:

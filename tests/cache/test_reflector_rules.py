@@ -47,6 +47,7 @@ class RecordedWatch(FakeWatch[ConfigMap]):
         super().close()
 
 
+@pytest.mark.feature("B-REF-24")
 @pytest.mark.behaviour("RL-06")
 @pytest.mark.behaviour("RL-07")
 @pytest.mark.behaviour("RL-11")
@@ -89,6 +90,7 @@ def test_a_watch_that_ends_at_once_is_read_and_closed_once_and_an_error(when: st
     assert made.calls == ["read", "close"]
 
 
+@pytest.mark.feature("B-REF-12")
 @pytest.mark.parametrize(("lasted", "short"), [(0.999, True), (1.0, False)])
 def test_a_watch_without_events_is_too_short_below_a_second(lasted: float, short: bool) -> None:
     clock = FakeClock(auto=True)
@@ -122,6 +124,7 @@ def test_what_is_printed_of_a_reflector_tells_where_it_is() -> None:
     assert repr(reflector._watching) == "<Watching maps at 11>"
 
 
+@pytest.mark.feature("B-REF-12")
 def test_a_watch_that_said_something_may_end_as_soon_as_it_likes() -> None:
     source = Script(page(), watch(added("a", 11)), watch(added("b", 12)))
     errors = run(source)
@@ -167,6 +170,7 @@ def test_errors_of_lists_and_watches_are_raised_and_leave_the_store_as_it_was() 
         assert sink.stored == expected
 
 
+@pytest.mark.feature("B-REF-01", "C-14")
 @pytest.mark.behaviour("RL-16")
 def test_a_backoff_may_be_given() -> None:
     clock = FakeClock(auto=True)
@@ -198,6 +202,7 @@ def test_a_server_that_says_when_to_come_back_is_believed() -> None:
     assert clock.slept[0] == 7.0
 
 
+@pytest.mark.feature("B-REF-01")
 def test_a_quiet_time_of_two_minutes_begins_with_the_first_delay_again() -> None:
     clock = FakeClock(auto=True)
     calm = Script(*[Forbidden("no")] * 3)
@@ -224,6 +229,7 @@ class Failing(Script):
         return watch(error=InternalError("etcd is down"))
 
 
+@pytest.mark.feature("B-REF-11")
 @pytest.mark.behaviour("RL-19")
 @pytest.mark.parametrize(
     ("seconds", "jump_at", "retries"), [(0.0, 0, 0), (30.0, 0, 31), pytest.param(30.0, 10, 40, id="a minute of quiet")]
@@ -251,6 +257,7 @@ def test_an_object_that_storage_can_no_longer_read_leads_to_a_list_without_it() 
     assert errors[0] is unreadable
 
 
+@pytest.mark.feature("B-REF-05")
 @pytest.mark.behaviour("RL-29")
 @pytest.mark.parametrize(("asked", "shortest", "longest"), [(None, 300, 600), (1.0, 300, 600), (1800.0, 1800, 3600)])
 def test_a_watch_is_asked_to_last_between_a_time_and_twice_that(
@@ -267,6 +274,7 @@ def test_a_watch_is_asked_to_last_between_a_time_and_twice_that(
     assert shortest < seen[2] <= longest
 
 
+@pytest.mark.feature("B-REF-09")
 def test_a_watch_from_anywhere_begins_with_a_list_in_any_order_which_moves_no_version() -> None:
     source = Script(
         page(version="0"),
@@ -278,6 +286,7 @@ def test_a_watch_from_anywhere_begins_with_a_list_in_any_order_which_moves_no_ve
     assert source.calls()[:4] == ["list 0", "watch 0", "watch 0", "watch 9"]
 
 
+@pytest.mark.feature("B-REF-18")
 def test_trouble_is_said_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     expired = watch(added("a", 11), error=Expired("old"))
@@ -302,6 +311,7 @@ def test_a_refused_connection_is_reported_and_too_many_requests_are_not() -> Non
     assert run(Script(page(), REFUSED, BUSY, watch(error=BUSY), watch(added("a", 11)))) == [REFUSED]
 
 
+@pytest.mark.feature("B-REF-21")
 @pytest.mark.parametrize(("seconds", "lines"), [(10.0, 0), (10.5, 1)])
 def test_a_list_of_more_than_ten_seconds_is_said(seconds: float, lines: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
@@ -322,6 +332,7 @@ def test_a_list_that_is_none_is_reported_and_tried_again() -> None:
     assert str(errors[0]).endswith("it is a table")
 
 
+@pytest.mark.feature("B-REF-16")
 def test_what_is_no_refusal_of_a_server_is_carried_to_the_caller() -> None:
     class Broken(Script):
         def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:

@@ -1,5 +1,6 @@
 """A list that is streamed by a watch: put aside until it is complete, then the store, then the same watch goes on."""
 
+import gc
 import threading
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from clientgo.cache import Reflector, SharedInformer
 from clientgo.cache.watching import VeryShortWatch
-from clientgo.cache.watchlist import NOTICE_SECONDS, BookmarkNotice, streams_lists
+from clientgo.cache.watchlist import NOTICE_SECONDS, BookmarkNotice, StreamedList, streams_lists
 from clientgo.errors import ApiError, Expired, Forbidden, Invalid, TooManyRequests
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
@@ -32,6 +33,7 @@ from tests.cache.scripted import (
 )
 
 
+@pytest.mark.feature("B-REF-07", "C-23")
 @pytest.mark.parametrize(
     ("wanted", "declared", "streams"),
     [
@@ -144,6 +146,7 @@ def test_without_streaming_there_is_a_list_and_then_a_watch() -> None:
     assert sink.stored == {"p1": "1"}
 
 
+@pytest.mark.feature("B-REF-06")
 @pytest.mark.behaviour("WL-09")
 @pytest.mark.behaviour("WL-10")
 @pytest.mark.parametrize("error", [Forbidden("no"), Invalid("sendInitialEvents is forbidden")])
@@ -154,6 +157,7 @@ def test_any_error_of_the_stream_leads_to_a_plain_list(error: Exception) -> None
     assert sink.stored == {"p1": "1", "p2": "2"}
 
 
+@pytest.mark.feature("B-REF-06")
 @pytest.mark.behaviour("WL-11")
 def test_the_list_is_complete_with_its_bookmark() -> None:
     source = Script(watch(added("p1", 1), added("p2", 2), list_end(2)))
@@ -203,6 +207,7 @@ def test_streams_that_fail_or_end_early_are_asked_for_again_ever_later_and_close
     assert broken.closed
 
 
+@pytest.mark.feature("B-REF-06")
 def test_a_list_whose_end_does_not_come_is_asked_about_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
     clock, silent = FakeClock(), FakeWatch[ConfigMap]()
     with following(Script(silent), lambda _: None, watch_list=True, clock=clock):
@@ -215,6 +220,7 @@ def test_a_list_whose_end_does_not_come_is_asked_about_every_ten_seconds(caplog:
     ]  # fmt: skip
 
 
+@pytest.mark.feature("B-REF-06")
 @pytest.mark.behaviour("WL-15")
 def test_after_the_list_the_next_watch_goes_on_from_the_last_event() -> None:
     source = Script(watch(added("p1", 1), list_end(2), added("p3", 3)), watch(Bookmark("3")))
@@ -296,6 +302,19 @@ def test_an_informer_over_a_source_that_streams_lists_never_lists() -> None:
         assert handler.wait_for(2) == [("initial add", "a"), ("add", "b")]
         assert informer.indexer.resource_version == "3"
     assert source.lists == []
+
+
+@pytest.mark.feature("C-58")
+def test_what_was_put_aside_is_the_stores_own_and_no_longer_held() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1), list_end(1)])
+    with following(Script(stream), handling(handler), watch_list=True, clock=FakeClock()) as informer:
+        handler.wait_for(1)
+        assert handler.told[0].new is informer.indexer.list()[0]
+        stream.send(added("b", 2))
+        handler.wait_for(2)  # the list has been left behind, its watch goes on
+        gc.collect()
+        assert [one for one in gc.get_objects() if isinstance(one, StreamedList)] == []
 
 
 def test_the_notice_ends_with_the_list() -> None:

@@ -103,6 +103,7 @@ def read(server: Server, version: str, count: int, calls: int) -> tuple[list[str
 GONE = Expired("too old")
 
 
+@pytest.mark.feature("B-WAT-01")
 @pytest.mark.parametrize("version", ["", "0"])
 @pytest.mark.behaviour("RW-01")
 def test_a_version_from_where_a_watch_would_begin_anywhere_is_refused(version: str) -> None:
@@ -111,6 +112,7 @@ def test_a_version_from_where_a_watch_would_begin_anywhere_is_refused(version: s
         RetryWatcher(Server([]), version)
 
 
+@pytest.mark.feature("B-WAT-01")
 @pytest.mark.parametrize(
     ("version", "events", "cut", "calls", "seen"),
     [
@@ -158,6 +160,7 @@ def test_events_come_once_each_across_any_number_of_watches(
     assert ([int(v) for v in found], error, server.calls) == (seen, None, calls)
 
 
+@pytest.mark.feature("B-WAT-01")
 @pytest.mark.parametrize(
     "error",
     [
@@ -172,6 +175,7 @@ def test_a_watch_that_cannot_be_opened_is_tried_again(error: Exception) -> None:
     assert server.calls == 2
 
 
+@pytest.mark.feature("B-WAT-01", "C-06")
 @pytest.mark.behaviour("RW-08")
 def test_an_expired_version_in_a_watch_ends_it() -> None:
     server = Server([5, 6, GONE, 7, 8])
@@ -179,6 +183,7 @@ def test_an_expired_version_in_a_watch_ends_it() -> None:
     assert server.calls == 1
 
 
+@pytest.mark.feature("B-WAT-01")
 @pytest.mark.parametrize(
     "error",
     [
@@ -220,6 +225,7 @@ def once(*watches: FakeWatch[ConfigMap]) -> tuple[RetryWatcher[ConfigMap], FakeC
     return watcher, clock, asked
 
 
+@pytest.mark.feature("B-WAT-01")
 def test_bookmarks_move_it_on_and_are_not_handed_out() -> None:
     watcher, _, asked = once(watch(added("a", 2), Bookmark("9")))
     assert [event.type for event in watcher] == ["ADDED"]
@@ -227,6 +233,7 @@ def test_bookmarks_move_it_on_and_are_not_handed_out() -> None:
     assert asked[0].allow_watch_bookmarks
 
 
+@pytest.mark.feature("B-WAT-01")
 def test_watches_are_opened_a_second_apart_counted_from_their_beginning() -> None:
     watcher, clock, _ = once(watch(added("a", 2)), watch(added("b", 3)))
     for _ in watcher:

@@ -15,6 +15,7 @@ def test_a_tombstone_has_the_name_of_its_object() -> None:
     assert object_name(DeletedFinalStateUnknown(ObjectName.parse("testnamespace/testname"), OBJ)) == object_name(OBJ)
 
 
+@pytest.mark.feature("B-STO-04")
 @pytest.mark.parametrize(
     ("deleted", "name", "key"),
     [
@@ -31,6 +32,7 @@ def test_its_own_key_wins(deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMa
     assert str(object_name(deleted)) == key
 
 
+@pytest.mark.feature("B-INF-09", "B-INF-10")
 @pytest.mark.parametrize(
     ("deleted", "state"),
     [(OBJ, OBJ), (DeletedFinalStateUnknown(KEY, OBJ), OBJ), (DeletedFinalStateUnknown(KEY, None), None)],

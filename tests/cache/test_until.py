@@ -46,6 +46,7 @@ def is_deleted(seen: WatchEvent[Secret]) -> bool:
     return seen.type == "DELETED"
 
 
+@pytest.mark.feature("B-WAT-02")
 @pytest.mark.behaviour("UN-01")
 def test_conditions_hold_one_after_the_other() -> None:
     watch = told(event("ADDED"), Bookmark("3"), event("MODIFIED"))
@@ -97,6 +98,7 @@ def test_a_condition_that_raises_ends_the_waiting() -> None:
     assert watch.closed
 
 
+@pytest.mark.feature("B-WAT-02")
 def test_a_watch_that_ends_before_is_an_error_of_its_own() -> None:
     watch = told(event("ADDED"))
     watch.end()
@@ -108,6 +110,7 @@ def test_without_conditions_there_is_nothing_to_wait_for() -> None:
     assert until_without_retry([], told()) is None
 
 
+@pytest.mark.feature("B-WAT-02")
 def test_until_goes_on_over_any_number_of_watches() -> None:
     source = FakeSource(Secret)
     source.add(FIRST)
@@ -165,6 +168,7 @@ def test_a_cache_that_never_fills_ends_with_the_deadline(precondition: Any, mess
     stepping.join(10)
 
 
+@pytest.mark.feature("B-WAT-02")
 @pytest.mark.behaviour("UN-06")
 def test_what_is_there_already_needs_no_condition() -> None:
     def never(_: WatchEvent[Secret]) -> bool:

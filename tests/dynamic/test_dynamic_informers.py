@@ -123,6 +123,7 @@ def test_a_dynamic_client_has_the_typed_clients_verbs() -> None:
         maps.get("b")
 
 
+@pytest.mark.feature("B-FAC-07")
 def test_an_informer_of_any_resource_follows_it() -> None:
     fake, dynamic = clients(config_map("a", k="1"))
     factory = DynamicInformerFactory(dynamic)
@@ -140,6 +141,7 @@ def test_an_informer_of_any_resource_follows_it() -> None:
     factory.shutdown(timeout=10)
 
 
+@pytest.mark.feature("B-LIS-03")
 def test_a_lister_of_any_resource_reads_its_cache() -> None:
     _, dynamic = clients(config_map("a"))
     factory = DynamicInformerFactory(dynamic)
@@ -152,6 +154,7 @@ def test_a_lister_of_any_resource_reads_its_cache() -> None:
     factory.shutdown(timeout=10)
 
 
+@pytest.mark.feature("B-FAC-07")
 def test_an_informer_of_metadata_keeps_nothing_else() -> None:
     _, dynamic = clients(config_map("a", much="data"))
     factory = MetadataInformerFactory(dynamic)

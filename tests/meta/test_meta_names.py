@@ -19,6 +19,7 @@ class Tombstone:
     object_name: ObjectName
 
 
+@pytest.mark.feature("B-STO-02", "B-STO-03")
 @pytest.mark.behaviour("ON-01")
 @given(st.text("abcdefghi/", min_size=10, max_size=10))
 def test_names_are_read_as_written(text: str) -> None:
@@ -32,6 +33,7 @@ def test_names_are_read_as_written(text: str) -> None:
     assert str(name) == text.removeprefix("/")
 
 
+@pytest.mark.feature("B-STO-02")
 @pytest.mark.parametrize(
     ("text", "namespace", "name"),
     [("default/foo", "default", "foo"), ("foo", "", "foo"), ("/foo", "", "foo"), ("ns/", "ns", ""), ("", "", "")],
@@ -40,6 +42,7 @@ def test_a_name_has_one_slash_at_most(text: str, namespace: str, name: str) -> N
     assert ObjectName.parse(text) == ObjectName(namespace, name)
 
 
+@pytest.mark.feature("B-STO-01", "B-STO-04")
 def test_objects_go_by_their_metadata_and_tombstones_by_their_own_name() -> None:
     assert object_name(Thing(ObjectMeta(name="x", namespace="ns"))) == ObjectName("ns", "x")
     assert str(object_name(Thing(ObjectMeta(name="node")))) == "node"

@@ -51,6 +51,7 @@ def test_metadata_uses_the_apis_names() -> None:
     assert msgspec.json.encode(ObjectMeta()) == b"{}"
 
 
+@pytest.mark.feature("A-56")
 @pytest.mark.parametrize(
     ("at", "text"),
     [

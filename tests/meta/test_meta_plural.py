@@ -5,6 +5,7 @@ import pytest
 from clientgo.meta.plural import plural_of
 
 
+@pytest.mark.feature("D-38")
 @pytest.mark.parametrize(
     ("singular", "plural"),
     [

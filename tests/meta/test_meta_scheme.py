@@ -61,6 +61,7 @@ def test_a_subclass_is_not_its_base() -> None:
         api_of(Bar)
 
 
+@pytest.mark.feature("A-07")
 def test_a_scheme_finds_the_class_of_a_kind() -> None:
     scheme = Scheme(Foo)
     scheme.add(NodeStruct)
@@ -70,6 +71,7 @@ def test_a_scheme_finds_the_class_of_a_kind() -> None:
     assert repr(scheme) == "<Scheme 2 kinds>"
 
 
+@pytest.mark.feature("A-07")
 def test_a_kind_has_one_class() -> None:
     @api_type(group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo")
     class Other:
