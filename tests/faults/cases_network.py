@@ -30,7 +30,7 @@ def chunk(data: bytes) -> bytes:
 @strikes(
     many=CASES,
     name="Connection refused",
-    does="asks again every 1 to 2 s, for as long as it takes",
+    does="asks again every 0.75 to 1.5 s, for as long as it takes",
     log="connection refused",
     metric=FAILURES,
     within=2.0 + MACHINE,

@@ -19,6 +19,7 @@ Direction = Literal["up", "down"]
 """To the server, or back from it."""
 
 _AT_ONCE = 65536
+_LAST_CHUNK = b"0\r\n\r\n"
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, and the peer is told by a reset
 
 
@@ -69,7 +70,7 @@ class Proxy:
     """Forwards 127.0.0.1:`port` to the server at `target` (a URL) between `start` and `stop`."""
 
     def __init__(self, target: str) -> None:
-        self._target = (urlsplit(target).hostname or "", urlsplit(target).port or 0)
+        self._target = _address(target)
         self._group = Group()
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -94,6 +95,10 @@ class Proxy:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._group.join(10)
 
+    def aim(self, target: str) -> None:
+        """Lead connections that are made from now on to another server; those that there are stay as they are."""
+        self._target = _address(target)
+
     def set(self, mood: Mood) -> None:
         """Do this to every connection from now on. Bytes that are held back stay so until `heal`."""
         self._do(lambda: self._set(mood))
@@ -105,6 +110,10 @@ class Proxy:
     def reset(self, of: str = "") -> None:
         """Reset the connections that there are."""
         self._do(lambda: self._reset(of))
+
+    def finish(self, of: str) -> None:
+        """End every connection as a server does that shuts down: the (chunked) answers of these ones are complete."""
+        self._do(lambda: self._finish(of))
 
     def inject(self, pieces: Sequence[bytes], of: str) -> int:
         """Send these bytes to the clients of these connections, as if from the server; the number of them."""
@@ -125,6 +134,13 @@ class Proxy:
     def _reset(self, of: str) -> None:
         for pair in self._of(of):
             pair.reset()
+
+    def _finish(self, of: str) -> None:
+        for pair in self._of(""):
+            if of in pair.request:
+                pair.client.write(_LAST_CHUNK)
+            pair.client.close()
+            pair.server.close()
 
     def _do(self, what: Callable[[], list[_Pair] | None]) -> int:
         async def on_loop() -> int:
@@ -247,6 +263,10 @@ class Proxy:
             if mood.piece:
                 await asyncio.sleep(0)
         return True
+
+
+def _address(url: str) -> tuple[str, int]:
+    return urlsplit(url).hostname or "", urlsplit(url).port or 0
 
 
 def _garbled(data: bytes, apart: int) -> bytes:

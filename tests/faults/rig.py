@@ -131,6 +131,7 @@ class Rig:
         silence: float = 85.0,
         data: bool = False,
         process: bool = False,
+        place: str = "127.0.0.1",
     ) -> None:
         self.folder = folder
         self.trail = folder / "audit.log"
@@ -138,7 +139,7 @@ class Rig:
         if not process:
             kept = folder / "data" if data else None
             self.environment = Environment(
-                bundled=True, crd_paths=[CRDS], secure=secure, audit_log=self.trail, data_dir=kept
+                bundled=True, crd_paths=[CRDS], secure=secure, audit_log=self.trail, data_dir=kept, host=place
             )
         self.admin_config = self.environment.start()
         self.host = self.admin_config.host

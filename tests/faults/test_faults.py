@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import cases_answers, cases_identity, cases_network, cases_objects, cases_server
+from tests.faults import cases_answers, cases_identity, cases_network, cases_objects, cases_packets, cases_server
 from tests.faults.case import Case, Row, run
 from tests.faults.cases_network import resolver
 from tests.faults.leader import FROZEN, frozen_leader
@@ -46,5 +46,6 @@ def test_a_list_whose_next_page_has_expired_is_complete(record: Callable[[Row], 
 
 def test_the_page_has_a_row_for_every_fault() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    faults = [*(case.name for case in CASES), FROZEN, EXPIRED_PAGE]
+    cases = [*CASES, *cases_packets.CASES, *cases_packets.SLOW, cases_packets.NEAR]
+    faults = [*(case.name for case in cases), FROZEN, EXPIRED_PAGE]
     assert [fault for fault in faults if f"| {fault} |" not in page] == []

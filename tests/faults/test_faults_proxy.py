@@ -118,6 +118,23 @@ def test_bytes_are_changed_and_parted(proxy: Proxy) -> None:
         assert len(sock.recv(65536)) < 8000
 
 
+def test_new_connections_lead_where_it_is_aimed_and_old_ones_stay(proxy: Proxy) -> None:
+    with connected(proxy, b"a") as old, socket.create_server(("127.0.0.1", 0)) as other:
+        proxy.aim(f"http://127.0.0.1:{other.getsockname()[1]}")
+        with connected(proxy) as new, other.accept()[0] as there:
+            there.sendall(b"other")
+            assert new.recv(10) == b"other"
+        assert exchange(old, b"b") == b"b"
+
+
+def test_a_server_that_shuts_down_completes_its_answers(proxy: Proxy) -> None:
+    with connected(proxy, b"GET /a?watch=true HTTP/1.1\r\n\r\n") as watch, connected(proxy, b"idle") as other:
+        proxy.finish("watch=")
+        assert watch.recv(10) == b"0\r\n\r\n"
+        assert watch.recv(10) == b""
+        assert other.recv(10) == b""
+
+
 def test_nobody_listens_and_then_again_at_the_same_port(proxy: Proxy) -> None:
     with connected(proxy, b"a") as old:
         proxy.refuse()
