@@ -4,13 +4,18 @@
     controller(manager).for_(Foo).owns(Deployment).with_workers(2).complete(FooReconciler(manager))
     sys.exit(exit_code(lambda: manager.run(stop_on_signals())))
 
-Predicates are in `clientgo.manager.predicates`.
+`Manager` runs controllers and whatever else is added. It has a `Client`, which reads from the cache and writes to the
+server, and a `Cluster` for each API server it has to do with. `controller(manager)` puts a `Controller` together:
+sources of events, predicates (`clientgo.manager.predicates`), functions from objects to names, and a `Reconciler`,
+which is given names and answers with a `Result`. The rest helps reconcilers: finalizers, owners, conditions.
 """
 
 from clientgo.leaderelection import LeadershipLost
 from clientgo.manager.builder import controller
-from clientgo.manager.cache import ByObject, CacheNotSynced, CacheOptions
-from clientgo.manager.client import ApiReader, Client
+from clientgo.manager.cache import CacheNotSynced
+from clientgo.manager.cacheoptions import ByObject, CacheOptions
+from clientgo.manager.client import Client
+from clientgo.manager.cluster import Cluster
 from clientgo.manager.conditions import (
     Condition,
     find_status_condition,
@@ -19,11 +24,13 @@ from clientgo.manager.conditions import (
     set_status_condition,
 )
 from clientgo.manager.controllers import Controller, ControllerOptions
-from clientgo.manager.createorpatch import Outcome, create_or_patch
+from clientgo.manager.createorpatch import Outcome, create_or_patch, create_or_update
+from clientgo.manager.enqueueing import MapFuncs
 from clientgo.manager.exitcode import exit_code
+from clientgo.manager.finalizerregistry import Finalizers
 from clientgo.manager.finalizers import Finalizer, has_finalizer, with_finalizer, without_finalizer
 from clientgo.manager.manager import Manager
-from clientgo.manager.options import LeaderElectionOptions, Options
+from clientgo.manager.options import ClusterOptions, LeaderElectionOptions, Options
 from clientgo.manager.owners import (
     AlreadyOwnedError,
     has_controller_reference,
@@ -31,16 +38,18 @@ from clientgo.manager.owners import (
     set_controller_reference,
     set_owner_reference,
 )
+from clientgo.manager.reader import ApiReader
 from clientgo.manager.results import Reconciler, Result, TerminalError
 from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource
 from clientgo.signals import stop_on_signals
 
 __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",
-    "CacheOptions", "ByObject", "CacheNotSynced", "Client", "ApiReader",
+    "CacheOptions", "ByObject", "CacheNotSynced", "Client", "ApiReader", "Cluster", "ClusterOptions",
     "controller", "Controller", "ControllerOptions", "Reconciler", "Result", "TerminalError",
-    "KindSource", "InformerSource", "Channel", "FuncSource",
-    "Finalizer", "has_finalizer", "with_finalizer", "without_finalizer", "Outcome", "create_or_patch",
+    "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",
+    "Finalizer", "Finalizers", "has_finalizer", "with_finalizer", "without_finalizer",
+    "Outcome", "create_or_patch", "create_or_update",
     "AlreadyOwnedError", "has_controller_reference", "remove_owner_reference", "set_controller_reference",
     "set_owner_reference",
     "Condition", "find_status_condition", "is_status_condition_true", "remove_status_condition", "set_status_condition",

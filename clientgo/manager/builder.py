@@ -13,12 +13,13 @@ from clientgo.clock import Clock
 from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
 from clientgo.manager.cache import Cache
 from clientgo.manager.controllers import Controller, ControllerOptions, reserve_name
-from clientgo.manager.enqueueing import MapFunc, itself, owners_of
+from clientgo.manager.enqueueing import ToRequests, itself, owners_of
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.results import Reconcile, Reconciler, reconcile_of
 from clientgo.manager.sources import KindSource, Source
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
+from clientgo.reconcile.attempts import LogFields
 from clientgo.workqueue import RateLimiter
 
 T = TypeVar("T", bound=ApiObject)
@@ -71,12 +72,12 @@ class Builder:
 
         return self._with(cls, source)
 
-    def watches(self, cls: type[T], to_requests: MapFunc[T], *predicates: Predicate) -> "Builder":
-        """Reconcile what `to_requests(obj)` names when an object of this kind changes."""
+    def watches(self, cls: type[T], to_requests: ToRequests[T], *predicates: Predicate) -> "Builder":
+        """Reconcile what `to_requests(obj)` names when an object of this kind changes; or what `MapFuncs` name."""
         return self._with(cls, lambda: KindSource(self._manager.cache, cls, to_requests, predicates))
 
     def watches_metadata(
-        self, cls: type[Any], to_requests: MapFunc[PartialObjectMetadata], *predicates: Predicate
+        self, cls: type[Any], to_requests: ToRequests[PartialObjectMetadata], *predicates: Predicate
     ) -> "Builder":
         """The same for the metadata alone: the rest of the objects is neither asked for nor kept."""
         api = api_of(cls)
@@ -105,6 +106,10 @@ class Builder:
     def expecting(self, *errors: type[Exception]) -> "Builder":
         """These errors of the reconciler's are no bugs: log them without a traceback."""
         return self.with_options(expected=(*self._options.expected, *errors))
+
+    def with_log_fields(self, fields: LogFields) -> "Builder":
+        """Let every line that is logged while an object is reconciled carry what `fields(request)` gives."""
+        return self.with_options(log_fields=fields)
 
     def with_options(self, **options: Any) -> "Builder":
         """Change fields of the `ControllerOptions`."""

@@ -5,108 +5,29 @@ program itself has just written is read from the server's answer until the infor
 an older state would repeat the write.
 """
 
+import random
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-from clientgo.cache import InformerFactory, InformerName, MutationCache, SharedInformer, drop_managed_fields, last_known
+from clientgo.backoff import Random
+from clientgo.cache import InformerFactory, InformerName, SharedInformer
 from clientgo.cache.sync import wait_for_cache_sync
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
-from clientgo.cache.transform import Transform
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
+from clientgo.manager.cacheoptions import ByObject, CacheOptions
 from clientgo.manager.kinds import Kinds, shape_of
-from clientgo.meta.codec import replace
-from clientgo.meta.names import object_name
+from clientgo.manager.known import Known
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.options import ListOptions
 from clientgo.meta.scheme import api_of
 from clientgo.meta.watch import ListerWatcher
 from clientgo.rest.request import Requester
 
 T = TypeVar("T", bound=ApiObject)
 
-SYNC_SECONDS = 120.0
-"""How long a cache may take to fill (controller-runtime's CacheSyncTimeout)."""
-
-RESYNC_SECONDS = 36_000.0
-"""Ten hours (controller-runtime's SyncPeriod): against a bug that loses an event; no controller may rely on it."""
-
 
 class CacheNotSynced(ClientGoError):
     """A cache can't be read: it is not running, it was not filled in time, or it was stopped before."""
-
-
-@dataclass(frozen=True, slots=True)
-class ByObject:
-    """Which objects of a kind are cached, and how; what is not given is as for every kind."""
-
-    namespaces: tuple[str, ...] | None = None
-    label_selector: str = ""
-    field_selector: str = ""
-    transform: Transform[Any] | None = None
-    resync: float | None = None
-
-    def tweak(self, options: ListOptions) -> ListOptions:
-        """What lists and watches of the kind ask for."""
-        return replace(options, label_selector=self.label_selector, field_selector=self.field_selector)
-
-
-@dataclass(frozen=True, slots=True)
-class CacheOptions:
-    """How caches are kept: of which `namespaces` (none: all), shown again every `resync` seconds; and of single kinds.
-
-    With `fail_on_missing_informer` a read starts no informer, so that no kind is watched by accident.
-    """
-
-    namespaces: tuple[str, ...] = ()
-    resync: float = RESYNC_SECONDS
-    transform: Transform[Any] = drop_managed_fields
-    by_object: Mapping[type[Any], ByObject] = field(default_factory=dict)
-    sync_timeout: float = SYNC_SECONDS
-    fail_on_missing_informer: bool = False
-
-
-class Known(Generic[T]):
-    """What is known of one kind: its informer's objects, and what was written since."""
-
-    def __init__(self, informer: SharedInformer[T], clock: Clock) -> None:
-        self.informer = informer
-        self.memory: MutationCache[T] = MutationCache(informer.indexer, clock=clock)
-        self._lock = threading.Lock()
-        # Whether somebody calls `forget` for each deletion.
-        self._heard = False
-        self._namespaces: set[str] = set()
-
-    def remember(self, obj: T) -> None:
-        """The server answered a write with `obj`."""
-        if not self._hear() and not self.informer.is_stopped:
-            self.informer.add_event_handler(on_delete=self.forget)
-        self._namespaces.add(obj.metadata.namespace)
-        self.memory.mutation(obj)
-
-    def forget(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
-        """An object went. Called by each handler before it acts on that, or it would be shown what is gone."""
-        self.memory.on_delete(object_name(deleted), last_known(deleted))
-
-    def heard_by_handler(self) -> None:
-        """A handler calls `forget` from now on."""
-        self._hear()
-
-    def list(self, namespace: str) -> Iterable[T]:
-        """The newest states known, of one namespace or of all."""
-        if not len(self.memory) and not namespace:
-            return self.informer.indexer.list()
-        if namespace:
-            return self.memory.by_index("namespace", namespace)
-        everywhere = {*self.informer.indexer.index_values("namespace"), *self._namespaces.copy()}
-        return [obj for one in everywhere for obj in self.memory.by_index("namespace", one)]
-
-    def _hear(self) -> bool:
-        with self._lock:
-            heard, self._heard = self._heard, True
-        return heard
 
 
 class Cache:
@@ -120,12 +41,14 @@ class Cache:
         *,
         name: InformerName | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        rand: Random = random.random,
     ) -> None:
         self.requester = requester
         self._kinds = kinds
         self._options = options
         self._name = name
         self._clock = clock
+        self._rand = rand
         self._lock = threading.Lock()
         # Guarded by _lock. One factory for each way to hold objects, and one for each kind with options of its own.
         self._factories: dict[type, InformerFactory] = {}
@@ -157,7 +80,7 @@ class Cache:
                 return found
             factory = self._factory(cls)
             client = self._kinds.client_class(cls)
-            known = self._known[cls] = Known(factory.informer_for(client, cls), self._clock)
+            known = self._known[cls] = Known(factory.informer_for(client, cls), self._clock, self._rand)
             stop = self._stop
         if stop is not None:
             factory.start(stop)
@@ -208,7 +131,10 @@ class Cache:
         self.informer(cls).add_indexers({index_name(field): values})
 
     def start(self, stop: threading.Event) -> None:
-        """Run the informers asked for so far, and each one asked for later, until `shutdown`; `stop` ends them too."""
+        """Run the informers asked for so far, and each one asked for later, until `shutdown`; `stop` ends them too.
+
+        Called again with the same event, it changes nothing.
+        """
         with self._lock:
             self._stop = stop
             factories = list(self._factories.values())
@@ -252,7 +178,7 @@ class Cache:
             self,
             resync=general.resync if own.resync is None else own.resync,
             namespace=general.namespaces if own.namespaces is None else own.namespaces,
-            tweak_list_options=own.tweak if own.label_selector or own.field_selector else None,
+            tweak_list_options=general.tweak(own),
             transform=own.transform or general.transform,
             name=self._name,
             clock=self._clock,

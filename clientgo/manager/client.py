@@ -10,12 +10,17 @@ fence: a replica that does not lead gets `LeaseNotHeld`.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from clientgo.cache import Lister
 from clientgo.dynamic.unstructured import Unstructured
-from clientgo.manager.cache import Cache, Known, index_name
+from clientgo.manager.cache import Cache, index_name
+from clientgo.manager.fieldvalidation import FieldValidation, ValidatingRequester
 from clientgo.manager.kinds import Kinds, check_scope
+from clientgo.manager.known import Known
+from clientgo.manager.reader import ApiReader
+from clientgo.manager.subresource import Subresource
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
@@ -31,41 +36,43 @@ T = TypeVar("T", bound=ApiObject)
 List = list  # inside a class that has a method of that name, the type needs another
 
 
-class ApiReader:
-    """Reads from the server, whatever is cached; safe for any number of threads."""
-
-    def __init__(self, requester: Requester, kinds: Kinds) -> None:
-        self._requester = requester
-        self._kinds = kinds
-
-    def get(self, cls: type[T], name: ObjectName) -> T:
-        """The object of that name; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
-        return self._kinds.client(cls, self._requester, name.namespace).get(name.name)
-
-    def list(
-        self, cls: type[T], *, namespace: str = "", labels: str | Selector = everything(), field_selector: str = ""
-    ) -> List[T]:
-        """The objects that match, of one namespace or of all; `field_selector` is the server's."""
-        client = self._kinds.client(cls, self._requester, namespace)
-        return List(client.list(label_selector=str(labels), field_selector=field_selector).items)
-
-
 class Client:
     """Reads from `cache` and writes by `writer`, as `field_manager`; safe for any number of threads.
 
-    Objects of a class of `Unstructured` are read from the server unless `cache_unstructured`, because a program that
-    learns of a kind at run time seldom means to keep all of it.
+    `field_validation` is what the server does about fields it does not know; None leaves that to the server. Objects of
+    a class of `Unstructured` are read from the server unless `cache_unstructured`, because a program that learns of a
+    kind at run time seldom means to keep all of it.
     """
 
     def __init__(
-        self, cache: Cache, writer: Requester, kinds: Kinds, *, field_manager: str, cache_unstructured: bool = False
+        self,
+        cache: Cache,
+        writer: Requester,
+        kinds: Kinds,
+        *,
+        field_manager: str,
+        field_validation: FieldValidation | None = None,
+        cache_unstructured: bool = False,
     ) -> None:
         self._cache = cache
-        self._writer = writer
+        self._given = writer
+        self._writer = writer if field_validation is None else ValidatingRequester(writer, field_validation)
         self._kinds = kinds
         self._field_manager = field_manager
+        self._field_validation = field_validation
         self._cache_unstructured = cache_unstructured
         self._direct = ApiReader(writer, kinds)
+
+    def writing(self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None) -> "Client":
+        """The same client, but for what is given: who writes, and what the server does about fields unknown to it."""
+        return Client(
+            self._cache,
+            self._given,
+            self._kinds,
+            field_manager=self._field_manager if field_manager is None else field_manager,
+            field_validation=self._field_validation if field_validation is None else field_validation,
+            cache_unstructured=self._cache_unstructured,
+        )
 
     def get(self, cls: type[T], name: ObjectName) -> T:
         """The object of that name.
@@ -97,8 +104,11 @@ class Client:
         namespace: str = "",
         labels: str | Selector = everything(),
         fields: Mapping[str, str] = EMPTY_MAP,
+        limit: int = 0,
     ) -> List[T]:
-        """The objects that match, in no order; for each of `fields` there must be an index (`Cache.add_index`).
+        """The objects that match, in no order, `limit` of them at most; 0 for all.
+
+        For each of `fields` there must be an index (`Cache.add_index`).
 
         Raises:
             KeyError: a field has no index.
@@ -107,7 +117,8 @@ class Client:
         """
         selector = parse_selector(labels) if isinstance(labels, str) else labels
         if self._is_direct(cls):
-            return self._direct.list(cls, namespace=namespace, labels=selector, field_selector=_equal(fields))
+            asked = _equal(fields)
+            return self._direct.list(cls, namespace=namespace, labels=selector, field_selector=asked, limit=limit)
         known = self._known(cls, namespace)
         found: Iterable[T]
         if fields:
@@ -118,7 +129,8 @@ class Client:
             found = (obj for obj in found if namespace in ("", obj.metadata.namespace))
         else:
             found = known.list(namespace)
-        return [obj for obj in found if selector.empty or selector.matches(obj.metadata.labels)]
+        matching = (obj for obj in found if selector.empty or selector.matches(obj.metadata.labels))
+        return List(islice(matching, limit or None))
 
     def create(self, obj: T, *, dry_run: bool = False) -> T:
         """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
@@ -184,9 +196,22 @@ class Client:
         """Delete the object that is called as `obj` is; `NotFound` if there is none. Finalizers may keep it."""
         self._of(obj).delete(obj.metadata.name, options)
 
-    def delete_all_of(self, cls: type[Any], *, namespace: str = "", labels: str | Selector = everything()) -> None:
+    def delete_all_of(
+        self,
+        cls: type[Any],
+        options: DeleteOptions | None = None,
+        *,
+        namespace: str = "",
+        labels: str | Selector = everything(),
+        field_selector: str = "",
+    ) -> None:
         """Delete every object that matches, of one namespace or, of a kind without, in the cluster."""
-        self.typed(cls, namespace).delete_collection(label_selector=str(labels))
+        client = self.typed(cls, namespace)
+        client.delete_collection(options, label_selector=str(labels), field_selector=field_selector)
+
+    def subresource(self, name: str) -> Subresource:
+        """A part of objects with a path of its own, as `scale`, `eviction` and `status` have."""
+        return Subresource(name, self._writer, field_manager=self._field_manager)
 
     def typed(self, cls: type[T], namespace: str = "") -> ScaleClient[T]:
         """The typed client of a kind, for what is not offered here; it reads from the server, and is fenced too."""

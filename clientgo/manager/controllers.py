@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from clientgo.cache.sync import Synced, wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
-from clientgo.manager.cache import SYNC_SECONDS, CacheNotSynced
+from clientgo.manager.cache import CacheNotSynced
+from clientgo.manager.cacheoptions import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.priority import NORMAL, PriorityQueue
 from clientgo.manager.results import Reconcile, TerminalError, checked
@@ -17,7 +18,7 @@ from clientgo.manager.sources import Source
 from clientgo.manager.timelimit import limited
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import provider
-from clientgo.reconcile.attempts import Attempt, Attempts
+from clientgo.reconcile.attempts import Attempt, Attempts, LogFields
 from clientgo.workqueue import (
     ItemExponentialFailureRateLimiter,
     RateLimiter,
@@ -36,7 +37,8 @@ class ControllerOptions:
     `expected` are errors of the reconciler's own that are no bugs: they are retried like every error, and logged
     without a traceback. Without `recover_panic`, any other that is not the library's ends the program. With `warm_up`,
     a replica that stands by fills its queue already. `reconciliation_timeout` is how long the requests of one
-    reconciliation may take in all; 0 for any time.
+    reconciliation may take in all; 0 for any time. `log_fields(request)` is what each line logged meanwhile carries,
+    besides kind, namespace, name and reconcile_id.
     """
 
     workers: int = 1
@@ -48,6 +50,7 @@ class ControllerOptions:
     recover_panic: bool = True
     cache_sync_timeout: float = SYNC_SECONDS
     reconciliation_timeout: float = 0.0
+    log_fields: LogFields | None = None
 
 
 class Controller:
@@ -74,7 +77,10 @@ class Controller:
         self._predicates = predicates
         self._why = why
         self._clock = clock
-        self._attempts = Attempts(kind, controller=name, expected=self.options.expected, clock=clock)
+        told = self.options
+        self._attempts = Attempts(
+            kind, controller=name, expected=told.expected, log_fields=told.log_fields, clock=clock
+        )
         self._timeouts = provider().counter(
             "controller_runtime_reconcile_timeouts_total", "Reconciliations that ran out of time", {"controller": name}
         )

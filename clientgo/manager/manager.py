@@ -11,28 +11,23 @@ and ends in the opposite order, within `graceful_shutdown_timeout` seconds.
 import logging
 import threading
 from contextlib import ExitStack, closing
+from typing import Any
 
-from clientgo.cache.identity import InformerName
+from clientgo.cache import SharedInformer
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
 from clientgo.lifecycle import StillRunning
-from clientgo.manager.cache import Cache
-from clientgo.manager.client import ApiReader, Client
+from clientgo.manager.cluster import Cluster
 from clientgo.manager.controllers import Controller, release_name
 from clientgo.manager.deadline import Deadline
-from clientgo.manager.kinds import Kinds
-from clientgo.manager.options import LeaderElectionOptions, Options
+from clientgo.manager.options import ClusterOptions, LeaderElectionOptions, Options
 from clientgo.manager.serving import Exhibits, Servers
 from clientgo.manager.stages import CACHES, LEADER, ORDER, Runnable, Stage, function_of, stage_of
-from clientgo.manager.timelimit import LimitedRequester
 from clientgo.manager.turns import Alone, Turn
 from clientgo.meta.scheme import Scheme
-from clientgo.record import EventBroadcaster, EventRecorder, sink_for
-from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
-from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Requester
 from clientgo.serving import Check
 from clientgo.typed.clientset import BaseClientset
@@ -45,7 +40,8 @@ class Manager:
 
     `config` says which cluster; a clientset or requester, fakes included, stands in for one. `client` reads from the
     cache and writes as long as this replica may; `api_reader` reads from the server; `requester` does what it is told
-    even in a replica that stands by. With metrics, whatever is to be counted must be made after the manager.
+    even in a replica that stands by. `recorder` records events as core/v1 has them, `event_recorder(controller)` makes
+    recorders of events.k8s.io/v1. With metrics, whatever is to be counted must be made after the manager.
     """
 
     def __init__(
@@ -53,10 +49,9 @@ class Manager:
     ) -> None:
         self.options = options = options if options is not None else Options()
         self.clock = clock
-        self._config = config if isinstance(config, Config) else None
         self._own = ExitStack()
-        self._exhibits = Exhibits(lambda: self.cache.informers(), clock=clock)
-        self._servers = Servers(options, self._config, self._exhibits)
+        self._exhibits = Exhibits(self._informers, clock=clock)
+        self._servers = Servers(options, config if isinstance(config, Config) else None, self._exhibits)
         self.elected = threading.Event()
         """Set once this replica works: it leads, or is alone, and caches can be read."""
         # What ends the program, and why: set by whoever fails first.
@@ -66,28 +61,19 @@ class Manager:
         self._begun = False
         # Set when ending begins: no request waits then for its turn, or for a server that asks to come again later.
         self._ending = threading.Event()
-        self.requester: Requester = self._connect(config)
-        self._kinds = Kinds(options.scheme)
-        self._controllers: list[Controller] = []
-        self._broadcaster = EventBroadcaster(clock=clock)
-        self.recorder: EventRecorder = self._broadcaster.new_recorder(component=options.name)
-        self._turn: Turn = self._turn_of(options.leader_election)
-        self._exhibits.alive["leaderElection"] = self._turn.check
         # Set once the leader's work has ended, or was given up: whatever goes on all the same may write no more.
         self._closed = False
-        limited = LimitedRequester(self.requester, clock=clock)
-        self._writer = FencedRequester(limited, self._may_write)
-        self.cache = Cache(self.requester, self._kinds, options.cache, name=self._informer_name(), clock=clock)
-        self.client = Client(
-            self.cache,
-            self._writer,
-            self._kinds,
-            field_manager=options.name,
-            cache_unstructured=options.cache_unstructured,
-        )
-        self.api_reader = ApiReader(limited, self._kinds)
+        self._controllers: list[Controller] = []
         self._stages = {name: Stage(name, self._fail, clock=clock) for name in ORDER}
-        self._stages[CACHES].add(self._end_caches)
+        # Guarded by _lock, like whether events are sent.
+        self._clusters: list[Cluster] = []
+        self._recording = False
+        self.cluster = self.add_cluster(config, options)
+        self.requester, self.api_reader = self.cluster.requester, self.cluster.api_reader
+        self.cache, self.client = self.cluster.cache, self.cluster.client
+        self.recorder, self.event_recorder = self.cluster.recorder, self.cluster.event_recorder
+        self._turn: Turn = self._turn_of(options.leader_election)
+        self._exhibits.alive["leaderElection"] = self._turn.check
 
     def __repr__(self) -> str:
         return f"<Manager {self.options.name} of {', '.join(one.name for one in self._controllers) or 'nothing'}>"
@@ -95,7 +81,7 @@ class Manager:
     @property
     def scheme(self) -> Scheme:
         """The kinds in use, each by one class."""
-        return self._kinds.scheme
+        return self.cluster.scheme
 
     @property
     def urls(self) -> dict[str, str]:
@@ -128,6 +114,22 @@ class Manager:
         if begun and controller.options.warm_up:
             controller.warm_up(self._stages[LEADER].stop_event)
         self.add(controller)
+
+    def add_cluster(self, config: Config | Requester | BaseClientset, options: ClusterOptions) -> Cluster:
+        """One more cluster: its caches are this manager's to run, its writes are fenced as this cluster's are.
+
+        Sources of any controller may be of its cache: `KindSource(cluster.cache, Secret, to_requests)`. The manager
+        does not begin its work before that cluster's caches are filled.
+        """
+        made = Cluster(config, options, may_write=self._may_write, ending=self._ending, clock=self.clock)
+        self._own.callback(made.close)
+        with self._lock:
+            self._clusters.append(made)
+            recording = self._recording
+        if recording:
+            made.events.start()
+        self.add(made)
+        return made
 
     def add_healthz_check(self, name: str, check: Check) -> None:
         """Ask `check` when `/healthz` is asked: a kubelet restarts the program when it raises."""
@@ -175,9 +177,9 @@ class Manager:
 
     def _run(self, stop: threading.Event, deadline: Deadline) -> None:
         try:
-            self._broadcaster.start_recording_to_sink(sink_for(self._writer))
-            for name in ORDER[: ORDER.index(LEADER)]:
-                self._begin(name, stop)
+            self._start_events()
+            if not self._begin(stop):
+                return  # told to end, or something can't work
             for one in self._controllers.copy():
                 if one.needs_leader_election and one.options.warm_up:
                     one.warm_up(self._stages[LEADER].stop_event)
@@ -186,20 +188,20 @@ class Manager:
             self._fail(error)
         finally:
             stop.set()
-            self._broadcaster.shutdown()
+            self._end_events()
             for name in reversed(ORDER):
                 self._end(name, deadline)
             self._closed = True
 
-    def _begin(self, name: str, stop: threading.Event) -> None:
-        if stop.is_set():
-            return
-        stage = self._stages[name]
-        if name == CACHES:
-            self.cache.start(stage.stop_event)
-        stage.begin(stop)
-        if name == CACHES:
-            self.cache.wait_for(stop, self.cache.informers(), what="the cache")
+    def _begin(self, stop: threading.Event) -> bool:
+        # What every replica runs; whether there is anything to begin after it.
+        for name in ORDER[: ORDER.index(LEADER)]:
+            if stop.is_set():
+                return False
+            if name == CACHES:
+                self._let_caches_be_read()
+            self._stages[name].begin(stop)
+        return not stop.is_set()
 
     def _lead(self, over: threading.Event, deadline: Deadline) -> None:
         stage = self._stages[LEADER]
@@ -208,7 +210,7 @@ class Manager:
         over.wait()
         self._end(LEADER, deadline)
         # Here, because events may be sent only as long as the lease is held.
-        self._broadcaster.shutdown()
+        self._end_events()
         self._closed = True
 
     def _end(self, name: str, deadline: Deadline) -> None:
@@ -216,10 +218,29 @@ class Manager:
         deadline.begin()
         deadline.late.extend(self._stages[name].end(deadline.left()))
 
-    def _end_caches(self, stop: threading.Event) -> None:
-        stop.wait()
-        # Raises what an informer died of, which sets this event too.
-        self.cache.shutdown()
+    def _let_caches_be_read(self) -> None:
+        # Before their stage, and not by its threads: whatever else is in that stage may read, and then waits.
+        with self._lock:
+            clusters = self._clusters.copy()
+        for one in clusters:
+            one.cache.start(self._stages[CACHES].stop_event)
+
+    def _start_events(self) -> None:
+        with self._lock:
+            self._recording, clusters = True, self._clusters.copy()
+        for one in clusters:
+            one.events.start()
+
+    def _end_events(self) -> None:
+        with self._lock:
+            self._recording, clusters = False, self._clusters.copy()
+        for one in clusters:
+            one.events.end()
+
+    def _informers(self) -> list[SharedInformer[Any]]:
+        with self._lock:
+            clusters = self._clusters.copy()
+        return [informer for one in clusters for informer in one.cache.informers()]
 
     def _may_write(self) -> bool:
         return not self._closed and self._turn.may_write()
@@ -230,32 +251,15 @@ class Manager:
                 self._failure = error
         self._stop.set()
 
-    def _informer_name(self) -> InformerName | None:
-        try:
-            name = InformerName(self.options.name)
-        except ValueError:
-            # Another manager of this process has it; two sets of figures under one name would be worth nothing.
-            log.info("informers are not measured: their name is in use", extra={"informers": self.options.name})
-            return None
-        self._own.callback(name.release)
-        return name
-
-    def _connect(self, config: Config | Requester | BaseClientset) -> Requester:
-        if isinstance(config, BaseClientset):
-            return config.requester
-        if not isinstance(config, Config):
-            return config
-        return self._own.enter_context(closing(RESTClient(config, stop=self._ending)))
-
     def _turn_of(self, options: LeaderElectionOptions | None) -> Turn:
         if options is None:
             return Alone()
-        requester, namespace = self.requester, options.namespace
-        if self._config is not None:
+        requester, namespace, config = self.requester, options.namespace, self.cluster.config
+        if config is not None:
             # Connections of its own, which the rest of the program can't keep busy.
-            own = config_for_lock(self._config, renew_deadline=options.renew_deadline)
+            own = config_for_lock(config, renew_deadline=options.renew_deadline)
             requester = self._own.enter_context(closing(Clientset(own))).requester
-            namespace = namespace or self._config.namespace
+            namespace = namespace or config.namespace
         lock = LeaseLock(
             requester,
             namespace or "default",

@@ -1,14 +1,18 @@
 """A work queue that hands out what is urgent first: what happens now goes before the long list of the start.
 
 The initial list, and objects that a resync shows unchanged, wait with the priority `LOW`; everything else with
-`NORMAL`. Of several wishes for one key the highest counts. Keys of one priority go first come, first served.
+`NORMAL`. Of several wishes for one key the highest counts. Keys of one priority go first come, first served. Nobody
+waits for ever: each sixteenth key that is handed out is the one that has waited longest, however little urgent it is.
+The metric `workqueue_depth` tells priorities apart by its label `priority`.
 """
 
 import heapq
+from collections import deque
 from typing import Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.metrics import Provider
+from clientgo.manager.prioritymetrics import Depths, WithoutDepth
+from clientgo.metrics import Provider, provider
 from clientgo.workqueue import RateLimiter, RateLimitingQueue
 
 K = TypeVar("K")
@@ -16,6 +20,9 @@ K = TypeVar("K")
 NORMAL = 0
 LOW = -100
 """Of the initial list and of what has not changed (controller-runtime's figure)."""
+
+FAIR_TURN = 16
+"""Each so many-th key is the one that has waited longest: what is not urgent gets that part of the workers' time."""
 
 
 class PriorityQueue(RateLimitingQueue[K]):
@@ -29,9 +36,11 @@ class PriorityQueue(RateLimitingQueue[K]):
         clock: Clock = SYSTEM_CLOCK,
         metrics: Provider | None = None,
     ) -> None:
+        kept_by = metrics if metrics is not None else provider()
+        depths = Depths.of(name, kept_by, shown=(NORMAL, LOW))
         # Guarded by the queue's lock, as all of the storage is.
-        self._order: ByPriority[K] = ByPriority()
-        super().__init__(limiter, name=name, clock=clock, storage=self._order, metrics=metrics)
+        self._order: ByPriority[K] = ByPriority(depths)
+        super().__init__(limiter, name=name, clock=clock, storage=self._order, metrics=WithoutDepth.of(kept_by))
 
     def add(self, item: K, *, priority: int = NORMAL) -> None:
         """Mark a key as needing work now, with at least that priority; dropped if the queue is shutting down."""
@@ -58,15 +67,19 @@ class PriorityQueue(RateLimitingQueue[K]):
 
 
 class ByPriority(Generic[K]):
-    """The storage of a `PriorityQueue`: ready keys, the highest priority first."""
+    """The storage of a `PriorityQueue`: ready keys, the highest priority first, which `depths` counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, depths: Depths | None = None) -> None:
+        self._depths = depths
         # What is wished for keys that are ready, delayed, or to be ready again: the highest wish since last taken.
         self._wishes: dict[K, int] = {}
         # The place of each ready key. An entry of the heap that is not its key's place was overtaken by a better one.
         self._places: dict[K, tuple[int, int]] = {}
         self._heap: list[tuple[tuple[int, int], K]] = []
+        # Ready keys as they came, each with its number. One that is not its key's number any more has been handed out.
+        self._arrivals: deque[tuple[int, K]] = deque()
         self._came = 0
+        self._handed_out = 0
         self.taken: dict[K, int] = {}
         """The priorities of keys that are being processed."""
 
@@ -82,6 +95,7 @@ class ByPriority(Generic[K]):
     def push(self, item: K, /) -> None:
         """Take in a key that is not in the storage."""
         self._came += 1
+        self._arrivals.append((self._came, item))
         self._place(item, (-self._wishes.get(item, NORMAL), self._came))
 
     def touch(self, item: K, /) -> None:
@@ -92,14 +106,44 @@ class ByPriority(Generic[K]):
 
     def pop(self) -> K:
         """Remove and return the next key."""
+        self._handed_out += 1
+        item = self._oldest() if self._handed_out % FAIR_TURN == 0 else self._most_urgent()
+        self.taken[item] = priority = -self._places.pop(item)[0]
+        self._wishes.pop(item, None)
+        if self._depths is not None:
+            self._depths.left(priority)
+        self._tidy()
+        return item
+
+    def _most_urgent(self) -> K:
         while True:
             place, item = heapq.heappop(self._heap)
             if self._places.get(item) == place:
-                del self._places[item]
-                self._wishes.pop(item, None)
-                self.taken[item] = -place[0]
                 return item
 
+    def _oldest(self) -> K:
+        while not self._waits(self._arrivals[0]):
+            self._arrivals.popleft()
+        return self._arrivals.popleft()[1]
+
+    def _tidy(self) -> None:
+        # What left by one of the two orders is still in the other, behind whatever waits there for long: it must not
+        # pile up. Done once it is more than half, this costs each key a few steps.
+        most = 2 * len(self._places) + FAIR_TURN
+        if len(self._arrivals) > most:
+            self._arrivals = deque(arrival for arrival in self._arrivals if self._waits(arrival))
+        if len(self._heap) > most:
+            self._heap = [(place, item) for item, place in self._places.items()]
+            heapq.heapify(self._heap)
+
+    def _waits(self, arrival: tuple[int, K]) -> bool:
+        came, item = arrival
+        place = self._places.get(item)
+        return place is not None and place[1] == came
+
     def _place(self, item: K, place: tuple[int, int]) -> None:
+        if self._depths is not None:
+            before = self._places.get(item)
+            self._depths.moved(None if before is None else -before[0], -place[0])
         self._places[item] = place
         heapq.heappush(self._heap, (place, item))

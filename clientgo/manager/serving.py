@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -27,7 +28,8 @@ class Exhibits:
         self.queues: list[Queue] = []
         self._clock = clock
         # When each informer was first asked how it stands: one that came late may be silent for as long as any other.
-        self._met: dict[str, float] = {}
+        # By the informer, because those of two clusters have the same names.
+        self._met: weakref.WeakKeyDictionary[Informer, float] = weakref.WeakKeyDictionary()
         self.alive: dict[str, Check] = {"watches": self._watches}
         self.ready: dict[str, Check] = {"informers": informers_synced(self.informers), "shutdown": _not_begun}
 
@@ -37,8 +39,8 @@ class Exhibits:
 
     def _watches(self) -> None:
         now, silent = self._clock.now(), []
-        for state in [informer.state() for informer in self.informers]:
-            met = self._met.setdefault(state.name, now)
+        for informer in self.informers:
+            state, met = informer.state(), self._met.setdefault(informer, now)
             seconds = now - (met if state.last_event is None else state.last_event)
             if seconds > SILENT_SECONDS:
                 silent.append(f"{state.name} for {seconds:.0f} s")

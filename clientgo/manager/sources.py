@@ -10,8 +10,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from clientgo.cache import SharedInformer
 from clientgo.cache.sync import Synced
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
-from clientgo.manager.cache import Cache, Known
-from clientgo.manager.enqueueing import Enqueue, EventHandler, MapFunc, itself
+from clientgo.manager.cache import Cache
+from clientgo.manager.enqueueing import Enqueue, EventHandler, ToRequests, itself
+from clientgo.manager.known import Known
 from clientgo.manager.predicates import And, Predicate
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
@@ -37,7 +38,7 @@ class KindSource(Generic[T]):
     """The objects of a kind, as the manager's cache sees them."""
 
     def __init__(
-        self, cache: Cache, cls: type[T], to_requests: MapFunc[T] = itself, predicates: tuple[Predicate, ...] = ()
+        self, cache: Cache, cls: type[T], to_requests: ToRequests[T] = itself, predicates: tuple[Predicate, ...] = ()
     ) -> None:
         self._cache = cache
         self._cls = cls
@@ -57,6 +58,7 @@ class KindSource(Generic[T]):
             on_add=handler.created,
             on_update=handler.updated,
             on_delete=_forgetting(known, handler),
+            resync=known.resync,
         )
 
 
@@ -64,7 +66,7 @@ class InformerSource(Generic[T]):
     """The objects of an informer that is not the cache's; whoever made it runs it."""
 
     def __init__(
-        self, informer: SharedInformer[T], to_requests: MapFunc[T] = itself, predicates: tuple[Predicate, ...] = ()
+        self, informer: SharedInformer[T], to_requests: ToRequests[T] = itself, predicates: tuple[Predicate, ...] = ()
     ) -> None:
         self._informer = informer
         self._to_requests = to_requests
@@ -91,7 +93,7 @@ class Channel(Generic[T]):
     """
 
     def __init__(
-        self, to_requests: MapFunc[T] = itself, predicates: tuple[Predicate, ...] = (), *, name: str = "channel"
+        self, to_requests: ToRequests[T] = itself, predicates: tuple[Predicate, ...] = (), *, name: str = "channel"
     ) -> None:
         self._to_requests = to_requests
         self._predicates = predicates

@@ -15,15 +15,15 @@ once in a while; at level debug each failure is there.
 """
 
 import logging
-import random
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld
 from clientgo.log import Repeats, context
 from clientgo.meta.names import ObjectName
+from clientgo.meta.uids import random_uuid
 from clientgo.reconcile.metrics import Call, ReconcileMetrics
 
 log = logging.getLogger(__name__)
@@ -32,11 +32,16 @@ REPEAT_SECONDS = 300.0
 """Between two warnings about one object."""
 
 
+LogFields = Callable[[ObjectName], Mapping[str, Any]]
+"""What lines about the object of that name carry; None as a value leaves a field out."""
+
+
 class Attempts:
     """Tells of one controller's reconciliations of objects of `kind`; safe for any number of workers.
 
     Metrics call the controller by its name, or else by its kind in lower case. `expected` are errors, besides the
-    library's own, that are no bugs; those are logged without a traceback.
+    library's own, that are no bugs; those are logged without a traceback, and so are groups of nothing else.
+    `log_fields` adds to what each line carries, or changes it.
     """
 
     def __init__(
@@ -45,9 +50,11 @@ class Attempts:
         *,
         controller: str = "",
         expected: tuple[type[Exception], ...] = (),
+        log_fields: LogFields | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._kind = kind
+        self._log_fields = log_fields
         self._metrics = ReconcileMetrics(controller or kind.lower(), clock=clock)
         self._expected: tuple[type[Exception], ...] = (ClientGoError, *expected)
         self._repeats = Repeats(REPEAT_SECONDS, clock=clock)
@@ -59,16 +66,19 @@ class Attempts:
     @contextmanager
     def at(self, key: ObjectName) -> Iterator["Attempt"]:
         """One attempt at one object; a block that ends without a word counts as failed."""
-        with (
-            context(kind=self._kind, namespace=key.namespace or None, name=key.name, reconcile_id=_new_id()),
-            self._metrics.reconciling() as call,
-        ):
+        with context(**self._fields_of(key)), self._metrics.reconciling() as call:
             yield Attempt(key, call, self._repeats, self._expected)
 
-
-def _new_id() -> uuid.UUID:
-    # Not uuid4, which asks the system for each: that lets go of the interpreter, and nobody guesses these.
-    return uuid.UUID(int=random.getrandbits(128), version=4)  # nosec B311
+    def _fields_of(self, key: ObjectName) -> dict[str, Any]:
+        namespace = key.namespace or None
+        fields = {"kind": self._kind, "namespace": namespace, "name": key.name, "reconcile_id": random_uuid()}
+        if self._log_fields is not None:
+            try:
+                fields.update(self._log_fields(key))
+            except Exception:
+                # Nothing that is only told of is worth a reconciliation.
+                log.exception("bug: there are no further log fields", extra={"key": str(key)})
+        return fields
 
 
 class Attempt:
@@ -100,13 +110,27 @@ class Attempt:
 
     def failed(self, error: Exception) -> None:
         """It did not, and is tried again; called while the error is handled."""
-        if not isinstance(error, self._expected):
+        if not _only(error, self._expected):
             self._call.panicked = True
             log.exception("bug: object can't be reconciled; trying again later")
-        elif isinstance(error, Conflict | LeaseNotHeld):
+        elif _only(error, (Conflict, LeaseNotHeld)):
             # As it should be: somebody else was quicker.
-            log.info("object was not reconciled this time; trying again", extra={"err": error})
+            log.info("object was not reconciled this time; trying again", extra={"err": _told(error)})
         else:
             left_out = self._repeats.due(self._key)
             level = logging.DEBUG if left_out is None else logging.WARNING
-            log.log(level, "object can't be reconciled; trying again later", extra={"err": error, "left_out": left_out})
+            fields = {"err": _told(error), "left_out": left_out}
+            log.log(level, "object can't be reconciled; trying again later", extra=fields)
+
+
+def _only(error: Exception, kinds: tuple[type[Exception], ...]) -> bool:
+    if isinstance(error, ExceptionGroup) and not isinstance(error, kinds):
+        return error.split(kinds)[1] is None
+    return isinstance(error, kinds)
+
+
+def _told(error: Exception) -> Exception | str:
+    # A group's own text only counts what it holds.
+    if not isinstance(error, ExceptionGroup):
+        return error
+    return f"{error.message}: {'; '.join(str(_told(one)) for one in error.exceptions)}"

@@ -11,6 +11,7 @@ from clientgo.meta.codec import to_dict
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
 from clientgo.testing.apply import Writer, applied, updated
+from clientgo.testing.lifecycle import by_door
 from clientgo.testing.mergerules import rules_of
 from clientgo.testing.patches import BadPatch, json_patch, merge_patch, strategic_merge_patch
 from clientgo.testing.selection import select
@@ -28,13 +29,17 @@ def answer(tracker: Tracker, action: Action) -> Object:
         ApiError: as a server would refuse.
         MethodNotAllowed: a subresource the tracker knows nothing about; give the fake a reactor for it.
     """
-    if action.subresource in _UNKEPT or (action.subresource and action.verb in ("create", "delete")):
-        raise MethodNotAllowed(
-            f"a fake keeps no {action.resource.resource}/{action.subresource}: prepend a reactor that answers"
-        )
+    if action.subresource in _UNKEPT or (action.subresource and action.verb in ("create", "delete", "list")):
+        raise not_kept(action)
     if action.subresource == "scale":
         return _scale(tracker, action)
     return _ANSWERS[action.verb](tracker, action)
+
+
+def not_kept(action: Action) -> MethodNotAllowed:
+    """The refusal of a subresource the tracker knows nothing about."""
+    what = f"{action.resource.resource}/{action.subresource}"
+    return MethodNotAllowed(f"a fake keeps no {what}: prepend a reactor that answers")
 
 
 def _get(tracker: Tracker, action: Action) -> Object:
@@ -68,7 +73,10 @@ def _patch(tracker: Tracker, action: Action) -> Object:
 
 def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object]) -> Object:
     def owned(old: Object) -> Object:
-        return updated(old, change(old), _writer(tracker, action, old))
+        new = change(old)
+        if tracker.lifecycle and tracker.has_status(old):
+            new = by_door(old, new, action.subresource)
+        return updated(old, new, _writer(tracker, action, old))
 
     return tracker.change(action.resource, action.namespace, action.name, owned, dry_run=action.dry_run)
 
@@ -76,6 +84,8 @@ def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object
 def _apply(tracker: Tracker, action: Action) -> Object:
     def merged(live: Object) -> Object:
         config = _read(action)
+        if tracker.lifecycle and not action.subresource and tracker.has_status(config):
+            config = {key: value for key, value in config.items() if key != "status"}
         return applied(live, config, _writer(tracker, action, config), force="force" in action.options)
 
     try:

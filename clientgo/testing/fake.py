@@ -26,8 +26,10 @@ class FakeClientsetMixin(BaseClientset):
 
     scheme: ClassVar[Scheme] = Scheme()
 
-    def __init__(self, *objects: object, clock: Clock = SYSTEM_CLOCK, versioned: bool = False) -> None:
-        self.fake = FakeRequester(*objects, scheme=self.scheme, clock=clock, versioned=versioned)
+    def __init__(
+        self, *objects: object, clock: Clock = SYSTEM_CLOCK, versioned: bool = False, lifecycle: bool = False
+    ) -> None:
+        self.fake = FakeRequester(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
         super().__init__(self.fake)
 
     def __repr__(self) -> str:

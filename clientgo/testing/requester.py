@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import Invalid
+from clientgo.errors import Invalid, NotFound
 from clientgo.meta.codec import ObjectList, encode, encode_value
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.rest.request import EventStream, Request
 from clientgo.testing.actions import Action, action_of
-from clientgo.testing.answers import SUCCESS, answer
+from clientgo.testing.answers import SUCCESS, answer, not_kept
+from clientgo.testing.discovery import discovered
 from clientgo.testing.reaction import Reaction, ReactionChain, Reactor, WatchReaction
 from clientgo.testing.selection import select
 from clientgo.testing.tracker import Tracker
@@ -28,21 +29,27 @@ class FakeRequester:
     """A `Requester` that answers from a `tracker` and records each call as an `Action`; safe for any number of threads.
 
     `scheme` names the classes that recorded objects are decoded to; those of `objects` are known besides. `versioned`
-    makes the tracker stamp resourceVersions and refuse stale updates.
+    makes the tracker stamp resourceVersions and refuse stale updates. `lifecycle` lets it write a status by its own
+    subresource alone, and keep what is deleted until its finalizers are gone.
     """
 
     supports_watch_list = False
     """Streamed lists are not offered, so informers list and watch; a request for one is refused as by an old server."""
 
     def __init__(
-        self, *objects: object, scheme: Scheme | None = None, clock: Clock = SYSTEM_CLOCK, versioned: bool = False
+        self,
+        *objects: object,
+        scheme: Scheme | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        versioned: bool = False,
+        lifecycle: bool = False,
     ) -> None:
         self._scheme = _known_classes(scheme if scheme is not None else Scheme(), objects)
         self._lock = threading.Lock()
         self._actions: list[Action] = []
         self._reactors: ReactionChain[object] = ReactionChain()
         self._watch_reactors: ReactionChain[EventStream | None] = ReactionChain()
-        self.tracker = Tracker(*objects, scheme=self._scheme, clock=clock, versioned=versioned)
+        self.tracker = Tracker(*objects, scheme=self._scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
 
     def __repr__(self) -> str:
         return f"<FakeRequester {len(self._actions)} actions>"
@@ -79,6 +86,16 @@ class FakeRequester:
         handled, result, action = self._reactors.react(self._record(request))
         return _reply(action, result) if handled else encode_value(answer(self.tracker, action))
 
+    def raw(self, method: str, path: str) -> bytes:
+        """What discovery asks for, from the kinds of the scheme; not recorded.
+
+        Raises:
+            NotFound: anything else.
+        """
+        if method != "GET":
+            raise NotFound(f"a fake answers no {method} of {path}")
+        return discovered(self._scheme, path)
+
     def watch(self, request: Request) -> EventStream:
         """Record the call and open the watch; raises what a reactor raises."""
         handled, stream, action = self._watch_reactors.react(self._record(request))
@@ -86,6 +103,8 @@ class FakeRequester:
             if stream is None:
                 raise TypeError(f"a watch reactor handled {action} and gave no stream")
             return stream
+        if action.subresource:
+            raise not_kept(action)
         if "sendInitialEvents" in action.options:
             raise Invalid("sendInitialEvents is forbidden for watch: a fake does not stream lists")
         return self.tracker.watch(

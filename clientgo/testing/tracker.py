@@ -3,7 +3,8 @@
 What it does: names are taken once, absent objects are NotFound, lists have a version from which a watch goes on
 without a gap. What it leaves out, as client-go's tracker does: defaulting, validation, subresources (a status update is
 a full update), finalizers and garbage collection. Objects keep the resourceVersion they were given; a tracker made with
-`versioned=True` stamps every change with its own counter and answers a stale update with a Conflict.
+`versioned=True` stamps every change with its own counter and answers a stale update with a Conflict. With
+`lifecycle=True` status is written by its own subresource alone, and finalizers hold what is deleted.
 
 Every change is kept in order. A watch is a cursor into that order and not a buffer of its own, so a watch nobody reads
 costs nothing, and none can overflow or lose an event.
@@ -20,6 +21,7 @@ from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.meta.plural import plural_of
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.testing.changes import Change, ChangeLog, TrackerWatch
+from clientgo.testing.lifecycle import created, is_held, is_marked, marked, with_mark_of
 from clientgo.testing.selection import EVERYTHING, Selection
 
 Object = dict[str, Any]
@@ -33,10 +35,17 @@ class Tracker:
     """
 
     def __init__(
-        self, *objects: object, scheme: Scheme | None = None, clock: Clock = SYSTEM_CLOCK, versioned: bool = False
+        self,
+        *objects: object,
+        scheme: Scheme | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        versioned: bool = False,
+        lifecycle: bool = False,
     ) -> None:
         self._scheme = scheme if scheme is not None else Scheme()
         self.clock = clock
+        self.lifecycle = lifecycle
+        """Whether status has a door of its own, and finalizers hold what is deleted."""
         self._versioned = versioned
         self._changed = threading.Condition()
         self._version = 1
@@ -104,6 +113,8 @@ class Tracker:
             name = _name_of(obj)
             if name in self._objects.get(gvr, {}):
                 raise AlreadyExists(f'{gvr.group_resource} "{name[1]}" already exists', details=_details(gvr, name[1]))
+            if self.lifecycle:
+                obj = created(obj, has_status=self.has_status(obj))
             return obj if dry_run else self._put(gvr, obj)
 
     def update(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
@@ -139,10 +150,14 @@ class Tracker:
                 raise BadRequest(
                     f"the name of the object ({_name_of(obj)[1]}) does not match the name on the URL ({name})"
                 )
+            if self.lifecycle:
+                obj = with_mark_of(old, obj)
             if self._versioned:
                 _check_version(gvr, old, obj)
                 if _same(old, obj):
                     return old
+            if self.lifecycle and is_marked(obj) and not is_held(obj):
+                return obj if dry_run else self._drop(gvr, obj)
             return obj if dry_run else self._put(gvr, obj)
 
     def delete(
@@ -154,7 +169,7 @@ class Tracker:
         preconditions: Mapping[str, Any] | None = None,
         dry_run: bool = False,
     ) -> Object:
-        """Forget the object and return its last state.
+        """Forget the object and return its last state; one that a finalizer holds is only marked (`lifecycle`).
 
         Raises:
             NotFound: there is none.
@@ -163,10 +178,11 @@ class Tracker:
         with self._changed:
             old = self._present(gvr, (namespace, name))
             _check_preconditions(gvr, old, preconditions or {})
-            if not dry_run:
-                del self._objects[gvr][(namespace, name)]
-                self._record(gvr, Change(self._version + 1, old, None))
-            return old
+            if dry_run:
+                return old
+            if self.lifecycle and is_held(old):
+                return old if is_marked(old) else self._put(gvr, marked(old, self.clock.time()))
+            return self._drop(gvr, old)
 
     def watch(
         self,
@@ -204,6 +220,11 @@ class Tracker:
         group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
         return self._scheme.class_of(GroupVersionKind(group, version, str(obj.get("kind", ""))))
 
+    def has_status(self, obj: Object) -> bool:
+        """Whether the object's kind has a status subresource, as far as its class is known."""
+        cls = self.class_of(obj)
+        return cls is not None and api_of(cls).status
+
     def _resource_of(self, obj: object, plain: Object) -> GroupVersionResource:
         if not isinstance(obj, Mapping):
             return api_of(type(obj)).gvr
@@ -229,6 +250,11 @@ class Tracker:
         kept[name] = obj
         self._record(gvr, Change(self._version + 1, old, obj))
         return obj
+
+    def _drop(self, gvr: GroupVersionResource, last: Object) -> Object:
+        del self._objects[gvr][_name_of(last)]
+        self._record(gvr, Change(self._version + 1, last, None))
+        return last
 
     def _stamped(self, old: Object | None, obj: Object) -> Object:
         known = old["metadata"].get("uid", "") if old is not None else ""

@@ -18,6 +18,9 @@ K = TypeVar("K")
 BUCKETS = tuple(10.0**exponent for exponent in range(-8, 4))
 """Upper bounds of both histograms in seconds: 10 ns, times ten, up to 1000 s (client-go's)."""
 
+DEPTH, DEPTH_HELP = "workqueue_depth", "Keys that wait for a worker"
+"""Has the label priority too, which is empty (to Prometheus: absent) but for queues that know priorities."""
+
 UPDATE_PERIOD = 0.5
 """Seconds between two updates of the unfinished work (client-go's)."""
 
@@ -33,7 +36,7 @@ class QueueMetrics(Generic[K]):
         self._clock = clock
         # When each key that is being processed was handed out; the queue's own, guarded by its lock.
         self._processing = processing
-        self._depth = kept_by.gauge("workqueue_depth", "Keys that wait for a worker", labels)
+        self._depth = kept_by.gauge(DEPTH, DEPTH_HELP, {**labels, "priority": ""})
         self._adds = kept_by.counter("workqueue_adds_total", "Keys added", labels)
         self._latency = kept_by.histogram(
             "workqueue_queue_duration_seconds", "How long keys waited for a worker", labels, buckets=BUCKETS

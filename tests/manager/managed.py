@@ -37,7 +37,7 @@ def running(manager: Manager) -> Iterator[Group]:
         yield group
 
 
-def eventually(what: Callable[[], object], seconds: float = 10.0) -> None:
+def eventually(what: Callable[[], object], seconds: float = 30.0) -> None:
     """Look again and again, in real time, until `what()` is true."""
     deadline = SYSTEM_CLOCK.now() + seconds
     while not what():

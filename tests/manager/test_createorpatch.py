@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo.errors import Conflict
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Manager, Outcome, create_or_patch
+from clientgo.manager import Manager, Outcome, create_or_patch, create_or_update
 from clientgo.manager.createorpatch import merge_patch
 from clientgo.meta import ObjectMeta, replace
 from clientgo.testing.fake import FakeRequester
@@ -73,6 +74,25 @@ def test_the_status_is_sent_apart(manager: Manager, requester: FakeRequester) ->
     assert outcome == Outcome.UPDATED_STATUS
     assert [subresource for subresource, _ in patches(requester)] == ["", "status"]
     assert (done.spec.replicas, done.status.available_replicas) == (None, None)
+
+
+def test_the_whole_object_may_be_updated_instead_if_nobody_else_has(manager: Manager, requester: FakeRequester) -> None:
+    wanted = replace(FOO.spec, replicas=3)
+    done, outcome = create_or_update(manager.client, FOO, lambda obj: replace(obj, spec=wanted))
+    assert (done.spec, outcome) == (wanted, Outcome.UPDATED)
+    assert create_or_update(manager.client, FOO, lambda obj: obj) == (done, Outcome.UNCHANGED)
+    assert [action.verb for action in requester.actions] == ["update"]
+    old = replace(done, metadata=replace(done.metadata, resource_version="1"))
+    with pytest.raises(Conflict):
+        create_or_update(manager.client, FOO, lambda _: replace(old, spec=FOO.spec))
+    config = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"))
+    assert create_or_update(manager.client, config, lambda obj: obj)[1] == Outcome.CREATED
+
+
+def test_a_status_that_is_a_subresource_is_no_part_of_an_update(manager: Manager, requester: FakeRequester) -> None:
+    done = create_or_update(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
+    assert done[1] == Outcome.UNCHANGED
+    assert requester.actions == []
 
 
 def test_an_object_keeps_its_name(manager: Manager) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.manager.enqueueing import EventHandler, itself, owners_of
+from clientgo.manager.enqueueing import EventHandler, MapFunc, MapFuncs, itself, owners_of
 from clientgo.manager.predicates import Funcs, Predicate
 from clientgo.manager.priority import LOW, NORMAL
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, object_name, replace
@@ -112,3 +112,37 @@ def test_a_map_function_s_repeated_names_are_asked_for_once() -> None:
     handler: EventHandler[Foo] = EventHandler(lambda obj: [object_name(obj)] * 3, Predicate(), asked)
     handler.created(foo)
     assert asked.requests == [(A, NORMAL)]
+
+
+@pytest.mark.feature("B-CR-07")
+def test_each_kind_of_event_may_lead_somewhere_else() -> None:
+    def moved(old: ConfigMap, new: ConfigMap) -> list[ObjectName]:
+        return [ObjectName(old.metadata.resource_version, new.metadata.resource_version)]
+
+    def named(name: str) -> MapFunc[ConfigMap]:
+        return lambda _: [ObjectName("", name)]
+
+    asked = Asked()
+    functions = MapFuncs(create=named("created"), update=moved, delete=named("deleted"), generic=named("happened"))
+    handler = EventHandler(functions, Predicate(), asked)
+    handler.listed(config())
+    handler.created(config())
+    handler.updated(config(), config(version="2"))
+    handler.updated(config(), config())
+    handler.deleted(config())
+    handler.happened(config())
+    assert [(request.namespace + request.name, priority) for request, priority in asked.requests] == [
+        ("created", LOW), ("created", NORMAL), ("12", NORMAL), ("11", LOW), ("deleted", NORMAL), ("happened", NORMAL),
+    ]  # fmt: skip
+
+
+@pytest.mark.feature("B-CR-07")
+def test_an_event_that_has_no_function_leads_nowhere() -> None:
+    asked = Asked()
+    handler = EventHandler(MapFuncs[ConfigMap](), Predicate(), asked)
+    handler.listed(config())
+    handler.created(config())
+    handler.updated(config(), config(version="2"))
+    handler.deleted(config())
+    handler.happened(config())
+    assert asked.requests == []

@@ -120,13 +120,17 @@ def test_a_controller_is_for_one_kind() -> None:
         controller(manager_of(fake())).for_(Foo).for_(ConfigMap)
 
 
+def tenant(request: ObjectName) -> dict[str, str]:
+    return {"tenant": request.namespace}
+
+
 @pytest.mark.feature("B-CR-05")
 def test_what_a_controller_is_told_is_what_it_is() -> None:
     manager, limiter = manager_of(fake()), ItemFastSlowRateLimiter[ObjectName](1.0, 2.0, 3)
     made = controller(manager).for_(Foo).with_workers(3).with_limiter(limiter)
-    made = made.expecting(KeyError).expecting(ValueError).with_options(recover_panic=False)
+    made = made.expecting(KeyError).expecting(ValueError).with_options(recover_panic=False).with_log_fields(tenant)
     assert made.complete(lambda _: None).options == ControllerOptions(
-        workers=3, limiter=limiter, expected=(KeyError, ValueError), recover_panic=False
+        workers=3, limiter=limiter, expected=(KeyError, ValueError), recover_panic=False, log_fields=tenant
     )
     manager.close()
 

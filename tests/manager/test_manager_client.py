@@ -42,7 +42,8 @@ def names(objects: list[Foo]) -> list[str]:
 def test_the_first_read_starts_an_informer_and_no_later_read_asks_the_server(
     manager: Manager, requester: FakeRequester
 ) -> None:
-    assert manager.client.get(Foo, A) == manager.api_reader.get(Foo, A)
+    assert manager.client.get(Foo, A) == manager.api_reader.get(Foo, A) == manager.api_reader.find(Foo, A)
+    assert manager.api_reader.find(Foo, A._replace(name="another")) is None
     requester.clear_actions()
     assert names(manager.client.list(Foo)) == ["a", "b", "c"]
     assert manager.client.find(Foo, ObjectName("ns", "absent")) is None

@@ -7,14 +7,15 @@ import pytest
 
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
+from clientgo.log.fields import current_fields
 from clientgo.manager import Controller, ControllerOptions, Result, TerminalError
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.priority import LOW
 from clientgo.manager.results import reconcile_of
 from clientgo.meta import ObjectName
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from clientgo.workqueue import RateLimitingQueue
-from tests.cache.keptmetrics import KeepingProvider, kept_metrics
 
 A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
 
@@ -25,7 +26,7 @@ class Fixture:
     def __init__(self, *answers: Result | Exception | None, **options: object) -> None:
         self.clock, self.requests = FakeClock(), list[ObjectName]()
         self._answers = iter(answers)
-        with kept_metrics() as self.kept:
+        with recorded_metrics() as self.kept:
             self.controller = Controller(
                 "foos",
                 "Foo",
@@ -52,7 +53,7 @@ class Fixture:
         return dict(self.queue.state().waiting).get(A, 0.0 if len(self.queue) else None)
 
 
-def counted(kept: KeepingProvider, name: str, *labels: str) -> float:
+def counted(kept: RecordedMetrics, name: str, *labels: str) -> float:
     return kept[f"controller_runtime_{name}", "foos", *labels].value
 
 
@@ -146,6 +147,36 @@ def test_what_is_requeued_waits_with_the_priority_it_came_with_or_is_given() -> 
     fixture.clock.step(1.0)
     fixture.controller.process_next()
     assert fixture.requests == [A, B, B]
+
+
+@pytest.mark.feature("B-CR-09")
+def test_what_is_not_said_is_as_in_controller_runtime_but_that_queues_fill_before_the_lease_is_held() -> None:
+    assert ControllerOptions() == ControllerOptions(
+        workers=1,
+        priority_queue=True,
+        needs_leader_election=True,
+        recover_panic=True,
+        cache_sync_timeout=120.0,
+        reconciliation_timeout=0.0,
+        warm_up=True,
+    )
+    fixture, waited = Fixture(*[ConnectionFailed("refused")] * 20), []
+    for _ in range(20):
+        fixture.process()
+        waited.append(fixture.waits())
+        fixture.clock.step(1000.0)
+        fixture.queue.done(fixture.queue.get())
+    assert waited == pytest.approx([min(0.005 * 2**failures, 1000.0) for failures in range(20)])
+
+
+@pytest.mark.feature("B-CR-05")
+def test_lines_logged_while_reconciling_carry_what_the_controller_adds() -> None:
+    seen: list[dict[str, object]] = []
+    options = ControllerOptions(log_fields=lambda request: {"tenant": request.namespace})
+    controller = Controller("foos", "Foo", lambda _: seen.append(current_fields()), (), options=options)
+    controller.enqueue(A)
+    controller.process_next()
+    assert [(fields["name"], fields["tenant"]) for fields in seen] == [("a", "ns")]
 
 
 def test_a_queue_without_priorities_may_be_had() -> None:

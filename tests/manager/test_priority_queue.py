@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.manager.priority import LOW, NORMAL, ByPriority, PriorityQueue
+from clientgo.manager.priority import FAIR_TURN, LOW, NORMAL, ByPriority, PriorityQueue
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.metrics import recorded_metrics
 
 
 def taken(queue: PriorityQueue[str]) -> list[str]:
@@ -34,6 +35,53 @@ def test_of_several_wishes_for_a_key_the_highest_counts() -> None:
     queue.add("b", priority=NORMAL)
     queue.add("b", priority=LOW)
     assert taken(queue) == ["b", "a"]
+
+
+@pytest.mark.feature("C-53")
+def test_what_is_not_urgent_gets_each_sixteenth_turn() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    for number in range(3):
+        queue.add(f"listed-{number}", priority=LOW)
+    order = []
+    for number in range(48):
+        queue.add(f"live-{number}")
+        with queue.taking() as key:
+            order.append(key)
+    assert [order.index(f"listed-{number}") for number in range(3)] == [15, 31, 47]
+    assert taken(queue) == [f"live-{number}" for number in (45, 46, 47)]
+
+
+def test_what_left_by_either_order_does_not_pile_up_in_the_other() -> None:
+    order: ByPriority[int] = ByPriority()
+    for number in range(10_000):
+        if number % 2:
+            order.wish(number, LOW)
+        order.push(number)
+        if number > 100:
+            order.pop()
+    most = 2 * len(order) + FAIR_TURN
+    assert len(order) == 101
+    assert len(order._arrivals) <= most
+    assert len(order._heap) <= most
+
+
+@pytest.mark.feature("B-CR-10")
+def test_the_depth_is_told_by_priority_and_a_raised_key_moves() -> None:
+    with recorded_metrics() as kept:
+        queue: PriorityQueue[str] = PriorityQueue(name="foos", clock=FakeClock())
+        depths = {priority: kept["workqueue_depth", "foos", str(priority)] for priority in (NORMAL, LOW)}
+        assert [depth.value for depth in depths.values()] == [0, 0]
+        queue.add("a", priority=LOW)
+        queue.add("b", priority=LOW)
+        assert [depth.value for depth in depths.values()] == [0, 2]
+        queue.add("b")
+        queue.add("c", priority=7)
+        assert [depth.value for depth in depths.values()] == [1, 1]
+        assert kept["workqueue_depth", "foos", "7"].value == 1
+        assert taken(queue) == ["c", "b", "a"]
+    assert {kept["workqueue_depth", "foos", str(one)].value for one in (NORMAL, LOW, 7)} == {0}
+    assert ("workqueue_depth", "foos", "") not in kept
+    assert kept["workqueue_adds_total", "foos"].value == 3
 
 
 def test_a_key_that_is_raised_keeps_its_turn_among_those_it_joins() -> None:

@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clientgo.manager.priority import NORMAL, PriorityQueue
+from clientgo.manager.priority import FAIR_TURN, NORMAL, PriorityQueue
 from clientgo.testing.clock import FakeClock
 
 KEYS = st.sampled_from("abcd")
@@ -20,6 +20,7 @@ class Model(RuleBasedStateMachine):
         self.dirty: set[str] = set()
         self.processing: set[str] = set()
         self.delayed: dict[str, float] = {}
+        self.handed_out = 0
 
     @rule(key=KEYS, priority=PRIORITIES)
     def add(self, key: str, priority: int) -> None:
@@ -40,6 +41,7 @@ class Model(RuleBasedStateMachine):
         for key in [key for key, at in self.delayed.items() if at <= self.clock.now()]:
             del self.delayed[key]
             self.dirty.add(key)
+            self._becomes_ready(key)
 
     @precondition(lambda self: self.dirty - self.processing)
     @rule()
@@ -47,11 +49,15 @@ class Model(RuleBasedStateMachine):
         key = self.queue.get()
         ready = self.dirty - self.processing
         assert key in ready
-        # A key that fell due in the dark has the priority wished for it; one whose wish was used up is a normal one.
-        assert self.wishes.get(key, NORMAL) == max(self.wishes.get(one, NORMAL) for one in ready)
+        self.handed_out += 1
+        if self.handed_out % FAIR_TURN:
+            self.is_most_urgent(key, ready)
         self.wishes.pop(key, None)
         self.dirty.discard(key)
         self.processing.add(key)
+
+    def is_most_urgent(self, key: str, ready: set[str]) -> None:
+        assert self.wishes[key] == max(self.wishes[one] for one in ready)
 
     @precondition(lambda self: self.processing)
     @rule(data=st.data())
@@ -59,10 +65,16 @@ class Model(RuleBasedStateMachine):
         key = data.draw(st.sampled_from(sorted(self.processing)))
         self.queue.done(key)
         self.processing.discard(key)
+        self._becomes_ready(key)
 
     @invariant()
     def as_many_are_ready_as_should_be(self) -> None:
         assert len(self.queue) == len(self.dirty - self.processing)
+
+    def _becomes_ready(self, key: str) -> None:
+        # One whose wish was used up when it was handed out before is a normal one from when it is ready.
+        if key in self.dirty and key not in self.processing:
+            self.wishes.setdefault(key, NORMAL)
 
     def _wish(self, key: str, priority: int) -> None:
         self.wishes[key] = max(self.wishes.get(key, priority), priority)

@@ -8,8 +8,8 @@ from clientgo.manager.timelimit import LimitedRequester, ReconciliationTimeout, 
 from clientgo.meta import ObjectName, api_of
 from clientgo.rest.request import EventStream, Request
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.metrics import recorded_metrics
 from controller.api.v1alpha1 import Foo
-from tests.cache.keptmetrics import kept_metrics
 
 pytestmark = pytest.mark.feature("C-33")
 
@@ -57,6 +57,7 @@ def test_without_a_limit_requests_are_as_they_were() -> None:
     assert slow.timeouts == [None]
 
 
+@pytest.mark.feature("B-CR-09")
 @pytest.mark.feature("B-CR-10")
 @pytest.mark.parametrize(("seconds", "timeouts"), [(4.0, 1), (3.0, 1), (5.0, 1), (0.0, 0)])
 def test_a_reconciliation_out_of_time_is_counted_and_tried_again(seconds: float, timeouts: int) -> None:
@@ -68,7 +69,7 @@ def test_a_reconciliation_out_of_time_is_counted_and_tried_again(seconds: float,
             requester.do(request)
         raise ConnectionFailed("in the end")
 
-    with kept_metrics() as kept:
+    with recorded_metrics() as kept:
         options = ControllerOptions(reconciliation_timeout=seconds)
         controller = Controller("foos", "Foo", reconcile, (), options=options, clock=clock)
         controller.enqueue(ObjectName("ns", "a"))

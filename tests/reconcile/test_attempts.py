@@ -35,6 +35,42 @@ def test_every_line_of_an_attempt_names_its_object_and_the_attempt() -> None:
     assert current_fields() == {}
 
 
+@pytest.mark.feature("B-CR-05")
+def test_a_controller_s_own_fields_are_added_or_take_the_place_of_others() -> None:
+    attempts = Attempts("Foo", log_fields=lambda request: {"tenant": f"of-{request.name}", "namespace": None})
+    with attempts.at(KEY) as attempt:
+        fields = current_fields()
+        attempt.succeeded()
+    assert {**fields, "reconcile_id": ""} == {"kind": "Foo", "name": "a", "tenant": "of-a", "reconcile_id": ""}
+
+
+def test_fields_that_can_not_be_had_are_a_bug_that_keeps_nobody_from_work(caplog: pytest.LogCaptureFixture) -> None:
+    tenants: dict[str, str] = {}
+    attempts = Attempts("Foo", log_fields=lambda request: {"tenant": tenants[request.name]})
+    with attempts.at(KEY) as attempt:
+        assert current_fields()["name"] == "a"
+        attempt.succeeded()
+    assert "bug: there are no further log fields" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("errors", "level", "told"),
+    [
+        ((ConnectionFailed("refused"), Conflict("changed")), "WARNING", "two: refused; changed"),
+        ((Conflict("changed"), LeaseNotHeld("lost")), "INFO", "two: changed; lost"),
+        ((ConnectionFailed("refused"), KeyError("a bug")), "ERROR", None),
+    ],
+)
+def test_a_group_of_errors_is_a_bug_if_one_of_them_is(
+    errors: tuple[Exception, ...], level: str, told: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with recorded_metrics() as kept, caplog.at_level(logging.INFO):
+        fail(Attempts("Foo"), ExceptionGroup("two", errors))
+    (record,) = caplog.records
+    assert (record.levelname, vars(record).get("err")) == (level, told)
+    assert kept["controller_runtime_reconcile_panics_total", "foo"].value == (told is None)
+
+
 def test_what_fails_for_ever_is_warned_of_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     attempts = Attempts("Foo", clock=clock)

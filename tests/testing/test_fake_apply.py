@@ -45,6 +45,7 @@ def apply(client: ConfigMaps, manager: str, *, force: bool = False, **data: str)
     return dict(client.apply(config(**data), field_manager=manager, force=force).data)
 
 
+@pytest.mark.feature("D-09", "B-TST-04", "B-CR-14")
 @pytest.mark.behaviour("FX-08")
 def test_managers_own_what_they_apply(client: ConfigMaps) -> None:
     client.create(config(k0="v0"))

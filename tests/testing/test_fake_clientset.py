@@ -18,7 +18,7 @@ def deployment(name: str, replicas: int) -> Deployment:
     return Deployment(metadata=ObjectMeta(name=name, namespace="default"), spec=DeploymentSpec(replicas=replicas))
 
 
-@pytest.mark.feature("A-42")
+@pytest.mark.feature("A-42", "D-09", "D-11")
 def test_calls_are_recorded_as_typed_objects_and_answered_from_memory() -> None:
     clientset = FakeClientset(deployment("old", 1))
     deployments = clientset.apps_v1.deployments("default")
@@ -34,6 +34,7 @@ def test_calls_are_recorded_as_typed_objects_and_answered_from_memory() -> None:
     assert clientset.actions == []
 
 
+@pytest.mark.feature("D-09")
 def test_reactors_and_tracker_are_reached_through_the_clientset() -> None:
     def refuse(action: Action) -> tuple[bool, object]:
         raise Conflict(f"no {action}")

@@ -99,7 +99,7 @@ def test_a_reactor_that_does_not_handle_may_change_the_object_for_the_next(fake:
     assert fake.actions[0] == Action.of("create", gear("a", 1))
 
 
-@pytest.mark.feature("B-TST-01")
+@pytest.mark.feature("B-TST-01", "B-CR-14")
 def test_the_first_reactor_that_handles_wins_and_errors_reach_the_caller(fake: FakeRequester) -> None:
     asked: list[str] = []
 

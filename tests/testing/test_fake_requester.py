@@ -75,6 +75,7 @@ def test_a_watch_in_a_namespace_gets_the_object_created_there(fake: FakeRequeste
     assert next(iter(watch)).object == created
 
 
+@pytest.mark.feature("B-TST-03")
 @pytest.mark.behaviour("FX-02")
 def test_watches_of_a_namespace_and_of_all_get_every_change_with_the_object(fake: FakeRequester) -> None:
     watches = [Widgets(fake, "ns").watch(), Widgets(fake).watch()]
@@ -144,6 +145,7 @@ def test_objects_of_kinds_without_a_class_are_kept_as_they_are(fake: FakeRequest
     assert fake.tracker.get(gvr, "ns", "g")["x"] == 1
 
 
+@pytest.mark.feature("D-09")
 @pytest.mark.behaviour("FX-13")
 def test_streamed_lists_are_refused_and_declared_unsupported(fake: FakeRequester) -> None:
     assert not fake.supports_watch_list
@@ -151,6 +153,7 @@ def test_streamed_lists_are_refused_and_declared_unsupported(fake: FakeRequester
         Widgets(fake).watch_from(ListOptions(watch=True, send_initial_events=True))
 
 
+@pytest.mark.feature("B-TST-03")
 def test_creating_a_name_that_is_taken_is_refused(fake: FakeRequester) -> None:
     Widgets(fake, "ns").create(widget("a"))
     with pytest.raises(AlreadyExists, match=r'^widgets.shop.example.com "a" already exists$'):
@@ -164,6 +167,7 @@ def test_updating_or_deleting_what_is_missing_is_refused(fake: FakeRequester) ->
         Widgets(fake, "ns").delete("a")
 
 
+@pytest.mark.feature("B-TST-03")
 def test_an_object_of_another_namespace_is_a_bad_request(fake: FakeRequester) -> None:
     words = 'request namespace does not match object namespace, request: "other" object: "ns"'
     with pytest.raises(BadRequest, match=words):
@@ -181,12 +185,14 @@ def test_a_status_update_is_a_full_update(fake: FakeRequester) -> None:
     assert (kept.spec.replicas, kept.status.ready) == (2, 3)
 
 
+@pytest.mark.feature("B-TST-03")
 def test_objects_keep_the_resource_version_they_were_given(fake: FakeRequester) -> None:
     given = replace(widget("a"), metadata=ObjectMeta(name="a", namespace="ns", resource_version="777"))
     assert Widgets(fake, "ns").create(given) == given
     assert Widgets(fake, "ns").create(widget("b")).metadata.resource_version == ""
 
 
+@pytest.mark.feature("B-TST-03", "C-18")
 def test_lists_report_a_version_that_starts_at_1_and_rises_with_every_write(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
     versions = [client.list().metadata.resource_version]
@@ -198,6 +204,7 @@ def test_lists_report_a_version_that_starts_at_1_and_rises_with_every_write(fake
     assert versions == ["1", "2", "4"]
 
 
+@pytest.mark.feature("B-TST-03", "C-18")
 def test_a_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
     client.create(widget("before"))
@@ -234,6 +241,7 @@ def test_an_object_that_stops_matching_is_deleted_for_the_watch(fake: FakeReques
     assert [kind for kind, _ in seen(watch, 4)] == ["ADDED", "DELETED", "ADDED", "DELETED"]
 
 
+@pytest.mark.feature("B-CR-14")
 def test_lists_are_sorted_and_select_by_labels_and_any_field(fake: FakeRequester) -> None:
     for obj in (widget("b", replicas=2, tier="web"), widget("a", tier="web"), widget("c"), widget("a", "other")):
         fake.tracker.add(obj)
@@ -245,6 +253,7 @@ def test_lists_are_sorted_and_select_by_labels_and_any_field(fake: FakeRequester
         Widgets(fake).list(field_selector="nonsense")
 
 
+@pytest.mark.feature("B-TST-03")
 def test_patches_of_each_kind_change_what_they_name(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
     client.create(widget("a", replicas=1))
@@ -323,6 +332,7 @@ def versioned() -> Widgets:
     return Widgets(FakeRequester(scheme=Scheme(Widget), versioned=True), "ns")
 
 
+@pytest.mark.feature("B-CR-14")
 def test_a_versioned_tracker_stamps_writes_and_keeps_the_uid(versioned: Widgets) -> None:
     first = versioned.create(widget("a"))
     second = versioned.update(widget("a", replicas=1))
@@ -330,6 +340,7 @@ def test_a_versioned_tracker_stamps_writes_and_keeps_the_uid(versioned: Widgets)
     assert first.metadata.uid == second.metadata.uid != ""
 
 
+@pytest.mark.feature("B-CR-14")
 def test_a_versioned_tracker_refuses_a_stale_update_as_a_server_does(versioned: Widgets) -> None:
     first = versioned.create(widget("a"))
     versioned.update(replace(first, spec=WidgetSpec(1)))

@@ -12,6 +12,7 @@ def ask(transport: FakeTransport, target: str = "/a", method: str = "GET") -> by
     return transport.request(method, target, (), None, 1.0).body
 
 
+@pytest.mark.feature("B-TST-06")
 def test_steps_are_taken_in_order_and_recorded() -> None:
     transport = FakeTransport(reply({"a": 1}), reply(b"two"))
     assert [ask(transport), ask(transport, "/b")] == [b'{"a":1}', b"two"]

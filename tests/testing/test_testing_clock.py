@@ -9,6 +9,7 @@ from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock, NobodyWaits
 
 
+@pytest.mark.feature("B-TST-06")
 def test_it_is_a_clock() -> None:
     clock: Clock = FakeClock(time=5.0)
     assert (clock.now(), clock.time()) == (0.0, 5.0)

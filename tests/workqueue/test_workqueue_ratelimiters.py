@@ -157,6 +157,7 @@ def test_the_default_for_controllers_is_5_ms_to_1000_s_and_10_a_second_with_a_bu
     assert limiter.when("one") == 1000.0
 
 
+@pytest.mark.feature("A-31")
 def test_the_bucket_of_the_default_can_be_made_wider() -> None:
     limiter: MaxOfRateLimiter[str] = default_controller_rate_limiter(qps=50.0, burst=300, clock=FakeClock())
     assert [limiter.when(str(number)) for number in range(300)] == [0.005] * 300

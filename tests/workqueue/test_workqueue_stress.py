@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.lifecycle import Group
+from clientgo.manager.priority import PriorityQueue
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, ShutDown
 
 KEYS, WORKERS, PRODUCERS = 10_000, 16, 4
@@ -69,8 +70,8 @@ class Ledger:
 class Stress:
     """A queue, those who fill it and those who empty it."""
 
-    def __init__(self, seed: int) -> None:
-        self.queue: RateLimitingQueue[int] = RateLimitingQueue(ItemExponentialFailureRateLimiter(0.0001, 0.02))
+    def __init__(self, seed: int, kind: type[RateLimitingQueue[int]] = RateLimitingQueue) -> None:
+        self.queue = kind(ItemExponentialFailureRateLimiter(0.0001, 0.02))
         self.ledger, self.seed = Ledger(), seed
         self.accepted = [0] * KEYS
         self.workers, self.producers = Group(), Group()
@@ -138,9 +139,12 @@ def test_every_add_is_followed_by_a_hand_out_and_no_key_is_in_two_workers(seed: 
 
 
 @pytest.mark.feature("C-54")
+@pytest.mark.parametrize("kind", [RateLimitingQueue, PriorityQueue])
 @pytest.mark.parametrize("seed", [4, 5, 6])
-def test_a_drain_in_the_middle_of_everything_keeps_what_was_accepted_and_ends(seed: int) -> None:
-    stress = Stress(seed)
+def test_a_drain_in_the_middle_of_everything_keeps_what_was_accepted_and_ends(
+    seed: int, kind: type[RateLimitingQueue[int]]
+) -> None:
+    stress = Stress(seed, kind)
     assert stress.ledger.half.wait(LIMIT)
     stress.drain()
     assert sum(map(bool, stress.accepted)) > KEYS // 20

@@ -1,0 +1,123 @@
+"""What a program has of one cluster: informers that are shared, a client, events.
+
+A manager has one, and its attributes are the manager's own. Further ones are added to it:
+
+    east = manager.add_cluster(load_config(context="east"), ClusterOptions(name="foo-east"))
+    controller(manager).for_(Foo).watches_source(KindSource(east.cache, Secret, foos_with)).complete(reconciler)
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+
+from clientgo.cache.identity import InformerName
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.manager.cache import Cache
+from clientgo.manager.client import Client
+from clientgo.manager.events import Events
+from clientgo.manager.kinds import Kinds
+from clientgo.manager.options import ClusterOptions
+from clientgo.manager.reader import ApiReader
+from clientgo.manager.stages import CACHES
+from clientgo.manager.timelimit import LimitedRequester
+from clientgo.meta.scheme import Scheme
+from clientgo.record import EventRecorder
+from clientgo.record.recorderadapter import SeriesEventRecorder
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.rest.fence import FencedRequester
+from clientgo.rest.request import Requester
+from clientgo.typed.clientset import BaseClientset
+
+log = logging.getLogger(__name__)
+
+
+class Cluster:
+    """One cluster; a manager runs it among its caches, and goes on once what is to be cached is.
+
+    `client` reads from the cache and writes as long as `may_write` says so; `api_reader` reads from the server;
+    `requester` does what it is told. `config` may be a clientset or requester, fakes included.
+    """
+
+    stage = CACHES
+
+    def __init__(
+        self,
+        config: Config | Requester | BaseClientset,
+        options: ClusterOptions,
+        *,
+        may_write: Callable[[], bool],
+        ending: threading.Event | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """From when `ending` is set, no request waits for its turn, or for a server that asks to come again later."""
+        self.options = options
+        self.name = f"caches-{options.name}"
+        self.ready = threading.Event()
+        """Set once everything that is to be cached from the start is."""
+        self.config = config if isinstance(config, Config) else None
+        self._own = ExitStack()
+        self.requester: Requester = self._connect(config, ending)
+        self._kinds = Kinds(options.scheme)
+        limited = LimitedRequester(self.requester, clock=clock)
+        writer = FencedRequester(limited, may_write)
+        self.events = Events(writer, clock=clock)
+        self.recorder: EventRecorder = self.events.recorder(options.name)
+        self.cache = Cache(self.requester, self._kinds, options.cache, name=self._informer_name(), clock=clock)
+        self.client = Client(
+            self.cache,
+            writer,
+            self._kinds,
+            field_manager=options.name,
+            field_validation=options.field_validation,
+            cache_unstructured=options.cache_unstructured,
+        )
+        self.api_reader = ApiReader(limited, self._kinds)
+
+    def __repr__(self) -> str:
+        return f"<Cluster {self.options.name} {self.cache!r}>"
+
+    @property
+    def scheme(self) -> Scheme:
+        """The kinds in use, each by one class."""
+        return self._kinds.scheme
+
+    def event_recorder(self, controller: str = "") -> SeriesEventRecorder:
+        """A recorder of events.k8s.io/v1's events, reported by `controller`, which is the cluster's name by default.
+
+        They name an action and a related object; the program needs `create` and `patch` on `events` of that group.
+        """
+        return self.events.series_recorder(controller or self.options.name)
+
+    def start(self, stop: threading.Event) -> None:
+        """Fill the caches and keep them until `stop` is set; raises `CacheNotSynced`, and what an informer died of."""
+        self.cache.start(stop)
+        try:
+            self.cache.wait_for(stop, self.cache.informers(), what="the cache")
+            self.ready.set()
+            stop.wait()
+        finally:
+            # Raises what an informer died of, which sets `stop` too.
+            self.cache.shutdown()
+
+    def close(self) -> None:
+        """Let go of connections and names."""
+        self._own.close()
+
+    def _informer_name(self) -> InformerName | None:
+        try:
+            name = InformerName(self.options.name)
+        except ValueError:
+            # Another cluster of this process has it; two sets of figures under one name would be worth nothing.
+            log.info("informers are not measured: their name is in use", extra={"informers": self.options.name})
+            return None
+        self._own.callback(name.release)
+        return name
+
+    def _connect(self, config: Config | Requester | BaseClientset, ending: threading.Event | None) -> Requester:
+        if isinstance(config, BaseClientset):
+            return config.requester
+        if not isinstance(config, Config):
+            return config
+        return self._own.enter_context(closing(RESTClient(config, stop=ending)))

@@ -1,0 +1,143 @@
+"""What the manager's client asks of the server, to the letter."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
+from clientgo.kubernetes.types.policy_v1 import Eviction
+from clientgo.manager import Client, Manager, Options
+from clientgo.meta import ObjectMeta, replace
+from clientgo.rest.request import EventStream, Request
+from clientgo.testing.fake import FakeRequester
+from clientgo.typed.options import DeleteOptions, Preconditions
+from clientgo.typed.scale import Scale, ScaleSpec
+from controller.api.v1alpha1 import Foo
+from tests.manager.managed import fake, new_foo, running
+
+pytestmark = pytest.mark.feature("B-CR-04")
+
+
+class Noting:
+    """Passes requests on, and keeps those that name no event and begin no informer."""
+
+    def __init__(self, inner: FakeRequester) -> None:
+        self.requests: list[Request] = []
+        self._inner = inner
+
+    def do(self, request: Request) -> bytes:
+        self.requests.append(request)
+        return self._inner.do(request)
+
+    def watch(self, request: Request) -> EventStream:
+        return self._inner.watch(request)
+
+    def queries(self) -> list[tuple[str, dict[str, str]]]:
+        asked, self.requests = self.requests, []
+        return [(one.verb, dict(one.query)) for one in asked]
+
+
+@pytest.fixture
+def server() -> Noting:
+    return Noting(fake(new_foo("a"), new_foo("b"), new_foo("c")))
+
+
+@pytest.fixture
+def manager(server: Noting) -> Iterator[Manager]:
+    made = Manager(server, options=Options(name="test"))
+    with running(made):
+        made.client.list(Foo)
+        server.requests.clear()
+        yield made
+
+
+def write_in_every_way(client: Client) -> None:
+    foo = client.create(new_foo("d"))
+    foo = client.update(replace(foo, spec=replace(foo.spec, replicas=2)))
+    foo = client.update_status(foo)
+    client.patch(foo, {"spec": {"replicas": 3}})
+    client.apply(new_foo("e"))
+    client.delete(foo)
+
+
+def test_what_the_server_does_about_unknown_fields_is_asked_for_with_every_write(
+    manager: Manager, server: Noting
+) -> None:
+    write_in_every_way(manager.client.writing(field_validation="Strict"))
+    strict = {"fieldManager": "test", "fieldValidation": "Strict"}
+    writes = [("create", strict), ("update", strict), ("update", strict), ("patch", strict), ("apply", strict)]
+    assert server.queries() == [*writes, ("delete", {})]
+    write_in_every_way(manager.client)
+    assert {query.get("fieldValidation") for _, query in server.queries()} == {None}
+
+
+def test_it_may_be_asked_for_once_for_all(server: Noting) -> None:
+    manager = Manager(server, options=Options(name="test", field_validation="Warn"))
+    with running(manager):
+        manager.client.create(new_foo("d"))
+        manager.client.writing(field_manager="other").create(new_foo("e"))
+        manager.client.writing(field_validation="Ignore").create(new_foo("f"))
+    assert [query for verb, query in server.queries() if verb == "create"] == [
+        {"fieldManager": "test", "fieldValidation": "Warn"},
+        {"fieldManager": "other", "fieldValidation": "Warn"},
+        {"fieldManager": "test", "fieldValidation": "Ignore"},
+    ]
+
+
+def test_a_word_the_server_would_not_know_is_refused_at_once(manager: Manager) -> None:
+    with pytest.raises(ValueError, match="field validation is one of Strict, Warn, Ignore, and not 'strict'"):
+        manager.client.writing(field_validation="strict")  # type: ignore[arg-type]
+
+
+def test_no_more_is_listed_than_is_wanted(manager: Manager, server: Noting) -> None:
+    assert len(manager.client.list(Foo, limit=2)) == 2
+    assert len(manager.client.list(Foo)) == 3
+    assert server.requests == []
+    manager.api_reader.list(Foo, limit=2)
+    assert server.queries() == [("list", {"limit": "2"})]
+
+
+def test_a_long_list_is_asked_for_page_by_page_when_it_is_wanted(manager: Manager, server: Noting) -> None:
+    each = manager.api_reader.each(Foo, namespace="ns", labels="a!=b", field_selector="metadata.name!=x", page=2)
+    assert server.requests == []
+    assert [foo.metadata.name for foo in each] == ["a", "b", "c"]
+    asked = {"labelSelector": "a!=b", "fieldSelector": "metadata.name!=x", "limit": "2"}
+    assert server.queries()[0] == ("list", asked)
+
+
+def test_deletions_say_what_they_mean_and_what_goes_along(manager: Manager, server: Noting) -> None:
+    client = manager.client
+    foo = next(foo for foo in client.list(Foo) if foo.metadata.name == "a")
+    client.delete(foo, DeleteOptions(preconditions=Preconditions(uid=foo.metadata.uid), propagation_policy="Orphan"))
+    rehearsed = DeleteOptions(dry_run=("All",), grace_period_seconds=0)
+    client.delete_all_of(Foo, rehearsed, namespace="ns", labels="a=b", field_selector="metadata.name=b")
+    one, collection = server.requests
+    assert one.body == b'{"propagationPolicy":"Orphan","preconditions":{"uid":"uid-a"}}'
+    assert collection.body == b'{"gracePeriodSeconds":0,"dryRun":["All"]}'
+    assert collection.query == {"labelSelector": "a=b", "fieldSelector": "metadata.name=b"}
+
+
+def test_a_subresource_is_read_and_written_in_classes_of_its_own(manager: Manager, server: Noting) -> None:
+    deployment = manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
+    server.requests.clear()
+    scale = manager.client.subresource("scale")
+    found = scale.get(deployment, Scale)
+    assert scale.update(deployment, replace(found, spec=ScaleSpec(replicas=3))).spec.replicas == 3
+    assert scale.patch(deployment, {"spec": {"replicas": 4}}, Scale).spec.replicas == 4
+    operations = [{"op": "replace", "path": "/spec/replicas", "value": 5}]
+    assert scale.patch(deployment, operations, Scale, dry_run=True).spec.replicas == 5
+    assert {request.subresource for request in server.requests} == {"scale"}
+    named, rehearsed = {"fieldManager": "test"}, {"fieldManager": "test", "dryRun": "All"}
+    assert server.queries() == [("get", {}), ("update", named), ("patch", named), ("patch", rehearsed)]
+    assert repr(scale) == "<Subresource scale>"
+
+
+def test_what_can_only_be_created_is_a_subresource_too(manager: Manager, server: Noting) -> None:
+    pod = Pod(metadata=ObjectMeta(name="p", namespace="ns"))
+    server._inner.prepend_reactor("create", "pods/eviction", lambda action: (True, action.object))
+    manager.client.subresource("eviction").create(pod, Eviction(metadata=pod.metadata))
+    (request,) = server.requests
+    assert (request.path, request.method) == ("/api/v1/namespaces/ns/pods/p/eviction", "POST")
+    with pytest.raises(ValueError, match="a ConfigMap needs a namespace"):
+        manager.client.subresource("status").get(ConfigMap(metadata=ObjectMeta(name="c")), ConfigMap)

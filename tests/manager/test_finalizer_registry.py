@@ -1,0 +1,128 @@
+"""Several finalizers of one kind: put on together, each cleaned up for, taken off together."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+
+from clientgo.errors import Conflict, ConnectionFailed, NotFound
+from clientgo.manager import Finalizers, Manager, Outcome, with_finalizer
+from clientgo.meta import replace
+from clientgo.testing.actions import Action
+from clientgo.testing.fake import FakeRequester
+from controller.api.v1alpha1 import Foo, FooStatus
+from tests.manager.managed import fake, manager_of, new_foo, running
+
+pytestmark = pytest.mark.feature("B-CR-15")
+
+BUCKET, ACCOUNT, OTHER = "example.com/bucket", "example.com/account", "example.org/other"
+
+
+def going(*finalizers: str) -> Foo:
+    """A Foo that is being deleted and waits for these."""
+    foo = new_foo()
+    metadata = replace(foo.metadata, finalizers=finalizers, deletion_timestamp=datetime(2024, 1, 1, tzinfo=UTC))
+    return replace(foo, metadata=metadata)
+
+
+class Cleaning:
+    """Two registered functions, and whom they were called for."""
+
+    def __init__(self, *objects: Foo) -> None:
+        self.requester: FakeRequester = fake(*objects)
+        self.manager: Manager = manager_of(self.requester)
+        self.called: list[str] = []
+        self.fails: dict[str, Exception] = {}
+        self.finalizers = Finalizers(self.manager.client)
+        for name in (BUCKET, ACCOUNT):
+            self.finalizers.register(name, partial(self.clean, name))
+
+    def clean(self, name: str, foo: Foo) -> Foo | None:
+        self.called.append(name)
+        if name in self.fails:
+            raise self.fails[name]
+        return replace(foo, status=FooStatus(0)) if name == ACCOUNT else None
+
+    @property
+    def stored(self) -> Foo:
+        (foo,) = self.manager.api_reader.list(Foo)
+        return foo
+
+    def writes(self) -> list[tuple[str, object]]:
+        return [(one.subresource, json.loads(one.patch)) for one in self.requester.actions if one.is_write]
+
+
+@pytest.fixture
+def cleaning() -> Iterator[Cleaning]:
+    made = Cleaning(going(OTHER, BUCKET, ACCOUNT))
+    with running(made.manager):
+        yield made
+
+
+def test_what_is_missing_is_put_on_in_one_write_and_nothing_is_cleaned_up() -> None:
+    cleaning = Cleaning(with_finalizer(new_foo(), OTHER))
+    with running(cleaning.manager):
+        foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
+        assert (foo, outcome) == (cleaning.stored, Outcome.UPDATED)
+        assert cleaning.finalizers.finalize(foo) == (foo, Outcome.UNCHANGED)
+    assert foo.metadata.finalizers == (OTHER, BUCKET, ACCOUNT)
+    assert (len(cleaning.writes()), cleaning.called) == (1, [])
+
+
+def test_of_a_deleted_object_each_is_cleaned_up_and_taken_off_and_the_status_written_before(cleaning: Cleaning) -> None:
+    version = cleaning.stored.metadata.resource_version
+    foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
+    assert (cleaning.called, outcome) == ([BUCKET, ACCOUNT], Outcome.UPDATED_STATUS)
+    assert (foo.metadata.finalizers, foo.status) == ((OTHER,), FooStatus(0))
+    (_, status), (_, last) = cleaning.writes()
+    assert status == {"metadata": {"resourceVersion": version}, "status": {"availableReplicas": 0}}
+    later = str(int(version) + 1)
+    assert last == {"metadata": {"resourceVersion": later, "finalizers": [OTHER]}}
+
+
+def test_one_that_fails_stays_on_and_keeps_no_other_from_cleaning_up(cleaning: Cleaning) -> None:
+    cleaning.fails[BUCKET] = ConnectionFailed("refused")
+    with pytest.raises(ConnectionFailed, match="refused") as failed:
+        cleaning.finalizers.finalize(cleaning.stored)
+    assert failed.value.__notes__ == [f"while cleaning up for finalizer {BUCKET}"]
+    assert cleaning.stored.metadata.finalizers == (OTHER, BUCKET)
+    assert cleaning.called == [BUCKET, ACCOUNT]
+
+
+def test_several_that_fail_are_raised_as_a_group_and_nothing_is_written(cleaning: Cleaning) -> None:
+    cleaning.fails.update({BUCKET: ConnectionFailed("refused"), ACCOUNT: KeyError("a bug")})
+    with pytest.raises(ExceptionGroup, match="several finalizers failed") as failed:
+        cleaning.finalizers.finalize(cleaning.stored)
+    assert [type(one) for one in failed.value.exceptions] == [ConnectionFailed, KeyError]
+    assert cleaning.writes() == []
+
+
+def test_an_object_that_others_changed_is_a_conflict_and_one_that_is_gone_is_not(cleaning: Cleaning) -> None:
+    old = cleaning.stored
+    cleaning.manager.client.patch(old, {"metadata": {"labels": {"a": "b"}}})
+    with pytest.raises(Conflict):
+        cleaning.finalizers.finalize(old)
+
+    def gone(_: Action) -> tuple[bool, object]:
+        raise NotFound("not found")
+
+    cleaning.requester.prepend_reactor("patch", "foos", gone)
+    foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
+    assert (foo.metadata.finalizers, outcome) == ((OTHER,), Outcome.UNCHANGED)
+
+
+@pytest.mark.parametrize("name", ["bucket", "/bucket", "example.com/"])
+def test_a_finalizer_is_a_domain_and_a_word(name: str) -> None:
+    finalizers = Finalizers(manager_of(fake()).client)
+    with pytest.raises(ValueError, match=r"must be a domain and a word: example.com/\w+"):
+        finalizers.register(name, print)
+
+
+def test_a_finalizer_is_registered_once() -> None:
+    finalizers = Finalizers(manager_of(fake()).client)
+    finalizers.register(BUCKET, print)
+    with pytest.raises(ValueError, match=f"{BUCKET} is registered already"):
+        finalizers.register(BUCKET, print)
+    assert repr(finalizers) == "<Finalizers example.com/bucket>"

@@ -1,0 +1,166 @@
+"""What a manager serves: probes, metrics, and what its log tells of the start."""
+
+import logging
+import ssl
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from clientgo.cache import InformerState
+from clientgo.envtest.apiserver.tls import Authority
+from clientgo.errors import ConfigError
+from clientgo.manager import Manager, Options, controller
+from clientgo.manager.serving import Exhibits
+from clientgo.metrics import provider, set_provider
+from clientgo.rest import Config
+from clientgo.serving import Unhealthy
+from clientgo.testing.clock import FakeClock
+from controller.api.v1alpha1 import Foo
+from tests.manager.managed import fake, manager_of, new_foo, running
+
+
+def ask(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=10.0) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.mark.feature("A-11")
+@pytest.mark.feature("B-CR-01")
+def test_probes_answer_by_the_checks_there_are_until_all_has_ended() -> None:
+    manager, ending = manager_of(fake(), health_probe_bind_address="127.0.0.1:0"), threading.Event()
+
+    def ends_slowly(stop: threading.Event) -> None:
+        stop.wait()
+        ending.wait(10.0)
+
+    def unwell() -> None:
+        raise Unhealthy("not well")
+
+    manager.add(ends_slowly)
+    with running(manager) as group:
+        url = manager.urls["probes"]
+        assert ask(f"{url}/healthz") == ask(f"{url}/readyz") == (200, "ok")
+        assert ask(f"{url}/readyz/informers") == (200, "ok")
+        manager.add_readyz_check("mine", unwell)
+        assert ask(f"{url}/readyz")[0] == 500
+        assert ask(f"{url}/healthz")[0] == 200
+        manager.add_healthz_check("mine", unwell)
+        assert "not well" in ask(f"{url}/healthz/mine")[1]
+        group.stop()
+        assert "shutting down" in ask(f"{url}/readyz/shutdown")[1]
+        ending.set()
+
+
+@pytest.mark.feature("A-26")
+def test_the_log_tells_of_the_start_in_order(caplog: pytest.LogCaptureFixture) -> None:
+    before = provider()
+    listening = {"metrics_bind_address": "127.0.0.1:0", "health_probe_bind_address": "127.0.0.1:0"}
+    manager = manager_of(fake(new_foo()), **listening)
+    seen = threading.Event()
+
+    def reconcile(_: object) -> None:
+        seen.set()
+
+    with caplog.at_level(logging.INFO, "clientgo.manager"):
+        controller(manager).for_(Foo).complete(reconcile)
+        with running(manager):
+            assert seen.wait(10.0)
+            _, metrics = ask(f"{manager.urls['metrics']}/metrics")
+            assert ask(f"{manager.urls['metrics']}/debug/queue")[0] == 200
+    set_provider(before)
+    lines = [record for record in caplog.records if record.levelno == logging.INFO]
+    assert [record.getMessage() for record in lines][:7] == [
+        "Starting metrics server", "starting server", "starting manager", "starting server", "Starting EventSource",
+        "Starting Controller", "Starting workers",
+    ]  # fmt: skip
+    assert vars(lines[4])["source"] == "kind source: foos.samplecontroller.k8s.io"
+    assert vars(lines[6])["worker count"] == 1
+    assert 'controller_runtime_reconcile_total{controller="foo",result="success"}' in metrics
+
+
+def test_metrics_by_https_need_a_cluster_to_ask() -> None:
+    with pytest.raises(ConfigError, match="metrics by HTTPS need a Config"):
+        manager_of(fake(), metrics_bind_address=":0")
+
+
+def test_metrics_by_https_are_for_whom_the_cluster_allows_them() -> None:
+    before = provider()
+    options = Options(name="secure", metrics_bind_address="127.0.0.1:0", metrics_secure=True)
+    manager = Manager(Config("http://127.0.0.1:9"), options=options)
+    unverified = ssl.create_default_context()
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+    with running(manager):
+        url = manager.urls["metrics"]
+        assert url.startswith("https://")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{url}/metrics", timeout=10.0, context=unverified)
+    set_provider(before)
+
+
+@pytest.mark.feature("B-CR-15")
+def test_a_certificate_that_is_replaced_is_the_one_metrics_are_served_with_next(tmp_path: Path) -> None:
+    before, authority = provider(), Authority()
+
+    def issue() -> str:
+        certificate, key = authority.server(["127.0.0.1"])
+        (tmp_path / "tls.crt").write_bytes(certificate)
+        (tmp_path / "tls.key").write_bytes(key)
+        return certificate.decode()
+
+    first = issue()
+    options = Options(
+        name="certs", metrics_bind_address="127.0.0.1:0", metrics_secure=True, metrics_cert_dir=str(tmp_path)
+    )
+    manager = Manager(Config("http://127.0.0.1:9"), options=options)
+    with running(manager):
+        port = int(manager.urls["metrics"].rpartition(":")[2])
+        assert ssl.get_server_certificate(("127.0.0.1", port), timeout=30) == first
+        second = issue()
+        assert ssl.get_server_certificate(("127.0.0.1", port), timeout=30) == second
+    set_provider(before)
+
+
+class Silent:
+    """An informer that heard of the server at some time, or never."""
+
+    def __init__(self, last_event: float | None) -> None:
+        self.last_event = last_event
+
+    def state(self) -> InformerState:
+        return InformerState(
+            name="foos",
+            kind="Foo",
+            synced=True,
+            objects=0,
+            resource_version="",
+            lists=0,
+            watches=0,
+            undecodable=0,
+            last_event=self.last_event,
+            watching_since=None,
+            last_error="",
+            waiting=0,
+        )
+
+
+@pytest.mark.parametrize(("last_event", "lasts"), [(None, 600.0), (500.0, 100.0)])
+def test_an_informer_that_came_late_may_be_silent_as_long_as_any_other(last_event: float | None, lasts: float) -> None:
+    clock, informers = FakeClock(), list[Silent]()
+    check = Exhibits(lambda: informers, clock=clock).alive["watches"]
+    clock.step(1000.0)
+    check()
+    informers.append(Silent(last_event if last_event is None else clock.now() - last_event))
+    check()
+    clock.step(lasts)
+    check()
+    clock.step(1.0)
+    # One of another cluster, which has just come, has the same name.
+    informers.append(Silent(None))
+    with pytest.raises(Unhealthy, match=r"nothing heard of the server: foos for 601 s$"):
+        check()
