@@ -9,12 +9,16 @@
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from clientgo.cli.arguments import parser
+from clientgo.cli.bundle.command import make_bundle, validate_bundle
+from clientgo.cli.chart import make_chart
 from clientgo.cli.completion import script
-from clientgo.cli.creating import create_api, create_webhook, init, say
+from clientgo.cli.creating import create_api, create_webhook, edit, init, say
 from clientgo.cli.names import Refused
+from clientgo.cli.running import run
 from clientgo.version import VERSION
 
 
@@ -38,6 +42,13 @@ def _generate(options: argparse.Namespace, root: Path) -> int:
     return run_codegen(root, options.command, verify=options.verify)
 
 
+def _create_api(options: argparse.Namespace, root: Path) -> int:
+    code = create_api(options, root)
+    for what in ("manifests", "generate") if options.make else ():
+        code = code or _generate(argparse.Namespace(command=what, verify=False), root)
+    return code
+
+
 def _completion(options: argparse.Namespace, _: Path) -> int:
     say(script(options.shell, parser()))
     return 0
@@ -50,10 +61,15 @@ def _version(_: argparse.Namespace, __: Path) -> int:
 
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Path], int]] = {
     "init": init,
-    "create api": create_api,
+    "edit": edit,
+    "create api": _create_api,
     "create webhook": create_webhook,
     "manifests": _generate,
     "generate": _generate,
+    "run": run,
+    "bundle": partial(make_bundle, say=say),
+    "bundle validate": partial(validate_bundle, say=say),
+    "chart": partial(make_chart, say=say),
     "completion": _completion,
     "version": _version,
 }

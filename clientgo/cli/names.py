@@ -15,9 +15,10 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 PROJECT_LENGTH = 63 - len("-controller-manager-metrics-service")
 """The longest name of the scaffold is a Service's: a DNS label of at most 63 characters, the project's before it."""
 
-_USED = frozenset(
-    {"Condition", "Controller", "Manager", "Meta", "ObjectMeta", "ObjectName", "Queue", "Result", "Watched"}
-)
+_USED = frozenset({
+    "AdmissionRequest", "Condition", "Controller", "Hub", "Manager", "Meta", "ObjectMeta", "ObjectName", "Queue",
+    "Result", "Warnings", "Watched", "WebhookServer",
+})  # fmt: skip
 """Classes that the scaffold's modules import, and a kind's would hide."""
 
 
@@ -72,6 +73,15 @@ def kind(text: str) -> str:
         raise Refused(f"{text!r} can't be a kind: it is a word of Python")
     if text in _USED:
         raise Refused(f"{text!r} can't be a kind: the files made for it use a class of that name")
+    return text
+
+
+def controller(text: str) -> str:
+    """What a controller is called: a DNS-1035 label."""
+    if not _DNS_1035.fullmatch(text):
+        raise Refused(
+            f"{text!r} can't be a controller's name: use lower case letters, digits and '-', beginning with a letter"
+        )
     return text
 
 

@@ -1,5 +1,7 @@
 """The file PROJECT: what a project is made of, by kubebuilder's words (project version 3)."""
 
+import keyword
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import yaml
 
 from clientgo.cli.names import Refused
 from clientgo.meta.plural import plural_of
+from clientgo.version import VERSION
 
 FILE = Path("PROJECT")
 LAYOUT = "python.clientgo.dev/v1"
@@ -29,6 +32,24 @@ class Resource:
     api: bool = False
     controller: bool = False
     webhooks: dict[str, Any] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
+    """Controllers beside the one that is called by the kind."""
+    core: bool = False
+    """Whether it is one of Kubernetes' own kinds: `group` is its whole group then, `core` where that is empty."""
+    grouped: bool = False
+    """Whether its files lie below folders of its group; a kind stays where it was begun, whatever others do."""
+
+    @property
+    def package(self) -> str:
+        """The group as a Python package."""
+        return package_of(self.group)
+
+    @property
+    def path(self) -> str:
+        """The package of its types."""
+        if self.core:
+            return types_of(self.group, self.version)
+        return f"api.{self.package}.{self.version}" if self.grouped else f"api.{self.version}"
 
     @property
     def usual_plural(self) -> str:
@@ -38,20 +59,21 @@ class Resource:
     @property
     def whole_group(self) -> str:
         """The API group."""
-        return f"{self.group}.{self.domain}"
+        return self.group if self.core else f"{self.group}.{self.domain}"
 
     def as_yaml(self) -> dict[str, Any]:
         """By kubebuilder's words."""
-        said: dict[str, Any] = {
-            "domain": self.domain,
-            "group": self.group,
-            "kind": self.kind,
-            "path": f"api.{self.version}",
-            "version": self.version,
-        }
+        said: dict[str, Any] = {"group": self.group, "kind": self.kind, "path": self.path, "version": self.version}
+        if self.domain:
+            said["domain"] = self.domain
+        if self.core:
+            said["core"] = True
         if self.api:
             said["api"] = {"crdVersion": "v1", "namespaced": self.namespaced}
-        if self.controller:
+        if self.named:
+            names = [*([self.kind.lower()] if self.controller else []), *self.named]
+            said["controllers"] = [{"name": name} for name in names]
+        elif self.controller:
             said["controller"] = True
         if self.plural != self.usual_plural:
             said["plural"] = self.plural
@@ -67,6 +89,9 @@ class Project:
     name: str
     domain: str
     repo: str = ""
+    multigroup: bool = False
+    namespaced: bool = False
+    cli_version: str = VERSION
     resources: list[Resource] = field(default_factory=list)
 
     def find(self, group: str, version: str, kind: str) -> Resource | None:
@@ -76,9 +101,17 @@ class Project:
 
     def write(self, root: Path) -> None:
         """Write PROJECT."""
-        said: dict[str, Any] = {"domain": self.domain, "layout": [LAYOUT], "projectName": self.name}
+        said: dict[str, Any] = {
+            "cliVersion": self.cli_version,
+            "domain": self.domain,
+            "layout": [LAYOUT],
+            "projectName": self.name,
+        }
         if self.repo:
             said["repo"] = self.repo
+        for word, holds in (("multigroup", self.multigroup), ("namespaced", self.namespaced)):
+            if holds:
+                said[word] = True
         if self.resources:
             said["resources"] = [one.as_yaml() for one in self.resources]
         # The version is a text, which YAML would take for a number.
@@ -97,9 +130,16 @@ class Project:
             layout = said["layout"]
             if LAYOUT not in layout:
                 raise Refused(f"PROJECT is of another tool: its layout is {', '.join(map(str, layout))}, not {LAYOUT}")
-            name, repo = str(said["projectName"]), str(said.get("repo", ""))
-            resources = [_resource(one) for one in said.get("resources", [])]
-            return cls(name=name, domain=str(said["domain"]), repo=repo, resources=resources)
+            return cls(
+                name=str(said["projectName"]),
+                domain=str(said["domain"]),
+                repo=str(said.get("repo", "")),
+                multigroup=bool(said.get("multigroup")),
+                namespaced=bool(said.get("namespaced")),
+                # What began the project, which an older one was not asked to tell.
+                cli_version=str(said.get("cliVersion", VERSION)),
+                resources=[_resource(one) for one in said.get("resources", [])],
+            )
         except FileNotFoundError:
             raise Refused(
                 "there is no project in this folder: begin one with clientgo init, or change to its folder"
@@ -108,16 +148,32 @@ class Project:
             raise Refused("PROJECT can't be understood: restore it from version control") from error
 
 
+def package_of(group: str) -> str:
+    """A group as a Python package; what a package's name can't hold becomes `_`."""
+    name = re.sub(r"[-.]", "_", group)
+    return f"{name}_" if keyword.iskeyword(name) else f"_{name}" if name[0].isdigit() else name
+
+
+def types_of(group: str, version: str) -> str:
+    """The module of the library that has the types of a group of Kubernetes' own."""
+    return f"clientgo.kubernetes.types.{group.partition('.')[0]}_{version}"
+
+
 def _resource(said: dict[str, Any]) -> Resource:
     api = said.get("api")
+    controllers = [str(one["name"]) for one in said.get("controllers", [])]
+    usual = said["kind"].lower()
     return Resource(
         group=said["group"],
-        domain=said["domain"],
+        domain=said.get("domain", ""),
         version=said["version"],
         kind=said["kind"],
-        plural=said.get("plural") or plural_of(said["kind"].lower()),
+        plural=said.get("plural") or plural_of(usual),
         namespaced=bool(api["namespaced"]) if api else True,
         api=bool(api),
-        controller=bool(said.get("controller")),
+        controller=bool(said.get("controller")) or usual in controllers,
+        named=[name for name in controllers if name != usual],
+        core=bool(said.get("core")),
+        grouped=said.get("path") == f"api.{package_of(said['group'])}.{said['version']}",
         webhooks={name: value for name, value in said.get("webhooks", {}).items() if name != "webhookVersion"},
     )

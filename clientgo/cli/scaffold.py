@@ -2,13 +2,12 @@
 
 import hashlib
 import keyword
-from collections.abc import Iterable
 from pathlib import Path
 
 from clientgo.cli import names
-from clientgo.cli.archive import parts
+from clientgo.cli.archive import Part, parts
 from clientgo.cli.names import Refused
-from clientgo.cli.project import Project, Resource
+from clientgo.cli.project import Project, Resource, package_of
 from clientgo.cli.tree import Tree
 from clientgo.version import VERSION
 
@@ -16,10 +15,11 @@ _OWN = frozenset({"controller", "log", "logging", "manager", "name", "rbac", "re
 """Words that the scaffold's code has a use for, besides Python's."""
 
 
-def begin(tree: Tree, project: Project) -> None:
-    """The files of a project that has no kinds yet."""
-    for archive in ("project", "config"):
-        for part in parts(archive, _project_words(project)):
+def begin(tree: Tree, project: Project, header: str = "") -> None:
+    """The files of a project that has no kinds yet; `header` is what generated files begin with."""
+    words = {**_project_words(project), "header": header or f"# Part of {project.name}.\n"}
+    for archive in ("project", "make", "config", *(("namespaced",) if project.namespaced else ())):
+        for part in parts(archive, words):
             tree.add(part)
 
 
@@ -32,23 +32,9 @@ def begin_allowed(root: Path) -> None:
 
 def add_api(tree: Tree, project: Project, resource: Resource) -> None:
     """The types, sample and roles of a kind."""
-    for part in parts("api", _words(project, resource)):
+    add_package(tree, resource, "api", "The kinds of {}.")
+    for part in parts("api", words_of(project, resource)):
         tree.add(part)
-
-
-def add_controller(tree: Tree, project: Project, resource: Resource) -> None:
-    """The controller of a kind."""
-    for part in parts("controller", _words(project, resource)):
-        tree.add(part)
-
-
-def add_webhooks(tree: Tree, project: Project, resource: Resource, sorts: Iterable[str]) -> None:
-    """The webhooks of a kind, of the sorts `defaulting` and `validation`; with the project's first, their server."""
-    words = _words(project, resource)
-    first = () if any(one.webhooks for one in project.resources) else ("webhook",)
-    for archive in (*first, *sorts):
-        for part in parts(archive, words):
-            tree.add(part)
 
 
 def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> Resource:
@@ -62,16 +48,30 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     if known is not None:
         return known
     for other in project.resources:
-        if other.group != group:
-            raise Refused(
-                f"this project's group is {other.group}: kinds of the group {group} belong in a project of their own"
-            )
-        if other.kind.lower() == kind.lower() and other.kind != kind:
-            raise Refused(f"{kind} differs from {other.kind} by its case alone: their files would have one name")
+        check_beside(other, project, group, kind)
     made = Resource(group=group, domain=project.domain, version=version, kind=kind, plural="")
     sibling = next((one for one in project.resources if one.kind == kind), None)
     made.plural = names.plural(plural) if plural else sibling.plural if sibling else made.usual_plural
+    # A kind's versions lie side by side, because its one controller is for all of them.
+    made.grouped = sibling.grouped if sibling else project.multigroup
     return made
+
+
+def check_beside(other: Resource, project: Project, group: str, kind: str) -> None:
+    """Raises `Refused` if a kind of the project would be in the way of a kind of this group."""
+    if other.group != group and not project.multigroup and not other.core:
+        raise Refused(
+            f"this project's group is {other.group}: clientgo edit --multigroup lets it have others beside it"
+        )
+    if other.group != group and package_of(other.group) == package_of(group):
+        raise Refused(f"the groups {group} and {other.group} would be one Python package: choose another name")
+    if other.kind.lower() != kind.lower():
+        return
+    if other.kind != kind:
+        raise Refused(f"{kind} differs from {other.kind} by its case alone: their files would have one name")
+    if other.group != group:
+        # Controllers and roles are called by their kinds.
+        raise Refused(f"{kind} is a kind of the group {other.group} already: choose another name")
 
 
 def _project_words(project: Project) -> dict[str, str]:
@@ -85,7 +85,8 @@ def _project_words(project: Project) -> dict[str, str]:
     }
 
 
-def _words(project: Project, resource: Resource) -> dict[str, str]:
+def words_of(project: Project, resource: Resource) -> dict[str, str]:
+    """What the archives of a kind are filled in with."""
     lower = resource.kind.lower()
     return {
         **_project_words(project),
@@ -97,9 +98,29 @@ def _words(project: Project, resource: Resource) -> dict[str, str]:
         "lower": lower,
         "variable": lower if not keyword.iskeyword(lower) and lower not in _OWN else f"{lower}_",
         "plural": resource.plural,
+        **_places(resource),
         "namespace": '"default"' if resource.namespaced else '""',
         "api_arguments": "\n".join(f"    {argument}," for argument in _api_arguments(project, resource)),
     }
+
+
+def add_package(tree: Tree, resource: Resource, package: str, what: str) -> None:
+    """The package of a kind's group, where kinds lie by groups; `what` says what is in that of `{}`."""
+    if resource.grouped:
+        text = f'"""{what.format(resource.whole_group)}"""\n'
+        tree.add(Part(f"{package}/{resource.package}/__init__.py", text))
+
+
+def _places(resource: Resource) -> dict[str, str]:
+    """Where the files of a kind lie, as packages and as folders."""
+    group = f".{resource.package}" if resource.grouped else ""
+    packages = {
+        "api": resource.path,
+        "webhooks": f"webhooks{group}.{resource.version}",
+        "controllers": f"controllers{group}",
+        "tests": f"tests{group}",
+    }
+    return {**packages, **{f"{word}_folder": package.replace(".", "/") for word, package in packages.items()}}
 
 
 def _api_arguments(project: Project, resource: Resource) -> list[str]:

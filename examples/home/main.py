@@ -1,13 +1,14 @@
 """The manager of home: flags, then its controllers, until a signal ends it."""
 
 import argparse
+import os
 import sys
 import threading
 from collections.abc import Sequence
 
 from clientgo.flags import address
-from clientgo.log import LEVELS, setup
-from clientgo.manager import LeaderElectionOptions, Manager, Options, exit_code, stop_on_signals
+from clientgo.log import FORMATS, LEVELS, setup
+from clientgo.manager import CacheOptions, LeaderElectionOptions, Manager, Options, exit_code, stop_on_signals
 from clientgo.meta.declarations import rbac
 from clientgo.rest import load_config
 
@@ -28,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     add("--metrics-cert-path", help="folder with tls.crt and tls.key for the metrics; by default one is made")
     add("--leader-elect", action="store_true", help="let one replica work at a time")
     add("--log-level", choices=LEVELS, default="info", help="what is logged at least (default: %(default)s)")
+    add("--log-format", choices=FORMATS, default="text", help="how it is logged (default: %(default)s)")
     add_webhook_flags(made)
     # +clientgo:scaffold:flags
     return made
@@ -40,6 +42,11 @@ def truth(text: str) -> bool:
     return text == "true"
 
 
+def namespaces() -> tuple[str, ...]:
+    """The namespaces to watch: those in WATCH_NAMESPACE, parted by commas; none for all of them."""
+    return tuple(name for name in os.environ.get("WATCH_NAMESPACE", "").split(",") if name)
+
+
 @rbac(groups="core", resources="events", verbs=("create", "patch"))
 def manager_of(options: argparse.Namespace) -> Manager:
     """The manager that the flags ask for, with every controller."""
@@ -47,6 +54,7 @@ def manager_of(options: argparse.Namespace) -> Manager:
         load_config(kubeconfig=options.kubeconfig),
         options=Options(
             name="home",
+            cache=CacheOptions(namespaces=namespaces()),
             leader_election=LeaderElectionOptions(id="4ea14058.my.domain") if options.leader_elect else None,
             health_probe_bind_address=options.health_probe_bind_address,
             metrics_bind_address=options.metrics_bind_address,
@@ -64,7 +72,7 @@ def manager_of(options: argparse.Namespace) -> Manager:
 def main(arguments: Sequence[str], stop: threading.Event) -> int:
     """Run until `stop` is set; returns the exit code."""
     options = parser().parse_args(arguments)
-    setup(level=options.log_level)
+    setup(level=options.log_level, style=options.log_format)
     return exit_code(lambda: manager_of(options).run(stop))
 
 

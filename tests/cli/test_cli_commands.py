@@ -31,7 +31,8 @@ def test_it_tells_its_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ("words", "told"),
     [
         ((), "the following arguments are required: COMMAND"),
-        (("bundle",), "invalid choice: 'bundle'"),
+        (("bundles",), "invalid choice: 'bundles'"),
+        (("bundle", "validate", "--suite", "all"), "invalid choice: 'all'"),
         (("create", "foo"), "invalid choice: 'foo'"),
         (("create", "api", "--resource=perhaps"), "'perhaps' is neither true nor false"),
     ],
@@ -219,8 +220,8 @@ def test_create_webhook_enables_what_the_deployment_needs(project: Path) -> None
     made = texts(project)
     default = yaml.safe_load(made["config/default/kustomization.yaml"])
     assert {"../webhook", "../certmanager"} <= set(default["resources"])
-    assert 'path="/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_defaulter.py"]
-    assert 'path="/validate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_validator.py"]
+    assert 'PATH = "/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_defaulter.py"]
+    assert 'PATH = "/validate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_validator.py"]
     assert "    add_webhooks(manager, options)\n" in made["main.py"]
 
 

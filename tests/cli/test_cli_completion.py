@@ -11,7 +11,23 @@ from clientgo.cli.arguments import parser
 from clientgo.cli.completion import script
 
 BASH = [
-    ("clientgo ''", {"init", "create", "manifests", "generate", "completion", "version", "--help"}),
+    (
+        "clientgo ''",
+        {
+            "init",
+            "edit",
+            "create",
+            "manifests",
+            "generate",
+            "bundle",
+            "chart",
+            "run",
+            "completion",
+            "version",
+            "--help",
+        },
+    ),
+    ("clientgo bundle validate --s", {"--suite"}),
     ("clientgo cr", {"create"}),
     ("clientgo create ''", {"api", "webhook", "--help"}),
     ("clientgo create api --group g --k", {"--kind"}),

@@ -7,15 +7,18 @@ import yaml
 
 from clientgo.cli.names import Refused
 from clientgo.cli.project import FILE, LAYOUT, Project, Resource
+from clientgo.version import VERSION
 
 
 @pytest.mark.feature("A-61")
+@pytest.mark.feature("E-07")
 def test_it_has_kubebuilders_words(tmp_path: Path) -> None:
     foo = Resource(group="tsi", domain="tiduyun.com", version="v1alpha1", kind="IPPool", plural="ippools")
     foo.api, foo.namespaced, foo.controller, foo.webhooks = True, False, True, {"defaulting": True}
     Project(name="ippool", domain="tiduyun.com", repo="example.com/ippool", resources=[foo]).write(tmp_path)
 
     assert yaml.safe_load((tmp_path / FILE).read_text()) == {
+        "cliVersion": VERSION,
         "domain": "tiduyun.com",
         "layout": [LAYOUT],
         "projectName": "ippool",
@@ -37,9 +40,12 @@ def test_it_has_kubebuilders_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("plural", ["foos", "fooen"])
-def test_what_is_written_is_read(tmp_path: Path, plural: str) -> None:
+@pytest.mark.parametrize("several", [False, True])
+def test_what_is_written_is_read(tmp_path: Path, plural: str, several: bool) -> None:
     foo = Resource(group="g", domain="example.com", version="v1", kind="Foo", plural=plural, api=True, controller=True)
-    project = Project(name="foo", domain="example.com", resources=[foo])
+    foo.grouped = several
+    project = Project(name="foo", domain="example.com", multigroup=several, namespaced=several, cli_version="0.0.9")
+    project.resources.append(foo)
     project.write(tmp_path)
 
     assert Project.read(tmp_path) == project

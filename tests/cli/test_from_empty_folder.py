@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clientgo.clock import SYSTEM_CLOCK
 from tests.cli.processes import SECONDS, free_port, in_background, wait_for
 from tests.cli.projects import FOO, run
+
+INJECTED = ("cert-manager.io/inject-ca-from", "foo-system/foo-serving-cert")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -49,6 +52,22 @@ def test_six_commands_lead_from_an_empty_folder_to_a_reconciled_object(
     assert took < SECONDS
     assert table.splitlines()[0].split() == ["NAME", "AGE"]
     assert table.splitlines()[1].split()[0] == "foo-sample"
+
+
+@pytest.mark.feature("A-65")
+def test_what_is_installed_can_be_removed_and_what_is_gone_may_be_missed_or_not(
+    foo: Path, variables: Mapping[str, str]
+) -> None:
+    crds = ("kubectl", "--kubeconfig", ".kubeconfig", "get", "crd", "-o", "name")
+    with in_background(foo, variables, "make", "cluster", sign="kubeconfig"):
+        run(foo, variables, "make", "install")
+        assert "foos.samplecontroller.c9g.io" in run(foo, variables, *crds)
+        run(foo, variables, "make", "uninstall")
+        assert "foos.samplecontroller.c9g.io" not in run(foo, variables, *crds)
+
+        run(foo, variables, "make", "uninstall")
+        with pytest.raises(AssertionError, match="not found"):
+            run(foo, variables, "make", "uninstall", "ignore-not-found=false")
 
 
 @pytest.mark.feature("A-62")
@@ -102,6 +121,8 @@ def test_the_roles_are_enough_for_the_manager_that_runs_with_them(foo: Path, var
 
 
 @pytest.mark.feature("A-62")
+@pytest.mark.feature("A-63")
+@pytest.mark.feature("E-03")
 def test_a_project_grows_by_kinds_versions_and_webhooks(foo: Path, variables: Mapping[str, str]) -> None:
     clientgo = ("python", "-m", "clientgo.cli", "create")
     pool = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Pool")
@@ -111,12 +132,23 @@ def test_a_project_grows_by_kinds_versions_and_webhooks(foo: Path, variables: Ma
     run(foo, variables, *clientgo, "api", *second, "--resource", "--controller=false")
     run(foo, variables, *clientgo, "webhook", *pool, "--defaulting")
     run(foo, variables, *clientgo, "webhook", *second, "--programmatic-validation")
+    run(foo, variables, *clientgo, "webhook", *second, "--conversion")
     run(foo, variables, "make", "manifests", "generate")
 
     run(foo, variables, "ruff", "check", "--no-cache")
     run(foo, variables, "ruff", "format", "--no-cache", "--check")
-    assert "6 passed" in run(foo, variables, "python", "-m", "pytest")
-    rendered = run(foo, variables, "kubectl", "kustomize", "config/default")
-    assert rendered.count("cert-manager.io/inject-ca-from: foo-system/foo-serving-cert") == 2
-    assert rendered.count("kind: CustomResourceDefinition") == 2
+    assert "8 passed" in run(foo, variables, "python", "-m", "pytest")
+    rendered = list(yaml.safe_load_all(run(foo, variables, "kubectl", "kustomize", "config/default")))
+    trusting = [one["kind"] for one in rendered if INJECTED in one["metadata"].get("annotations", {}).items()]
+    hooks = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+    assert sorted(trusting) == ["CustomResourceDefinition", *hooks]
+    [converted] = [one for one in rendered if one["metadata"]["name"] == "foos.samplecontroller.c9g.io"]
+    service = converted["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
+    assert service == {"namespace": "foo-system", "name": "foo-webhook-service", "path": "/convert"}
+    assert [one["kind"] for one in rendered].count("CustomResourceDefinition") == 2
     run(foo, variables, "kubectl", "kustomize", "config/samples")
+    # What stands there for those who want it is right, too.
+    default, patch = foo / "config/default/kustomization.yaml", "- path: cert_metrics_manager_patch.yaml"
+    before, _, after = default.read_text().partition(f"#{patch}\n")
+    default.write_text(f"{before}{patch}\n" + after.replace("#  target:", "  target:").replace("#    kind", "    kind"))
+    assert "secretName: metrics-server-cert\n" in run(foo, variables, "kubectl", "kustomize", "config/default")

@@ -140,6 +140,8 @@ def test_what_is_no_review_is_refused_in_a_sentence(body: Any) -> None:
     assert route()(posted(asked("v1", home(owner="x" * 100_000)))).status == 413
 
 
+@pytest.mark.feature("B-CR-12")
+@pytest.mark.feature("C-36")
 def test_versions_may_know_the_way_themselves() -> None:
     @api_type(group=GROUP, version="v1alpha1", kind="Home")
     class Old(HomeV2):

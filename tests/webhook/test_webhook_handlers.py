@@ -79,6 +79,8 @@ def test_a_validator_sees_old_and_new_and_what_is_deleted() -> None:
     assert [one.operation for one in validator.asked] == ["CREATE", "UPDATE", "DELETE"]
 
 
+@pytest.mark.feature("A-15")
+@pytest.mark.feature("B-CR-12")
 def test_warnings_reach_whoever_is_allowed() -> None:
     response = validating(Home, HomeValidator())(request("CREATE", home(owner="ann", rooms=200)))
     assert (response.allowed, response.warnings) == (True, ("that is a large home",))
@@ -123,6 +125,7 @@ def refusing(error: Exception) -> AdmissionHandler:
     return handle
 
 
+@pytest.mark.feature("B-CR-12")
 def test_the_first_of_several_that_denies_decides() -> None:
     asked: list[str] = []
 
@@ -142,6 +145,7 @@ def test_the_first_of_several_that_denies_decides() -> None:
     assert multi_validating(refusing(Conflict("busy")))(request("CREATE", home())).status.code == 409
 
 
+@pytest.mark.feature("B-CR-12")
 def test_several_that_change_the_object_see_what_the_others_made() -> None:
     def label(name: str) -> AdmissionHandler:
         def change(obj: Home) -> Home:

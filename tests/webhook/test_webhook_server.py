@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -159,6 +160,15 @@ def test_the_least_version_of_tls_is_an_option(tmp_path: Path, authority: Author
         connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)
         with closing(connection), pytest.raises(ssl.SSLError):
             connection.connect()
+
+
+@pytest.mark.feature("B-CR-12")
+def test_http_2_is_not_spoken_even_with_who_would_rather(server: WebhookServer, authority: Authority) -> None:
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    plain = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    with context.wrap_socket(plain, server_hostname="localhost") as connection:
+        assert connection.selected_alpn_protocol() != "h2"
 
 
 def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: Authority) -> None:

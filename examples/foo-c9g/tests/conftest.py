@@ -15,13 +15,15 @@ from clientgo.rest import Config
 CONFIG = Path(__file__).parent.parent / "config"
 
 
+def there(*places: str) -> list[Path]:
+    """Those of these folders of config/ that the project has."""
+    return [path for place in places if (path := CONFIG / place).exists()]
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Config]:
     """An API server; a real one if USE_EXISTING_CLUSTER or KUBEBUILDER_ASSETS says so."""
-    crds, webhooks = (
-        [path] if path.exists() else [] for path in (CONFIG / "crd" / "bases", CONFIG / "webhook" / "manifests.yaml")
-    )
-    environment = Environment(crd_paths=crds, webhook_paths=webhooks)
+    environment = Environment(crd_paths=there("crd/bases", "crd/patches"), webhook_paths=there("webhook"))
     with ExitStack() as stack:
         config = stack.enter_context(environment)
         # +clientgo:scaffold:webhooks

@@ -14,7 +14,7 @@ from webhooks.server import register
 def served(environment: Environment) -> Iterator[None]:
     """Serve every webhook as long as the block lasts."""
     where = environment.webhooks
-    assert where is not None, "config/webhook/manifests.yaml is there: make manifests"
+    assert where is not None, "there is a folder config/webhook"
     server = WebhookServer(host=where.host, port=where.port, cert_dir=where.cert_dir)
     register(server)
     with Group() as group:

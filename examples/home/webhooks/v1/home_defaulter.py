@@ -6,9 +6,11 @@ from clientgo.webhook import AdmissionRequest, WebhookServer, webhook_managed_by
 
 from api.v1.home_types import Home
 
+PATH = "/mutate-ajd-my-domain-v1-home"
+
 
 @admission_webhook(
-    path="/mutate-ajd-my-domain-v1-home",
+    path=PATH,
     mutating=True,
     groups="ajd.my.domain",
     resources="homes",
@@ -26,4 +28,4 @@ class HomeDefaulter:
 
     def setup_with_server(self, server: WebhookServer) -> None:
         """Have the server ask this one."""
-        webhook_managed_by(server).for_(Home).with_defaulter(self).complete()
+        webhook_managed_by(server).for_(Home).with_defaulter(self, path=PATH).complete()

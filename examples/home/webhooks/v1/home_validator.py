@@ -6,12 +6,14 @@ from clientgo.webhook.field import Path, forbidden, invalid, raise_if_any
 
 from api.v1.home_types import Home
 
+PATH = "/validate-ajd-my-domain-v1-home"
+
 SPEC = Path("spec")
 
 
 # Put "delete" into verbs if deletions are to be judged too.
 @admission_webhook(
-    path="/validate-ajd-my-domain-v1-home",
+    path=PATH,
     mutating=False,
     groups="ajd.my.domain",
     resources="homes",
@@ -41,4 +43,4 @@ class HomeValidator:
 
     def setup_with_server(self, server: WebhookServer) -> None:
         """Have the server ask this one."""
-        webhook_managed_by(server).for_(Home).with_validator(self).complete()
+        webhook_managed_by(server).for_(Home).with_validator(self, path=PATH).complete()

@@ -1,0 +1,142 @@
+"""The files of a bundle: manifests, metadata, the scorecard's tests, and the Dockerfile of its image."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from clientgo.cli.bundle.objects import Object, at, group_of, name_of, text
+from clientgo.cli.bundle.rendered import Rendered
+from clientgo.cli.bundle.serviceversion import Release, service_version
+
+FOLDER = "bundle"
+DOCKERFILE = "bundle.Dockerfile"
+
+_BUNDLE = "operators.operatorframework.io.bundle"
+_TEST = "operators.operatorframework.io.test"
+# What the API server sets, and OLM decides.
+_NOT_OURS = ("creationTimestamp", "namespace")
+_INJECTION = "cert-manager.io/inject-ca-from"
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Under which channels a package's users find the bundle, and which of them they get unless they choose."""
+
+    names: tuple[str, ...] = ("alpha",)
+    default: str = ""
+
+
+def labels(package: str, channels: Channels, *, tested: bool) -> dict[str, str]:
+    """What the image's labels and metadata/annotations.yaml say alike."""
+    said = {
+        f"{_BUNDLE}.mediatype.v1": "registry+v1",
+        f"{_BUNDLE}.manifests.v1": "manifests/",
+        f"{_BUNDLE}.metadata.v1": "metadata/",
+        f"{_BUNDLE}.package.v1": package,
+        f"{_BUNDLE}.channels.v1": ",".join(channels.names),
+    }
+    if channels.default:
+        said[f"{_BUNDLE}.channel.default.v1"] = channels.default
+    said |= {
+        "operators.operatorframework.io.metrics.builder": "clientgo",
+        "operators.operatorframework.io.metrics.mediatype.v1": "metrics+v1",
+        "operators.operatorframework.io.metrics.project_layout": "python.clientgo.dev/v1",
+    }
+    if tested:
+        said |= {f"{_TEST}.mediatype.v1": "scorecard+v1", f"{_TEST}.config.v1": "tests/scorecard/"}
+    return said
+
+
+def bundle_files(rendered: Rendered, release: Release, channels: Channels) -> dict[str, str]:
+    """Every file of the bundle by its path in the project; raises `Refused`."""
+    scorecard = rendered.scorecard
+    said = labels(release.package, channels, tested=scorecard is not None)
+    version = service_version(rendered, release)
+    files = {f"manifests/{release.package}.clusterserviceversion.yaml": dumped(version)}
+    for definition in rendered.definitions:
+        group, plural = text(at(definition, "spec.group")), text(at(definition, "spec.names.plural"))
+        files[f"manifests/{group}_{plural}.yaml"] = dumped(_cleaned(definition))
+    for other in rendered.others():
+        files[f"manifests/{_file_name(other)}"] = dumped(_cleaned(other))
+    files["metadata/annotations.yaml"] = dumped({"annotations": said})
+    if scorecard is not None:
+        files["tests/scorecard/config.yaml"] = dumped(scorecard)
+    return {
+        **{f"{FOLDER}/{path}": content for path, content in files.items()},
+        DOCKERFILE: _dockerfile(said, tested=scorecard is not None),
+    }
+
+
+def write(root: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Make the bundle's folder hold these files and no others; returns what was done to which.
+
+    The folder is the command's: what a hand has to say stands in config/manifests, from which this is made.
+    """
+    done = []
+    for path, content in files.items():
+        place = root / path
+        before = place.read_text(encoding="utf-8") if place.is_file() else None
+        if before != content:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(content, encoding="utf-8")
+            done.append(("created" if before is None else "updated", path))
+    for place in sorted((root / FOLDER / "manifests").iterdir()):
+        path = place.relative_to(root).as_posix()
+        if path not in files and place.is_file():
+            place.unlink()
+            done.append(("removed", path))
+    return done
+
+
+def dumped(obj: Mapping[str, Any]) -> str:
+    """An object as YAML, texts of several lines as blocks."""
+    return yaml.dump(dict(obj), Dumper=_Dumper, sort_keys=True, width=120, allow_unicode=True)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes for people."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Repeats what stands in several places, which people and other readers expect."""
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _cleaned(obj: Object) -> Object:
+    metadata = {name: value for name, value in obj.get("metadata", {}).items() if name not in _NOT_OURS}
+    annotations = {name: value for name, value in (metadata.get("annotations") or {}).items() if name != _INJECTION}
+    metadata.pop("annotations", None)
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**obj, "metadata": metadata}
+
+
+def _file_name(obj: Object) -> str:
+    version = text(obj.get("apiVersion")).rpartition("/")[2]
+    where = f"{group_of(obj)}_{version}" if group_of(obj) else version
+    return f"{name_of(obj)}_{where}_{text(obj.get('kind')).lower()}.yaml"
+
+
+def _dockerfile(said: Mapping[str, str], *, tested: bool) -> str:
+    lines: Iterable[str] = [
+        "# The bundle's image, which holds files and nothing that runs: make bundle-build.",
+        "FROM scratch",
+        "",
+        "# As bundle/metadata/annotations.yaml says.",
+        *(f"LABEL {name}={value}" for name, value in said.items()),
+        "",
+        f"COPY {FOLDER}/manifests /manifests/",
+        f"COPY {FOLDER}/metadata /metadata/",
+        *([f"COPY {FOLDER}/tests/scorecard /tests/scorecard/"] if tested else []),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,92 @@
+"""Rules for those who want more than to be installed: to be listed on OperatorHub.io, and to follow good practice."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from clientgo.cli.bundle.objects import at, mapping, mappings, name_of, text, texts
+from clientgo.cli.bundle.reading import Bundle, Finding
+
+CAPABILITIES = ("Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot")
+CATEGORIES = (
+    "AI/Machine Learning", "Application Runtime", "Big Data", "Cloud Provider", "Developer Tools", "Database",
+    "Integration & Delivery", "Logging & Tracing", "Modernization & Migration", "Monitoring", "Networking",
+    "OpenShift Optional", "Security", "Storage", "Streaming & Messaging",
+)  # fmt: skip
+_MEDIA = ("image/gif", "image/jpeg", "image/png", "image/svg+xml")
+_MAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_URL = re.compile(r"https?://[^\s/]+\S*")
+_CHANNELS = ("candidate", "fast", "stable")
+
+
+def operatorhub(bundle: Bundle) -> Iterator[Finding]:
+    """What keeps a bundle from being listed."""
+    csv, where = bundle.version, bundle.version_file
+    yield from (Finding("error", where, sentence) for sentence in (*_people(mapping(csv.get("spec"))),))
+    annotations = mapping(at(csv, "metadata.annotations"))
+    for capability in [text(annotations.get("capabilities"))]:
+        if capability not in CAPABILITIES:
+            yield Finding("error", where, f"capabilities is {capability!r}, and may be {', '.join(CAPABILITIES)}")
+    for category in filter(None, (one.strip() for one in text(annotations.get("categories")).split(","))):
+        if category not in CATEGORIES:
+            yield Finding("error", where, f"categories has {category!r}, and may have {', '.join(CATEGORIES)}")
+    if not mappings(at(csv, "spec.icon")):
+        yield Finding("warning", where, "spec.icon is missing: the catalogue shows none")
+
+
+def good_practices(bundle: Bundle) -> Iterator[Finding]:
+    """What is better done otherwise; warnings all."""
+    csv, where = bundle.version, bundle.version_file
+    for deployment in mappings(at(csv, "spec.install.spec.deployments")):
+        for container in mappings(at(deployment, "spec.template.spec.containers")):
+            requests = mapping(at(container, "resources.requests"))
+            if not {"cpu", "memory"} <= requests.keys():
+                yield Finding("warning", where, f"the container {container.get('name')} requests no CPU or no memory")
+    for owned in mappings(at(csv, "spec.customresourcedefinitions.owned")):
+        if not text(owned.get("description")):
+            yield Finding("warning", where, f"{owned.get('kind')} has no description: give its class a docstring")
+    channels = text(bundle.annotations.get("operators.operatorframework.io.bundle.channels.v1")).split(",")
+    for channel in channels:
+        if not channel.startswith(_CHANNELS):
+            told = f"the channel {channel!r} begins with none of {', '.join(_CHANNELS)}, as users expect"
+            yield Finding("warning", "metadata/annotations.yaml", told)
+    if any(_makes_definitions(rule) for rule in _rules(bundle)):
+        yield Finding("warning", where, "the operator may create CRDs, which is OLM's part: leave theirs to the bundle")
+    if len(name_of(csv).split(".v")) != 2:
+        yield Finding("warning", where, f"metadata.name {name_of(csv)!r} is not PACKAGE.vVERSION")
+
+
+SUITES: Mapping[str, Callable[[Bundle], Iterator[Finding]]] = {
+    "operatorhub": operatorhub,
+    "good-practices": good_practices,
+}
+
+
+def _people(spec: Mapping[str, object]) -> Iterator[str]:
+    if not text(mapping(spec.get("provider")).get("name")).strip():
+        yield "spec.provider.name is missing"
+    for number, one in enumerate(mappings(spec.get("maintainers"))):
+        if not text(one.get("name")) or not _MAIL.fullmatch(text(one.get("email"))):
+            yield f"spec.maintainers[{number}] has to have a name and an email address"
+    for number, one in enumerate(mappings(spec.get("links"))):
+        if not text(one.get("name")) or not _URL.fullmatch(text(one.get("url"))):
+            yield f"spec.links[{number}] has to have a name and a url, as https://example.com"
+    icons = mappings(spec.get("icon"))
+    if len(icons) > 1:
+        yield f"spec.icon has {len(icons)} icons, and may have one"
+    for one in icons:
+        if not text(one.get("base64data")) or one.get("mediatype") not in _MEDIA:
+            yield f"spec.icon has to have base64data, and a mediatype of {', '.join(_MEDIA)}"
+
+
+def _rules(bundle: Bundle) -> Iterator[Mapping[str, object]]:
+    for which in ("permissions", "clusterPermissions"):
+        for permission in mappings(at(bundle.version, f"spec.install.spec.{which}")):
+            yield from mappings(permission.get("rules"))
+
+
+def _makes_definitions(rule: Mapping[str, object]) -> bool:
+    return (
+        "apiextensions.k8s.io" in texts(rule.get("apiGroups"))
+        and bool({"customresourcedefinitions", "*"} & set(texts(rule.get("resources"))))
+        and bool({"create", "patch", "*"} & set(texts(rule.get("verbs"))))
+    )

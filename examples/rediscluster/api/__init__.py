@@ -1,0 +1,1 @@
+"""The kinds, a package for each version."""

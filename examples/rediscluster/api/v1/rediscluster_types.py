@@ -1,0 +1,59 @@
+"""cache.example.com/v1: RedisCluster.
+
+After a change here run `make manifests generate`.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from clientgo.kubernetes.types.shared import Condition
+from clientgo.meta import Column, Int32, Int64, Meta, ObjectMeta, Quantity, Scale, api_type
+
+
+@dataclass(frozen=True, slots=True)
+class RedisClusterSpec:
+    """What is wanted."""
+
+    replicas: Annotated[Int32, Meta(ge=0, description="How many servers are to run.")] = 3
+    image: Annotated[str, Meta(min_length=1, description="The image of a server.")] = "redis:7.4-alpine"
+    max_memory: Annotated[
+        str,
+        Meta(pattern=r"^[1-9][0-9]*(kb|mb|gb)?$", description="How much a server keeps, as redis.conf has it."),
+    ] = "100mb"
+    settings: Annotated[tuple[str, ...], Meta(description="Further lines of redis.conf.")] = ()
+    storage: Annotated[Quantity, Meta(immutable=True, description="The size of each server's volume.")] = "1Gi"
+    keep_data: Annotated[bool, Meta(description="Whether volumes outlive the RedisCluster.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class RedisClusterStatus:
+    """What has been seen."""
+
+    replicas: Annotated[Int32, Meta(description="How many servers there are.")] = 0
+    ready_replicas: Annotated[Int32, Meta(description="How many of them answer.")] = 0
+    selector: Annotated[str, Meta(description="What finds their pods; autoscalers ask for it.")] = ""
+    observed_generation: Annotated[Int64, Meta(description="The generation that all this is about.")] = 0
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Meta(list_type="map", list_map_keys=("type",), description="What holds now, and since when."),
+    ] = ()
+
+
+@api_type(
+    group="cache.example.com",
+    version="v1",
+    short_names=("redis",),
+    scale=Scale(".spec.replicas", ".status.replicas", ".status.selector"),
+    columns=(
+        Column("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
+        Column("Replicas", "integer", ".spec.replicas"),
+        Column("Image", "string", ".spec.image", priority=1),
+    ),
+)
+@dataclass(frozen=True, slots=True)
+class RedisCluster:
+    """RedisCluster is one of the redisclusters of cache.example.com."""
+
+    metadata: ObjectMeta
+    spec: RedisClusterSpec = RedisClusterSpec()
+    status: RedisClusterStatus = RedisClusterStatus()

@@ -1,0 +1,1 @@
+"""The kinds of cache.example.com/v1alpha1."""

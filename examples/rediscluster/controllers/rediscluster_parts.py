@@ -1,0 +1,150 @@
+"""What a RedisCluster consists of: pure functions that make each part as it should be of the part as it is.
+
+They set what the RedisCluster decides, and leave alone what others may have put there: the API server its defaults, an
+admission webhook a container of its own, a person a label.
+"""
+
+import hashlib
+from typing import TypeVar
+
+from clientgo.kubernetes.types.apps_v1 import (
+    ConfigMapVolumeSource,
+    Container,
+    ContainerPort,
+    LabelSelector,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    PodTemplateSpec,
+    StatefulSet,
+    StatefulSetPersistentVolumeClaimRetentionPolicy,
+    Volume,
+    VolumeMount,
+    VolumeResourceRequirements,
+)
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Service, ServicePort
+from clientgo.manager import Condition, set_status_condition
+from clientgo.meta import ObjectMeta, replace
+
+from api.v1.rediscluster_types import RedisCluster, RedisClusterStatus
+
+PORT = 6379
+CONFIG_HASH = "cache.example.com/config-hash"
+
+P = TypeVar("P", ConfigMap, Service, StatefulSet)
+
+
+def labels(cluster: RedisCluster) -> dict[str, str]:
+    """What finds everything of a cluster."""
+    return {"app.kubernetes.io/name": "redis", "app.kubernetes.io/instance": cluster.metadata.name}
+
+
+def redis_conf(cluster: RedisCluster) -> str:
+    """The servers' configuration; on every setting the user has the last word."""
+    lines = ["cluster-enabled yes", "dir /data", f"maxmemory {cluster.spec.max_memory}", *cluster.spec.settings]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def config_map(cluster: RedisCluster, found: ConfigMap) -> ConfigMap:
+    """The servers' configuration file."""
+    return replace(_labelled(cluster, found), data={"redis.conf": redis_conf(cluster)})
+
+
+def service(cluster: RedisCluster, found: Service) -> Service:
+    """Names for the servers, for each its own."""
+    port = ServicePort(name="redis", port=PORT, target_port="redis", protocol="TCP")
+    spec = replace(found.spec, cluster_ip="None", selector=labels(cluster), ports=(port,))
+    return replace(_labelled(cluster, found), spec=spec)
+
+
+def stateful_set(cluster: RedisCluster, found: StatefulSet) -> StatefulSet:
+    """The servers and their volumes."""
+    after = "Retain" if cluster.spec.keep_data else "Delete"
+    spec = replace(
+        found.spec,
+        replicas=cluster.spec.replicas,
+        service_name=cluster.metadata.name,
+        selector=LabelSelector(match_labels=labels(cluster)),
+        persistent_volume_claim_retention_policy=StatefulSetPersistentVolumeClaimRetentionPolicy(
+            when_deleted=after, when_scaled="Retain"
+        ),
+        # The API server lets nobody change these once they are there.
+        volume_claim_templates=found.spec.volume_claim_templates or (_claim(cluster),),
+        template=_template(cluster, found.spec.template),
+    )
+    return replace(_labelled(cluster, found), spec=spec)
+
+
+def status_of(cluster: RedisCluster, servers: StatefulSet) -> RedisClusterStatus:
+    """What is to be said of a cluster with these servers."""
+    seen, wanted = servers.status, cluster.spec.replicas
+    # Of an earlier generation it says nothing about what was asked for since.
+    current = seen.observed_generation == servers.metadata.generation
+    ready, updated = seen.ready_replicas or 0, seen.updated_replicas or 0
+    rolling = not current or ready < wanted or updated < wanted
+    said = f"{ready} of {wanted} servers answer"
+    conditions = cluster.status.conditions
+    for kind, holds, reasons in (
+        ("Ready", current and ready >= wanted, ("ServersAnswer", "ServersMissing")),
+        ("Progressing", rolling, ("RollingOut", "RolledOut")),
+    ):
+        condition = Condition(
+            type=kind,
+            status=str(holds),
+            reason=reasons[0] if holds else reasons[1],
+            message=said,
+            observed_generation=cluster.metadata.generation,
+        )
+        conditions = set_status_condition(conditions, condition)
+    return RedisClusterStatus(
+        replicas=seen.replicas,
+        ready_replicas=ready,
+        selector=",".join(f"{name}={value}" for name, value in labels(cluster).items()),
+        observed_generation=cluster.metadata.generation,
+        conditions=conditions,
+    )
+
+
+def has_ended(servers: StatefulSet) -> bool:
+    """Whether the last server has ended, after none was wanted any more."""
+    return servers.status.observed_generation == servers.metadata.generation and not servers.status.replicas
+
+
+def _labelled(cluster: RedisCluster, found: P) -> P:
+    return replace(found, metadata=replace(found.metadata, labels={**found.metadata.labels, **labels(cluster)}))
+
+
+def _template(cluster: RedisCluster, found: PodTemplateSpec) -> PodTemplateSpec:
+    # Servers read their configuration when they start: a new one needs new pods.
+    digest = hashlib.sha256(redis_conf(cluster).encode()).hexdigest()[:16]
+    metadata = replace(
+        found.metadata,
+        labels={**found.metadata.labels, **labels(cluster)},
+        annotations={**found.metadata.annotations, CONFIG_HASH: digest},
+    )
+    config = Volume(name="config", config_map=ConfigMapVolumeSource(name=cluster.metadata.name, default_mode=0o644))
+    servers = [one for one in found.spec.containers if one.name == "redis"] or [Container(name="redis")]
+    spec = replace(
+        found.spec,
+        containers=(_container(cluster, servers[0]), *(one for one in found.spec.containers if one.name != "redis")),
+        volumes=(config, *(one for one in found.spec.volumes if one.name != "config")),
+    )
+    return replace(found, metadata=metadata, spec=spec)
+
+
+def _container(cluster: RedisCluster, found: Container) -> Container:
+    return replace(
+        found,
+        image=cluster.spec.image,
+        command=("redis-server", "/etc/redis/redis.conf"),
+        ports=(ContainerPort(name="redis", container_port=PORT, protocol="TCP"),),
+        volume_mounts=(
+            VolumeMount(name="data", mount_path="/data"),
+            VolumeMount(name="config", mount_path="/etc/redis"),
+        ),
+    )
+
+
+def _claim(cluster: RedisCluster) -> PersistentVolumeClaim:
+    resources = VolumeResourceRequirements(requests={"storage": str(cluster.spec.storage)})
+    spec = PersistentVolumeClaimSpec(access_modes=("ReadWriteOnce",), resources=resources)
+    return PersistentVolumeClaim(metadata=ObjectMeta(name="data"), spec=spec)

@@ -1,0 +1,173 @@
+from collections.abc import Callable, Iterator
+from queue import Queue
+from typing import TypeVar
+
+import pytest
+from clientgo.errors import NotFound
+from clientgo.kubernetes.types.apps_v1 import StatefulSet
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Service
+from clientgo.manager import Client, Finalizer, Manager, Result, find_status_condition, is_status_condition_true
+from clientgo.meta import ApiObject, ObjectMeta, ObjectName, new_controller_ref, object_name, replace
+
+from api.v1.rediscluster_types import RedisCluster, RedisClusterSpec
+from controllers.rediscluster_controller import FINALIZER, RedisClusterReconciler
+from tests.samples import sample
+
+T = TypeVar("T", bound=ApiObject)
+
+PARTS: tuple[type[ApiObject], ...] = (ConfigMap, Service, StatefulSet)
+
+
+class Watched(RedisClusterReconciler):
+    """Tells which requests have been answered without an error, and how many servers there were at each."""
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.manager = manager
+        self.done: Queue[ObjectName] = Queue()
+
+    def reconcile(self, request: ObjectName) -> Result | None:
+        result = super().reconcile(request)
+        self.done.put(request)
+        return result
+
+    def wait(self, until: Callable[[], bool]) -> None:
+        """Until something holds; looks after each request that was answered."""
+        while not until():
+            self.done.get(timeout=20)
+
+    def read(self, name: ObjectName) -> RedisCluster:
+        return self.manager.api_reader.get(RedisCluster, name)
+
+    def is_ready(self, name: ObjectName) -> bool:
+        """Whether the cluster is, as it was asked for last."""
+        found = self.read(name)
+        current = found.status.observed_generation == found.metadata.generation
+        return current and is_status_condition_true(found.status.conditions, "Ready")
+
+
+class Noting(Finalizer):
+    """Notes how many servers there are when it is taken off."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        super().__init__(client, name)
+        self.client = client
+        self.servers: list[int] = []
+
+    def remove(self, obj: T) -> T:
+        if isinstance(obj, RedisCluster):
+            self.servers.append(self.client.get(StatefulSet, object_name(obj)).status.replicas)
+        return super().remove(obj)
+
+
+@pytest.fixture
+def redis(manager: Manager, started: Callable[[], Manager]) -> Iterator[Watched]:
+    """The controller at work; afterwards there is no RedisCluster."""
+    reconciler = Watched(manager)
+    reconciler.setup_with_manager(manager)
+    started()
+    yield reconciler
+    manager.client.delete_all_of(RedisCluster, namespace="default")
+    reconciler.wait(lambda: not manager.api_reader.list(RedisCluster))
+
+
+def made(redis: Watched, name: str) -> ObjectName:
+    """The sample by another name, once it is ready."""
+    there = ObjectName("default", name)
+    redis.client.create(sample(RedisCluster, "cache_v1_rediscluster.yaml", **there._asdict()))
+    redis.wait(lambda: redis.is_ready(there))
+    return there
+
+
+def versions(redis: Watched, name: ObjectName) -> list[str]:
+    """Of the cluster and its parts."""
+    kinds: tuple[type[ApiObject], ...] = (RedisCluster, *PARTS)
+    return [redis.manager.api_reader.get(kind, name).metadata.resource_version for kind in kinds]
+
+
+def test_the_sample_becomes_ready_with_all_its_parts(redis: Watched) -> None:
+    name = made(redis, "whole")
+
+    cluster = redis.read(name)
+    assert (cluster.status.replicas, cluster.status.ready_replicas) == (3, 3)
+    assert not is_status_condition_true(cluster.status.conditions, "Progressing")
+    assert cluster.metadata.finalizers == (FINALIZER,)
+    for kind in PARTS:
+        part = redis.manager.api_reader.get(kind, name)
+        assert part.metadata.owner_references == (new_controller_ref(cluster),)
+    assert "maxmemory-policy allkeys-lru\n" in redis.manager.api_reader.get(ConfigMap, name).data["redis.conf"]
+
+
+def test_a_cluster_that_is_as_it_should_be_is_written_no_more(redis: Watched) -> None:
+    name = made(redis, "settled")
+    before = versions(redis, name)
+
+    assert redis.reconcile(name) is None
+
+    assert versions(redis, name) == before
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_a_part_that_is_deleted_comes_back(redis: Watched, kind: type[ApiObject]) -> None:
+    name = made(redis, f"lost-{kind.__name__.lower()}")
+    was = redis.manager.api_reader.get(kind, name)
+
+    redis.client.delete(was)
+
+    def is_back() -> bool:
+        found = redis.manager.api_reader.list(kind, namespace="default")
+        return any(one.metadata.name == name.name and one.metadata.uid != was.metadata.uid for one in found)
+
+    redis.wait(is_back)
+
+
+def test_a_part_that_is_changed_is_changed_back(redis: Watched) -> None:
+    name = made(redis, "changed")
+    typed = redis.manager.api_reader
+
+    redis.client.patch(typed.get(StatefulSet, name), {"spec": {"replicas": 1}})
+    redis.client.patch(typed.get(ConfigMap, name), {"data": {"redis.conf": "", "more": "x"}})
+    redis.client.patch(typed.get(Service, name), {"spec": {"selector": {"app.kubernetes.io/instance": "other"}}})
+
+    redis.wait(lambda: typed.get(StatefulSet, name).spec.replicas == 3)
+    redis.wait(lambda: typed.get(ConfigMap, name).data.keys() == {"redis.conf"})
+    redis.wait(lambda: typed.get(Service, name).spec.selector["app.kubernetes.io/instance"] == "changed")
+
+
+def test_it_is_scaled_by_the_scale_subresource(redis: Watched) -> None:
+    name = made(redis, "scaled")
+    typed = redis.client.typed(RedisCluster, "default")
+    scale = typed.get_scale("scaled")
+    assert scale.status.selector == "app.kubernetes.io/name=redis,app.kubernetes.io/instance=scaled"
+
+    typed.update_scale("scaled", replace(scale, spec=replace(scale.spec, replicas=5)))
+
+    redis.wait(lambda: redis.is_ready(name) and redis.read(name).status.ready_replicas == 5)
+    assert typed.get_scale("scaled").status.replicas == 5
+
+
+def test_a_deleted_cluster_lets_its_servers_end_first(redis: Watched) -> None:
+    name = made(redis, "ending")
+    redis.finalizer = noting = Noting(redis.client, FINALIZER)
+
+    redis.client.delete(redis.read(name))
+
+    redis.wait(lambda: not redis.manager.api_reader.list(RedisCluster))
+    assert noting.servers == [0]
+    with pytest.raises(NotFound):
+        redis.read(name)
+
+
+def test_a_name_that_somebody_else_has_is_told_in_the_status(redis: Watched) -> None:
+    owner = redis.client.create(ConfigMap(metadata=ObjectMeta(name="owner", namespace="default")))
+    theirs = ObjectMeta(name="taken", namespace="default", owner_references=(new_controller_ref(owner),))
+    redis.client.create(ConfigMap(metadata=theirs))
+    name = ObjectName("default", "taken")
+
+    redis.client.create(RedisCluster(ObjectMeta(name="taken", namespace="default"), RedisClusterSpec(replicas=1)))
+
+    def ready() -> str:
+        found = find_status_condition(redis.read(name).status.conditions, "Ready")
+        return found.reason if found is not None else ""
+
+    redis.wait(lambda: ready() == "NameTaken")

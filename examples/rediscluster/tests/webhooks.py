@@ -1,0 +1,23 @@
+"""Webhooks under test: served where the tests' API server calls them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from clientgo.envtest import Environment
+from clientgo.lifecycle import Group
+from clientgo.webhook import WebhookServer
+
+from webhooks.server import register
+
+
+@contextmanager
+def served(environment: Environment) -> Iterator[None]:
+    """Serve every webhook as long as the block lasts."""
+    where = environment.webhooks
+    assert where is not None, "there is a folder config/webhook"
+    server = WebhookServer(host=where.host, port=where.port, cert_dir=where.cert_dir)
+    register(server)
+    with Group() as group:
+        group.start(server.start, group.stop_event, name="webhooks")
+        assert server.ready.wait(10)
+        yield

@@ -1,0 +1,1 @@
+"""Webhooks of cache.example.com/v1alpha1."""

@@ -1,0 +1,105 @@
+"""How RedisCluster objects of v1alpha1 become objects of v1, the hub, and are made of them.
+
+Neither version can say all that the other can: v1alpha1 has comments in its redis.conf, v1 has sizes that are no whole
+megabytes, and volumes that are kept. So where a spec would lose something, it goes along in an annotation, and is
+taken from there on the way back, unless the object was changed meanwhile in the version it had become.
+"""
+
+import json
+from typing import TypeVar
+
+from clientgo.meta import ObjectMeta, Undecodable, from_dict, replace, to_dict
+from clientgo.webhook import Hub
+
+from api.v1 import rediscluster_types as v1
+from api.v1alpha1 import rediscluster_types as v1alpha1
+
+KEPT_V1 = "cache.example.com/v1-spec"
+KEPT_V1ALPHA1 = "cache.example.com/v1alpha1-spec"
+
+_KILOBYTES = {"kb": 1, "mb": 1024, "gb": 1024 * 1024}
+
+C = TypeVar("C", v1.RedisCluster, v1alpha1.RedisCluster)
+
+
+def to_hub(obj: v1alpha1.RedisCluster) -> v1.RedisCluster:
+    """The object as v1 has it."""
+    meta, kept = _taken(obj.metadata, KEPT_V1, v1.RedisCluster)
+    spec = hub_spec(obj.spec)
+    if kept is not None:
+        # What v1alpha1 has no word for can't have been changed there.
+        spec = kept.spec if spoke_spec(kept.spec) == obj.spec else replace(spec, keep_data=kept.spec.keep_data)
+    if spoke_spec(spec) != obj.spec:
+        meta = _with(meta, KEPT_V1ALPHA1, obj)
+    status = v1.RedisClusterStatus(
+        replicas=obj.status.size,
+        ready_replicas=obj.status.ready,
+        selector=obj.status.selector,
+        observed_generation=obj.status.observed_generation,
+        conditions=obj.status.conditions,
+    )
+    return v1.RedisCluster(meta, spec, status)
+
+
+def from_hub(hub: v1.RedisCluster) -> v1alpha1.RedisCluster:
+    """The object as v1alpha1 has it."""
+    meta, kept = _taken(hub.metadata, KEPT_V1ALPHA1, v1alpha1.RedisCluster)
+    spec = spoke_spec(hub.spec)
+    if kept is not None and hub_spec(kept.spec, keep_data=hub.spec.keep_data) == hub.spec:
+        spec = kept.spec
+    if hub_spec(spec) != hub.spec:
+        meta = _with(meta, KEPT_V1, hub)
+    status = v1alpha1.RedisClusterStatus(
+        size=hub.status.replicas,
+        ready=hub.status.ready_replicas,
+        selector=hub.status.selector,
+        observed_generation=hub.status.observed_generation,
+        conditions=hub.status.conditions,
+    )
+    return v1alpha1.RedisCluster(meta, spec, status)
+
+
+def hub_spec(spec: v1alpha1.RedisClusterSpec, *, keep_data: bool = False) -> v1.RedisClusterSpec:
+    """The nearest that v1 has."""
+    lines = (line.strip() for line in spec.config.splitlines())
+    return v1.RedisClusterSpec(
+        replicas=spec.size,
+        image=spec.image,
+        max_memory=f"{spec.memory}mb",
+        settings=tuple(line for line in lines if line and not line.startswith("#")),
+        storage=spec.storage,
+        keep_data=keep_data,
+    )
+
+
+def spoke_spec(spec: v1.RedisClusterSpec) -> v1alpha1.RedisClusterSpec:
+    """The nearest that v1alpha1 has; of memory never more than was asked for, and a megabyte at least."""
+    number, unit = spec.max_memory[:-2], spec.max_memory[-2:]
+    kilobytes = int(number) * _KILOBYTES[unit] if unit in _KILOBYTES else int(spec.max_memory) // 1024
+    return v1alpha1.RedisClusterSpec(
+        size=spec.replicas,
+        image=spec.image,
+        memory=max(1, kilobytes // 1024),
+        config="".join(f"{line}\n" for line in spec.settings),
+        storage=spec.storage,
+    )
+
+
+def add_to(hub: Hub[v1.RedisCluster]) -> None:
+    """Have the hub know this version."""
+    hub.spoke(v1alpha1.RedisCluster, to_hub=to_hub, from_hub=from_hub)
+
+
+def _with(meta: ObjectMeta, name: str, obj: v1.RedisCluster | v1alpha1.RedisCluster) -> ObjectMeta:
+    return replace(meta, annotations={**meta.annotations, name: json.dumps(to_dict(obj).get("spec", {}))})
+
+
+def _taken(meta: ObjectMeta, name: str, cls: type[C]) -> tuple[ObjectMeta, C | None]:
+    """The metadata without an annotation, and an object with the spec that was in it; None if there is none."""
+    annotations = dict(meta.annotations)
+    text = annotations.pop(name, "")
+    meta = replace(meta, annotations=annotations)
+    try:
+        return meta, from_dict(cls, {"metadata": {}, "spec": json.loads(text)}) if text else None
+    except (ValueError, Undecodable):
+        return meta, None  # somebody has put something of their own there

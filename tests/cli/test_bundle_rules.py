@@ -1,0 +1,263 @@
+"""What a bundle may not be: each violation is one sentence, and nothing in a bundle makes the judge stumble."""
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.cli.bundle.reading import Bundle, Finding, read
+from clientgo.cli.bundle.rules import MOST_BYTES, required
+from clientgo.cli.bundle.suites import SUITES
+from clientgo.envtest.apiserver.schema import schema_faults
+from tests.cli.bundles import BUNDLE, EXAMPLE, NAME, added, found, put, valid
+from tests.cli.projects import clientgo
+
+pytestmark = [pytest.mark.feature("A-75"), pytest.mark.feature("E-12")]
+
+HOOK = "csv spec webhookdefinitions 0"
+OWNED = "csv spec customresourcedefinitions owned"
+V1 = {"name": "v1", "served": True, "storage": True}
+ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "foo"}}
+OLD = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "foo"}}
+BAR = {"name": "bars.c9g.io", "kind": "Bar", "version": "v1", "description": "A Bar."}
+FOO = {"name": NAME, "kind": "Foo", "version": "v1", "description": "A Foo."}
+
+
+def test_nothing_is_said_of_a_bundle_that_keeps_all_rules() -> None:
+    assert found(valid(), *SUITES) == []
+
+
+RULES = [
+    # Fields that must be there, and of which type.
+    (put("csv spec displayName", None), "spec.displayName is missing"),
+    (put("csv spec version", None), "spec.version is missing"),
+    (put("csv spec install", None), "spec.install is missing"),
+    (put("csv spec install spec deployments", []), "spec.install.spec.deployments is missing"),
+    (put("csv spec install strategy", "job"), "spec.install.strategy is 'job', and may only be deployment"),
+    (put("csv spec install spec deployments 0 name", None), "spec.install.spec.deployments[0].name is missing"),
+    (put("csv spec keywords", "foo"), "spec.keywords is not a list"),
+    (put("csv spec icon", [{"mediatype": 1}]), "spec.icon[0].base64data is missing"),
+    (put("csv spec icon", [{"mediatype": 1}]), "spec.icon[0].mediatype is not a text"),
+    (put("csv spec install spec clusterPermissions 0 serviceAccountName", None), "[0].serviceAccountName is missing"),
+    (put("csv spec", ["foo"]), "spec is not a mapping"),
+    # Names and versions.
+    (put("csv apiVersion", "v1"), "apiVersion is v1, and has to be operators.coreos.com/v1alpha1"),
+    (
+        put("csv metadata name", "foo.v0.2.0"),
+        "'foo.v0.2.0' and spec.version '0.1.0' differ: the name is PACKAGE.v0.1.0",
+    ),
+    (put("csv metadata name", "Foo.v0.1.0"), "metadata.name 'Foo.v0.1.0' is no DNS subdomain of at most 63 characters"),
+    (put("csv metadata name", "f" * 60 + ".v0.1.0"), "is no DNS subdomain of at most 63 characters"),
+    (put("csv spec version", "1.0"), "spec.version '1.0' is no semantic version"),
+    (put("csv spec minKubeVersion", "v1.29"), "spec.minKubeVersion 'v1.29' is no semantic version"),
+    (put("csv spec minKubeVersion", None), "warning: spec.minKubeVersion is missing"),
+    (put("csv spec replaces", "foo.v0.1.0"), "spec.replaces 'foo.v0.1.0' is this version itself"),
+    (put("csv spec replaces", "foo_1"), "spec.replaces 'foo_1' is no DNS subdomain"),
+    (put("csv metadata annotations olm.skiprange", "<1"), "the annotation olm.skiprange is written olm.skipRange"),
+    (
+        put("csv spec relatedImages", [{"name": "a", "image": "a b"}]),
+        "spec.relatedImages[0].image 'a b' is no image's name",
+    ),
+    # Install modes.
+    (put("csv spec installModes", None), "spec.installModes is missing"),
+    (put("csv spec installModes 1 supported", False), "spec.installModes supports none"),
+    (put("csv spec installModes 0 type", "AllNamespaces"), "spec.installModes names AllNamespaces twice"),
+    (put("csv spec installModes 0 type", "Everywhere"), "spec.installModes[0].type is 'Everywhere', and may only be"),
+    # What is owned.
+    (put(OWNED, [FOO, BAR]), "the owned CRD bars.c9g.io (Bar, v1) is not in manifests"),
+    (put(f"{OWNED} 0 version", "v2"), f"the owned CRD {NAME} (Foo, v2) is not in manifests"),
+    (put(f"{OWNED} 0 kind", "Fu"), f"the owned CRD {NAME} (Fu, v1) is not in manifests"),
+    (put(OWNED, []), f"the CRD {NAME} (Foo) is in manifests, and not in customresourcedefinitions.owned"),
+    (put(OWNED, [FOO, FOO]), f"the owned CRD {NAME} (Foo, v1) is named twice"),
+    (put(f"{OWNED} 0 name", "foos"), "the owned CRD 'foos' is not named PLURAL.GROUP"),
+    (put("crd spec versions 0 served", False), f"the owned CRD {NAME} (Foo) does not serve its version v1"),
+    (put("crd spec versions", [V1, V1]), f"the CRD {NAME} stores 2 versions"),
+    (put("crd metadata name", "foo.c9g.io"), "the CRD 'foo.c9g.io' has to be called foos.samplecontroller.c9g.io"),
+    (added("account", ACCOUNT), "the ServiceAccount foo is made by OLM, for the Deployment: take its manifest out"),
+    # Examples.
+    (put("csv metadata annotations alm-examples", "["), "the annotation alm-examples is no JSON"),
+    (put("csv metadata annotations alm-examples", "{}"), "the annotation alm-examples is no JSON list of objects"),
+    (put("csv metadata annotations alm-examples", None), "warning: the annotation alm-examples is missing"),
+    (
+        put("csv metadata annotations alm-examples", "[]"),
+        "warning: alm-examples has no Foo of samplecontroller.c9g.io/v1",
+    ),
+    (
+        put("csv metadata annotations alm-examples", str([{**EXAMPLE, "kind": "Bar"}]).replace("'", '"')),
+        "error: alm-examples has a Bar of samplecontroller.c9g.io/v1, which the operator does not own",
+    ),
+    # Webhooks.
+    (put(f"{HOOK} type", "Webhook"), "spec.webhookdefinitions[0].type is 'Webhook', and may only be"),
+    (put(f"{HOOK} admissionReviewVersions", []), "spec.webhookdefinitions[0].admissionReviewVersions is missing"),
+    (put(f"{HOOK} sideEffects", None), "spec.webhookdefinitions[0].sideEffects is missing"),
+    (put(f"{HOOK} deploymentName", "bar"), "vfoo.c9g.io is answered by the Deployment 'bar', which is not there"),
+    (put(f"{HOOK} containerPort", 70000), "vfoo.c9g.io has containerPort 70000, which is no port"),
+    (put(f"{HOOK} webhookPath", "validate"), "vfoo.c9g.io has webhookPath 'validate', which does not begin with /"),
+    (put(f"{HOOK} type", "ConversionWebhook"), "the webhook vfoo.c9g.io converts nothing: name CRDs in conversionCRDs"),
+    (put(f"{HOOK} conversionCRDs", ["bars.c9g.io"]), "converts bars.c9g.io, which the operator does not own"),
+    # What the bundle says of itself.
+    (put(f"annotations {BUNDLE}mediatype.v1", "helm"), "mediatype.v1 is 'helm', and has to be 'registry+v1'"),
+    (put(f"annotations {BUNDLE}manifests.v1", None), "manifests.v1 is None, and has to be 'manifests/'"),
+    (put(f"annotations {BUNDLE}package.v1", "Foo"), "package.v1 is 'Foo', and has to be the package's name"),
+    (put(f"annotations {BUNDLE}channels.v1", ""), "channels.v1 has the channel ''"),
+    (put(f"annotations {BUNDLE}channels.v1", "a, stable"), "channels.v1 has the channel ' stable'"),
+    (
+        put(f"annotations {BUNDLE}channel.default.v1", "fast"),
+        "is 'fast', which is none of the channels candidate, stable",
+    ),
+    (
+        put(f"annotations {BUNDLE}package.v1", "bar"),
+        "its label operators.operatorframework.io.bundle.package.v1 is 'foo'",
+    ),
+    # What it is made of.
+    (added("pod", {**ACCOUNT, "kind": "Pod"}), "OLM installs no Pod from a bundle: take 'foo' out"),
+    (added("old", OLD), "PodDisruptionBudget of policy/v1beta1 is gone since Kubernetes 1.25: use the stable API"),
+    (
+        lambda bundle: replace(bundle, size=MOST_BYTES + 1),
+        f"packed it has {MOST_BYTES + 1} bytes, and may have {MOST_BYTES}",
+    ),
+    (lambda bundle: replace(bundle, size=MOST_BYTES - 1), "warning: packed it has"),
+    (lambda bundle: replace(bundle, objects={}), "there are 0 ClusterServiceVersions: a bundle has one"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), RULES, ids=[told[-60:] for _, told in RULES])
+def test_what_is_wrong_is_said_in_a_sentence(change: Callable[[Bundle], Bundle], told: str) -> None:
+    sentences = found(change(valid()))
+
+    assert [sentence for sentence in sentences if told in sentence] != [], sentences
+    assert all("\n" not in sentence for sentence in sentences)
+
+
+def test_a_bundle_that_converts_is_for_all_namespaces_and_no_other() -> None:
+    bundle = put(HOOK + " type", "ConversionWebhook")(put(HOOK + " conversionCRDs", [NAME])(valid()))
+    assert found(bundle) == []
+
+    assert found(put("csv spec installModes 0 supported", True)(bundle)) == [
+        "error: spec.installModes has to support AllNamespaces and nothing else, because a webhook converts"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("suite", "change", "told"),
+    [
+        ("operatorhub", put("csv spec provider", {}), "error: spec.provider.name is missing"),
+        (
+            "operatorhub",
+            put("csv spec maintainers 0 email", "jane"),
+            "error: spec.maintainers[0] has to have a name and",
+        ),
+        ("operatorhub", put("csv spec links 0 url", "c9g.io"), "error: spec.links[0] has to have a name and a url"),
+        ("operatorhub", put("csv spec icon 0 mediatype", "image/bmp"), "error: spec.icon has to have base64data"),
+        ("operatorhub", put("csv spec icon", []), "warning: spec.icon is missing"),
+        (
+            "operatorhub",
+            put("csv metadata annotations capabilities", "All"),
+            "error: capabilities is 'All', and may be",
+        ),
+        (
+            "operatorhub",
+            put("csv metadata annotations categories", "Toys"),
+            "error: categories has 'Toys', and may have",
+        ),
+        (
+            "good-practices",
+            put(f"annotations {BUNDLE}channels.v1", "alpha"),
+            "warning: the channel 'alpha' begins with",
+        ),
+        ("good-practices", put(f"{OWNED} 0 description", None), "warning: Foo has no description"),
+    ],
+)
+def test_suites_ask_for_more(suite: str, change: Callable[[Bundle], Bundle], told: str) -> None:
+    changed = change(valid())
+
+    assert any(sentence.startswith(told) for sentence in found(changed, suite)), found(changed, suite)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in an object."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in pairs:
+        yield (*path, name)
+        yield from places(inner, (*path, name))
+
+
+WHOLE: dict[str, Any] = {**valid().objects, "annotations": valid().annotations}
+
+
+VALUES: list[Any] = [1, True, "x", "", [], {}, ["a"], [1], {"a": 1}, [{}], [[]]]
+OPTIONAL = ("annotations", "labels", "selector", "cleanup", "skips", "nativeAPIs", "replaces", "release", "keywords",
+    "maturity", "apiservicedefinitions", "relatedImages")  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_what_the_published_schema_refuses_is_refused(value: Any) -> None:
+    schema = yaml.safe_load((Path(__file__).parent / "clusterserviceversion_schema.yaml").read_text())
+    assert schema_faults(schema, valid().version) == []
+
+    for place in [*(("spec", name) for name in OPTIONAL), *places(valid().version)]:
+        bundle = valid()
+        at: Any = bundle.version
+        for name in place[:-1]:
+            at = at[name]
+        at[place[-1]] = value
+        if schema_faults(schema, bundle.version):
+            assert any(finding.level == "error" for finding in required(bundle)), place
+
+
+@given(st.sampled_from(list(places(WHOLE))), JSON)
+def test_whatever_stands_wherever_is_judged(place: tuple[Any, ...], value: Any) -> None:
+    whole = copy.deepcopy(WHOLE)
+    at: Any = whole
+    for name in place[:-1]:
+        at = at[name]
+    at[place[-1]] = value
+    annotations = whole.pop("annotations")
+    objects = {path: one for path, one in whole.items() if isinstance(one, dict)}
+    bundle = replace(valid(), objects=objects, annotations=annotations if isinstance(annotations, dict) else {})
+
+    assert all(isinstance(one, Finding) for one in required(bundle))
+    for suite in SUITES.values():
+        list(suite(bundle))
+
+
+@pytest.mark.feature("E-11")
+def test_what_is_wrong_with_the_folder_itself_is_said(tmp_path: Path) -> None:
+    (tmp_path / "manifests").mkdir()
+    for name, text in (("a", "a: ["), ("b", "1"), ("c", "a: 1\n---\na: 1"), ("d", "kind: Foo")):
+        (tmp_path / "manifests" / f"{name}.yaml").write_text(text)
+
+    said = [str(problem) for problem in read(tmp_path).problems]
+
+    assert said[0] == "error: metadata: there is no such folder: make bundle writes it"
+    assert said[1].startswith("error: manifests/a.yaml: it is no YAML: ")
+    assert said[2:] == [
+        "error: manifests/b.yaml: a file holds one object, and this one does not: part it",
+        "error: manifests/c.yaml: a file holds one object, and this one does not: part it",
+        "error: manifests/d.yaml: the object says no apiVersion or no kind",
+    ]
+    (tmp_path / "metadata").mkdir()
+    assert str(read(tmp_path).problems[-1]).startswith("error: metadata: no file says `annotations:`")
+
+
+@pytest.mark.feature("E-13")
+def test_validating_ends_with_1_only_for_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert clientgo(tmp_path, "bundle", "validate") == 1
+    assert "there is no folder bundle: clientgo bundle makes it" in capsys.readouterr().err
+
+    (tmp_path / "bundle" / "metadata").mkdir(parents=True)
+    assert clientgo(tmp_path, "bundle", "validate", "--suite", "operatorhub") == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "bundle: 3 errors: OLM would not take it"

@@ -1,0 +1,131 @@
+"""Controllers of Kubernetes' own kinds, and several for one kind."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clientgo.cli.project import Project
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
+
+DEPLOYMENT = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
+SECOND = ("--resource=false", "--controller", "--controller-name", "backup")
+
+
+@pytest.mark.feature("E-07")
+@pytest.mark.feature("E-08")
+def test_a_controller_of_kubernetes_own_kind_needs_no_types(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "p")
+
+    assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller") == 0
+
+    made = texts(project)
+    assert "from clientgo.kubernetes.types.apps_v1 import Deployment\n" in made["controllers/deployment_controller.py"]
+    assert "config/samples/apps_v1_deployment.yaml" not in made
+    assert "api/v1/deployment_types.py" not in made
+    assert yaml.safe_load(made["PROJECT"])["resources"] == [
+        {
+            "controller": True,
+            "core": True,
+            "group": "apps",
+            "kind": "Deployment",
+            "path": "clientgo.kubernetes.types.apps_v1",
+            "version": "v1",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "group"),
+    [
+        (("--group", "core", "--version", "v1", "--kind", "ConfigMap"), "core"),
+        (("--group", "networking", "--version", "v1", "--kind", "Ingress"), "networking.k8s.io"),
+        (("--group", "networking.k8s.io", "--version", "v1", "--kind", "Ingress"), "networking.k8s.io"),
+    ],
+)
+def test_a_group_of_kubernetes_may_be_called_by_its_first_word(
+    tmp_path: Path, words: tuple[str, ...], group: str
+) -> None:
+    project = new_project(tmp_path / "p")
+
+    assert clientgo(project, "create", "api", *words, "--controller") == 0
+    [resource] = Project.read(project).resources
+    assert (resource.whole_group, resource.core) == (group, True)
+
+
+def test_ones_own_kind_may_be_called_as_one_of_kubernetes(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "p")
+
+    assert clientgo(project, "create", "api", *DEPLOYMENT, "--resource", "--controller=false") == 0
+    assert (project / "api/v1/deployment_types.py").exists()
+
+
+@pytest.mark.feature("C-40")
+@pytest.mark.feature("E-07")
+def test_a_kind_may_have_several_controllers(tmp_path: Path) -> None:
+    project = foo_project(tmp_path / "p")
+
+    assert clientgo(project, "create", "api", *FOO, *SECOND) == 0
+
+    made = texts(project)
+    assert "    FooReconciler(manager).setup_with_manager(manager)\n    FooBackupReconciler(manager)" in made["main.py"]
+    assert '.for_(Foo).named("backup").complete(self)' in made["controllers/foo_backup_controller.py"]
+    [said] = yaml.safe_load(made["PROJECT"])["resources"]
+    assert said["controllers"] == [{"name": "foo"}, {"name": "backup"}]
+    assert [one.named for one in Project.read(project).resources] == [["backup"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((*FOO, *SECOND), "Foo of samplecontroller.c9g.io/v1alpha1 has a controller backup already"),
+        ((*DEPLOYMENT, *SECOND), "a controller of Foo is called backup already: choose another name"),
+        ((*DEPLOYMENT, "--controller", "--controller-name", "Foo_"), "'Foo_' can't be a controller's name"),
+        (("--group", "core", "--version", "v1", "--kind", "Pod", "--resource"), "this project's group is"),
+        (("--group", "apps", "--version", "v2", "--kind", "Deployment", *SECOND), "this project's group is"),
+        (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "this project's group is"),
+    ],
+)
+def test_controllers_of_one_name_or_of_nothing_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    project = foo_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FOO, *SECOND) == 0
+    before = texts(project)
+
+    assert clientgo(project, "create", "api", *words) == 1
+    assert told in capsys.readouterr().err
+    assert texts(project) == before
+
+
+def test_a_kind_of_kubernetes_neither_becomes_ones_own_nor_counts_as_a_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = foo_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller") == 0
+    before = texts(project)
+
+    assert clientgo(project, "create", "api", *DEPLOYMENT, "--resource", "--controller=false") == 1
+    assert "a controller of Kubernetes' own Deployment: its types are not yours to write" in capsys.readouterr().err
+    assert clientgo(project, "edit", "--multigroup") == clientgo(project, "edit", "--multigroup=false") == 0
+    assert texts(project) == before
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(180)
+@pytest.mark.feature("E-08")
+def test_a_project_without_kinds_of_its_own_passes_its_checks(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = new_project(tmp_path / "p")
+    for more in ((), ("--controller-name", "scaler")):
+        assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller", *more) == 0
+    pod = ("--group", "core", "--version", "v1", "--kind", "Pod", "--defaulting", "--programmatic-validation")
+    assert clientgo(project, "create", "webhook", *pod) == 0
+
+    assert "config/rbac/role.yaml" in run(project, variables, "make", "manifests")
+    run(project, variables, "ruff", "check", "--no-cache")
+    run(project, variables, "ruff", "format", "--no-cache", "--check")
+    assert "6 passed" in run(project, variables, "make", "test")
+    rendered = run(project, variables, "kubectl", "kustomize", "config/default")
+    assert rendered.count("failurePolicy: Ignore\n") == 2
+    assert "- deployments\n" in rendered

@@ -1,0 +1,266 @@
+"""`clientgo create webhook`: what each sort writes, in any order of calls, again and again; and what it refuses."""
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.projects import FOO, clientgo, foo_project, texts
+
+HUB = (*FOO[:2], "--version", "v1", "--kind", "Foo")
+CONVERSION = "webhooks/v1/foo_conversion.py"
+SORTS = ("--defaulting", "--programmatic-validation", "--conversion")
+
+
+@pytest.fixture
+def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A project with Foo in two versions; what making it told is forgotten."""
+    made = two_versions(tmp_path / "foo")
+    capsys.readouterr()
+    return made
+
+
+def two_versions(folder: Path) -> Path:
+    foo_project(folder)
+    assert clientgo(folder, "create", "api", *HUB, "--resource", "--controller=false") == 0
+    return folder
+
+
+def webhook(project: Path, *words: str) -> int:
+    return clientgo(project, "create", "webhook", *words)
+
+
+def document(project: Path, path: str) -> Any:
+    return yaml.safe_load((project / path).read_text())
+
+
+def webhooks_in_project(project: Path) -> list[Any]:
+    return [one.get("webhooks") for one in document(project, "PROJECT")["resources"]]
+
+
+@pytest.mark.feature("A-63")
+@pytest.mark.feature("E-03")
+def test_every_sort_comes_with_its_tests_and_all_that_a_deployment_needs(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = texts(project)
+
+    assert webhook(project, *HUB, *SORTS) == 0
+
+    # Every line found its marker.
+    assert "put there yourself" not in capsys.readouterr().out
+    made = texts(project)
+    code = {"webhooks/__init__.py", "webhooks/server.py", "tests/webhooks.py"}
+    code |= {f"webhooks/{file}" for file in ("v1/__init__.py", "v1/foo_defaulter.py", "v1/foo_validator.py")}
+    code |= {CONVERSION, "webhooks/v1alpha1/__init__.py", "webhooks/v1alpha1/foo_conversion.py"}
+    code |= {f"tests/test_foo_{file}.py" for file in ("v1_defaulter", "v1_validator", "v1alpha1_conversion")}
+    config = {"crd/kustomizeconfig.yaml", "crd/patches/webhook_in_foos.yaml", "webhook/kustomization.yaml"}
+    config |= {"webhook/service.yaml", "default/manager_webhook_patch.yaml", "default/cert_metrics_manager_patch.yaml"}
+    config |= {f"certmanager/{file}.yaml" for file in ("issuer", "certificate-webhook", "certificate-metrics")}
+    config |= {"certmanager/kustomization.yaml", "certmanager/kustomizeconfig.yaml"}
+    config |= {"network-policy/allow-webhook-traffic.yaml"}
+    assert made.keys() - before.keys() == code | {f"config/{file}" for file in config}
+
+
+@pytest.mark.feature("A-63")
+def test_the_manager_serves_every_webhook_unless_it_is_told_not_to(project: Path) -> None:
+    assert webhook(project, *HUB, *SORTS) == 0
+
+    made = texts(project)
+    assert "    add_webhooks(manager, options)\n" in made["main.py"]
+    assert "    if not webhooks_enabled():\n        return\n" in made["webhooks/server.py"]
+    for sort in ("Defaulter", "Validator", "Conversion"):
+        assert f"    Foo{sort}().setup_with_server(server)\n" in made["webhooks/server.py"]
+
+
+@pytest.mark.feature("A-63")
+@pytest.mark.feature("E-03")
+def test_the_crd_names_who_converts_and_cert_manager_vouches_for_it(project: Path) -> None:
+    assert webhook(project, *HUB, "--conversion") == 0
+
+    crds = document(project, "config/crd/kustomization.yaml")
+    assert crds["patches"] == [{"path": "patches/webhook_in_foos.yaml"}]
+    patch = document(project, "config/crd/patches/webhook_in_foos.yaml")
+    assert patch["metadata"]["name"] == "foos.samplecontroller.c9g.io"
+    assert patch["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["path"] == "/convert"
+    default = document(project, "config/default/kustomization.yaml")
+    assert {"../webhook", "../certmanager"} <= set(default["resources"])
+    selected = [target["select"] for one in default["replacements"] for target in one["targets"]]
+    assert selected.count({"kind": "CustomResourceDefinition", "name": "foos.samplecontroller.c9g.io"}) == 2
+    # Nothing that only an admission webhook has.
+    assert document(project, "config/webhook/kustomization.yaml")["resources"] == ["service.yaml"]
+
+
+@pytest.mark.feature("A-63")
+def test_the_order_of_calls_does_not_matter(tmp_path: Path) -> None:
+    trees = []
+    for number, order in enumerate([SORTS, *permutations(SORTS)]):
+        project = two_versions(tmp_path / str(number))
+        for words in [order] if number == 0 else [(sort,) for sort in order]:
+            assert webhook(project, *HUB, *words) == 0
+        trees.append({path: sorted(text.splitlines()) for path, text in texts(project).items() if path[0] != "."})
+
+    assert all(tree == trees[0] for tree in trees[1:])
+
+
+@pytest.mark.feature("E-07")
+def test_project_remembers_the_hub_and_its_spokes(project: Path) -> None:
+    assert webhook(project, *HUB, "--defaulting") == 0
+    assert webhook(project, *HUB, "--conversion", "--spoke", "v1alpha1") == 0
+
+    said = {"defaulting": True, "conversion": True, "spoke": ["v1alpha1"], "webhookVersion": "v1"}
+    assert webhooks_in_project(project) == [None, said]
+
+
+@pytest.mark.feature("C-34")
+@pytest.mark.feature("E-08")
+def test_a_webhook_may_be_asked_at_a_path_of_its_own(project: Path) -> None:
+    paths = ("--defaulting-path", "/fill-in", "--validation-path", "/judge/v1")
+    assert webhook(project, *HUB, "--defaulting", "--programmatic-validation", *paths) == 0
+
+    assert 'PATH = "/fill-in"\n' in (project / "webhooks/v1/foo_defaulter.py").read_text()
+    assert 'PATH = "/judge/v1"\n' in (project / "webhooks/v1/foo_validator.py").read_text()
+    assert (
+        webhooks_in_project(project)[1].items() >= {"defaultingPath": "/fill-in", "validationPath": "/judge/v1"}.items()
+    )
+    # Written anew, it is where it was.
+    before = texts(project)
+    assert webhook(project, *HUB, "--defaulting", "--force") == 0
+    assert texts(project) == before
+
+
+def test_a_spoke_may_come_later_and_each_is_known_once(project: Path) -> None:
+    third = (*FOO[:2], "--version", "v1beta1", "--kind", "Foo")
+    assert webhook(project, *HUB, "--conversion") == 0
+    assert clientgo(project, "create", "api", *third, "--resource", "--controller=false") == 0
+    with (project / CONVERSION).open("a") as file:
+        file.write("\n# mine\n")
+
+    assert webhook(project, *HUB, "--conversion") == 0
+
+    text = (project / CONVERSION).read_text()
+    assert "        v1alpha1.add_to(hub)\n        v1beta1.add_to(hub)\n" in text
+    assert text.endswith("# mine\n")
+    assert webhooks_in_project(project)[1]["spoke"] == ["v1alpha1", "v1beta1"]
+
+
+def test_several_spokes_are_named_at_once_or_one_by_one(project: Path) -> None:
+    for version in ("v1beta1", "v1beta2"):
+        words = (*FOO[:2], "--version", version, "--kind", "Foo", "--resource", "--controller=false")
+        assert clientgo(project, "create", "api", *words) == 0
+
+    assert webhook(project, *HUB, "--conversion", "--spoke", "v1alpha1, v1beta1", "--spoke", "v1beta2") == 0
+    assert webhooks_in_project(project)[1]["spoke"] == ["v1alpha1", "v1beta1", "v1beta2"]
+
+
+def test_a_second_kind_is_converted_beside_the_first(project: Path) -> None:
+    bar = (*FOO[:2], "--kind", "Bar")
+    for version in ("v1alpha1", "v1"):
+        words = (*bar, "--version", version, "--resource", "--controller=false")
+        assert clientgo(project, "create", "api", *words) == 0
+
+    assert webhook(project, *HUB, "--conversion") == 0
+    assert webhook(project, *bar, "--version", "v1", "--conversion") == 0
+
+    paths = [one["path"] for one in document(project, "config/crd/kustomization.yaml")["patches"]]
+    assert paths == ["patches/webhook_in_foos.yaml", "patches/webhook_in_bars.yaml"]
+    assert (project / "config/crd/kustomization.yaml").read_text().count("configurations:") == 1
+
+
+@pytest.mark.feature("A-63")
+@pytest.mark.parametrize("sort", SORTS)
+def test_what_is_there_is_not_written_again_without_force(
+    project: Path, capsys: pytest.CaptureFixture[str], sort: str
+) -> None:
+    assert webhook(project, *HUB, sort) == 0
+    for path in (project / "webhooks").rglob("*.py"):
+        path.write_text(path.read_text() + "\n# mine\n")
+    before = texts(project)
+
+    assert webhook(project, *HUB, sort) == 1
+    assert "already: --force writes it anew, over what a hand has changed" in capsys.readouterr().err
+    assert texts(project) == before
+
+
+@pytest.mark.feature("A-63")
+def test_another_sort_leaves_what_a_hand_has_changed(project: Path) -> None:
+    assert webhook(project, *HUB, "--defaulting") == 0
+    changed = [project / path for path in ("webhooks/v1/foo_defaulter.py", "config/webhook/service.yaml")]
+    for path in changed:
+        path.write_text(path.read_text() + "# mine\n")
+
+    assert webhook(project, *HUB, "--programmatic-validation", "--conversion") == 0
+    assert all(path.read_text().endswith("# mine\n") for path in changed)
+
+
+def test_with_force_it_is_as_it_was_made_with_every_spoke(project: Path) -> None:
+    assert webhook(project, *HUB, *SORTS) == 0
+    before = texts(project)
+    (project / CONVERSION).write_text("# mine\n")
+
+    assert webhook(project, *HUB, *SORTS, "--force") == 0
+    assert texts(project) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--conversion"),
+            "Deployment is a kind of Kubernetes' own: the API server converts it by itself",
+        ),
+        ((*HUB, "--spoke", "v1alpha1"), "--spoke names the versions that are converted: say --conversion too"),
+        (
+            (*HUB, "--conversion", "--defaulting-path", "/x"),
+            "--defaulting-path is where --defaulting puts a webhook: say",
+        ),
+        (
+            (*HUB, "--defaulting", "--defaulting-path", "x y"),
+            "'x y' can't be a webhook's path: write one like /mutate-foo",
+        ),
+        ((*HUB, "--conversion", "--spoke", "v1"), "v1 is the hub and can't be a spoke too"),
+        ((*HUB, "--conversion", "--spoke", "v9"), "v9 is no version of Foo in this project: clientgo create api makes"),
+        ((*HUB[:4], "--kind", "Bar", "--conversion"), "there is nothing to convert: v1 is the only version of Bar"),
+    ],
+)
+def test_what_can_not_be_is_refused_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    bar = (*HUB[:4], "--kind", "Bar", "--resource", "--controller=false")
+    assert clientgo(project, "create", "api", *bar) == 0
+    before = texts(project)
+
+    assert webhook(project, *words) == 1
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert texts(project) == before
+
+
+def test_a_kind_has_one_hub(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert webhook(project, *HUB, "--conversion") == 0
+
+    assert webhook(project, *FOO, "--conversion") == 1
+    assert "v1 is the hub of Foo already: a kind has one" in capsys.readouterr().err
+
+
+@pytest.mark.feature("A-63")
+@pytest.mark.feature("E-08")
+def test_kinds_of_kubernetes_own_may_have_webhooks_too(project: Path) -> None:
+    pod = ("--group", "core", "--version", "v1", "--kind", "Pod")
+
+    assert webhook(project, *pod, "--defaulting", "--programmatic-validation") == 0
+
+    made = texts(project)
+    for word, path in (("defaulter", "/mutate--v1-pod"), ("validator", "/validate--v1-pod")):
+        code = made[f"webhooks/v1/pod_{word}.py"]
+        assert "from clientgo.kubernetes.types.core_v1 import Pod\nfrom clientgo.meta" in code
+        assert f'PATH = "{path}"\n' in code
+        assert f'    name="{word[0].replace("d", "m")}pod-v1.foo.c9g.io",\n' in code
+        assert '    failure_policy="Ignore",\n' in code
+    assert made.keys() >= {"tests/test_pod_v1_defaulter.py", "tests/test_pod_v1_validator.py"}
+    webhooks = {"defaulting": True, "validation": True, "webhookVersion": "v1"}
+    told = {"core": True, "group": "core", "kind": "Pod", "version": "v1", "webhooks": webhooks}
+    assert document(project, "PROJECT")["resources"][-1].items() >= told.items()

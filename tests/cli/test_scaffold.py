@@ -1,0 +1,268 @@
+"""What a project has from the beginning: files, targets, flags, and the pod that runs its manager."""
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.cli.__main__ import main
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
+
+GOLDEN = Path(__file__).parent / "golden" / "install.yaml"
+IMAGE = "registry.example.com/foo:1.0.0"
+
+
+@pytest.fixture(scope="module")
+def foo(tmp_path_factory: pytest.TempPathFactory, variables: Mapping[str, str]) -> Path:
+    """A project with Foo, with its manifests."""
+    made = foo_project(tmp_path_factory.mktemp("scaffold") / "foo")
+    run(made, variables, "make", "manifests")
+    return made
+
+
+@pytest.mark.feature("A-60")
+def test_installing_the_package_installs_the_command() -> None:
+    [command] = entry_points(group="console_scripts", name="clientgo")
+
+    assert command.load() is main
+
+
+@pytest.mark.feature("A-61")
+@pytest.mark.feature("A-73")
+@pytest.mark.feature("C-40")
+@pytest.mark.feature("E-01")
+def test_a_project_begins_with_all_its_files(tmp_path: Path) -> None:
+    made = texts(new_project(tmp_path / "p"))
+
+    assert {
+        ".devcontainer/devcontainer.json",
+        ".devcontainer/post-install.sh",
+        ".dockerignore",
+        ".github/workflows/lint.yml",
+        ".github/workflows/test-e2e.yml",
+        ".github/workflows/test.yml",
+        ".gitignore",
+        "AGENTS.md",
+        "Dockerfile",
+        "Makefile",
+        "PROJECT",
+        "README.md",
+        "config/crd/kustomization.yaml",
+        "config/default/kustomization.yaml",
+        "config/default/manager_metrics_patch.yaml",
+        "config/default/metrics_service.yaml",
+        "config/manager/kustomization.yaml",
+        "config/manager/manager.yaml",
+        "config/network-policy/allow-metrics-traffic.yaml",
+        "config/network-policy/kustomization.yaml",
+        "config/prometheus/kustomization.yaml",
+        "config/prometheus/monitor.yaml",
+        "config/prometheus/monitor_tls_patch.yaml",
+        "config/rbac/kustomization.yaml",
+        "config/rbac/leader_election_role.yaml",
+        "config/rbac/leader_election_role_binding.yaml",
+        "config/rbac/metrics_auth_role.yaml",
+        "config/rbac/metrics_auth_role_binding.yaml",
+        "config/rbac/metrics_reader_role.yaml",
+        "config/rbac/role_binding.yaml",
+        "config/rbac/service_account.yaml",
+        "config/samples/kustomization.yaml",
+        "hack/boilerplate.py.txt",
+        "main.py",
+        "pyproject.toml",
+        "requirements-dev.txt",
+        "requirements.txt",
+        "tests/conftest.py",
+        "tests/test_main.py",
+    } <= made.keys()
+    json.loads(made[".devcontainer/devcontainer.json"])
+
+
+@pytest.mark.e2e
+@pytest.mark.feature("A-73")
+@pytest.mark.feature("E-02")
+def test_a_kind_adds_its_types_controller_test_crd_roles_and_sample(foo: Path, variables: Mapping[str, str]) -> None:
+    made = texts(foo)
+
+    assert {
+        "api/v1alpha1/__init__.py",
+        "api/v1alpha1/foo_types.py",
+        "controllers/foo_controller.py",
+        "tests/test_foo_controller.py",
+        "config/crd/bases/samplecontroller.c9g.io_foos.yaml",
+        "config/rbac/foo_admin_role.yaml",
+        "config/rbac/foo_editor_role.yaml",
+        "config/rbac/foo_viewer_role.yaml",
+        "config/rbac/role.yaml",
+        "config/samples/samplecontroller_v1alpha1_foo.yaml",
+    } <= made.keys()
+    [version] = yaml.safe_load(made["config/crd/bases/samplecontroller.c9g.io_foos.yaml"])["spec"]["versions"]
+    properties = version["schema"]["openAPIV3Schema"]["properties"]
+    conditions = properties["status"]["properties"]["conditions"]
+    assert "foo" in properties["spec"]["properties"]
+    assert (conditions["x-kubernetes-list-type"], conditions["x-kubernetes-list-map-keys"]) == ("map", ["type"])
+    assert version["subresources"] == {"status": {}}
+    for path, text in made.items():
+        if path.endswith(".yaml"):
+            list(yaml.safe_load_all(text))
+    for folder in ("crd", "default", "manager", "network-policy", "prometheus", "rbac", "samples"):
+        run(foo, variables, "kubectl", "kustomize", f"config/{folder}")
+
+
+@pytest.mark.feature("E-08")
+def test_what_is_made_can_be_generated_at_once(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = new_project(tmp_path / "p")
+
+    words = ("create", "api", *FOO, "--resource", "--controller=false", "--make")
+    said = run(project, variables, "python", "-m", "clientgo.cli", *words)
+    assert "config/crd/bases/samplecontroller.c9g.io_foos.yaml\n" in said
+    assert "generated/clientset/clientset.py\n" in said
+    assert "Next: make" not in said
+
+
+@pytest.mark.e2e
+@pytest.mark.feature("E-04")
+def test_every_target_of_the_makefile_is_told_by_help(foo: Path, variables: Mapping[str, str]) -> None:
+    listed = set(re.findall(r"^  ([a-z0-9-]+) ", run(foo, variables, "make"), re.MULTILINE))
+
+    assert listed == set(re.findall(r"^\.PHONY: (\S+)$", (foo / "Makefile").read_text(), re.MULTILINE))
+    assert {
+        *("help", "all", "manifests", "generate", "fmt", "vet", "lint", "lint-fix", "lint-config", "test"),
+        *("setup-test-e2e", "test-e2e", "cleanup-test-e2e", "build", "run", "docker-build", "docker-push"),
+        *("docker-buildx", "build-installer", "install", "uninstall", "deploy", "undeploy"),
+    } <= listed
+
+
+@pytest.mark.e2e
+@pytest.mark.feature("E-04")
+def test_targets_hand_their_settings_on(foo: Path, variables: Mapping[str, str]) -> None:
+    def said(*words: str) -> str:
+        return run(foo, variables, "make", "--silent", *words)
+
+    said("lint-config", "build")
+    image = ("CONTAINER_TOOL=echo", f"IMG={IMAGE}")
+    assert said("docker-build", "docker-push", *image) == f"build --tag {IMAGE} .\npush {IMAGE}\n"
+    assert said("docker-buildx", *image, "PLATFORMS=linux/s390x") == (
+        f"buildx build --platform=linux/s390x --tag {IMAGE} --push .\n"
+    )
+    assert said("cleanup-test-e2e", "KIND=echo") == "delete cluster --name foo-test-e2e\n"
+    assert said("setup-test-e2e", "KIND=echo") == "create cluster --name foo-test-e2e\n"
+    deletes = said("undeploy", "uninstall", "KUBECTL=echo", "ignore-not-found=false").splitlines()
+    assert [line for line in deletes if "delete" in line] == [
+        "delete --ignore-not-found=false -f dist/install.yaml",
+        "delete --ignore-not-found=false -k config/crd",
+    ]
+
+
+@pytest.mark.feature("A-69")
+def test_the_image_runs_the_manager_as_nobody(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = new_project(tmp_path / "p")
+    lines = (project / "Dockerfile").read_text().splitlines()
+
+    assert "USER 65532:65532" in lines
+    assert lines[-1] == 'ENTRYPOINT ["/opt/venv/bin/python", "main.py"]'
+    # An allow list: a secret that lies in the folder does not get into the image.
+    ignored = (project / ".dockerignore").read_text().splitlines()
+    assert "*" in ignored
+    assert {"!main.py", "!api", "!controllers", "!webhooks"} <= set(ignored)
+    run(project, variables, "hadolint", "Dockerfile")
+
+
+@pytest.mark.e2e
+@pytest.mark.feature("A-70")
+@pytest.mark.feature("A-71")
+@pytest.mark.feature("A-72")
+def test_what_deploy_applies_is_known_to_the_letter(foo: Path, variables: Mapping[str, str]) -> None:
+    """After a wanted change copy the file that the message names over tests/cli/golden, and read the difference."""
+    run(foo, variables, "make", "build-installer", f"IMG={IMAGE}")
+
+    made = foo / "dist" / "install.yaml"
+    assert made.read_text() == GOLDEN.read_text(), f"{made} is not {GOLDEN}"
+
+
+def container() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The pod of the Deployment that is known to the letter, and its one container."""
+    [deployment] = [one for one in yaml.safe_load_all(GOLDEN.read_text()) if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    [only] = pod["containers"]
+    return pod, only
+
+
+@pytest.mark.feature("E-06")
+def test_the_managers_pod_is_probed_limited_and_powerless() -> None:
+    pod, manager = container()
+
+    assert manager["args"] == [
+        "--metrics-bind-address=:8443",
+        "--leader-elect",
+        "--health-probe-bind-address=:8081",
+    ]
+    for name, path, delay, period in (("livenessProbe", "/healthz", 15, 20), ("readinessProbe", "/readyz", 5, 10)):
+        probe = manager[name]
+        assert probe["httpGet"]["path"] == path
+        assert (probe["initialDelaySeconds"], probe["periodSeconds"]) == (delay, period)
+    assert manager["resources"] == {
+        "limits": {"cpu": "500m", "memory": "128Mi"},
+        "requests": {"cpu": "10m", "memory": "64Mi"},
+    }
+    assert manager["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert (pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"]) == (True, 65532)
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["serviceAccountName"] == "foo-controller-manager"
+
+
+@pytest.mark.feature("E-06")
+def test_it_may_elect_a_leader_and_ask_who_reads_its_metrics() -> None:
+    rules = {
+        (one["kind"], one["metadata"]["name"]): {tuple(rule.get("resources", ())) for rule in one["rules"]}
+        for one in yaml.safe_load_all(GOLDEN.read_text())
+        if one["kind"] in ("Role", "ClusterRole")
+    }
+
+    assert rules["Role", "foo-leader-election-role"] == {("leases",), ("events",)}
+    assert rules["ClusterRole", "foo-metrics-auth-role"] == {("tokenreviews",), ("subjectaccessreviews",)}
+
+
+@pytest.mark.e2e
+@pytest.mark.feature("E-05")
+def test_the_manager_has_kubebuilders_flags(foo: Path, variables: Mapping[str, str]) -> None:
+    told = run(foo, variables, "python", "main.py", "--help")
+
+    for flag in (
+        *("--metrics-bind-address", "--health-probe-bind-address", "--leader-elect", "--metrics-secure"),
+        *("--metrics-cert-path", "--kubeconfig", "--log-level", "--log-format"),
+    ):
+        assert flag in told
+    assert re.search(r'LeaderElectionOptions\(id="[0-9a-f]{8}\.c9g\.io"\)', (foo / "main.py").read_text())
+
+
+@pytest.mark.e2e
+@pytest.mark.feature("A-71")
+@pytest.mark.feature("C-40")
+def test_what_is_optional_renders_when_it_is_let_in(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = new_project(tmp_path / "p")
+    for path in ("config/default/kustomization.yaml", "config/prometheus/kustomization.yaml"):
+        file = project / path
+        file.write_text(re.sub(r"^#(-|patches|  target|    kind)", r"\1", file.read_text(), flags=re.MULTILINE))
+
+    objects = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
+    [monitor] = [one for one in objects if one["kind"] == "ServiceMonitor"]
+    assert monitor["metadata"]["namespace"] == "foo-system"
+    service = "foo-controller-manager-metrics-service"
+    assert monitor["spec"]["endpoints"][0]["tlsConfig"]["serverName"] == f"{service}.foo-system.svc"
+    assert any(one["kind"] == "Service" and one["metadata"]["name"] == service for one in objects)
+    assert any(one["kind"] == "NetworkPolicy" for one in objects)
+
+
+def test_completion_of_a_command_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        clientgo(tmp_path, "completion", "powershell")
