@@ -83,6 +83,10 @@ imports: $(STAMP) ## Check that imports point only downward
 behaviours: $(STAMP) ## List the census' behaviours, each with its test or why it does not apply
 	@$(IN_VENV) python -m hack.behaviours $(ARGS)
 
+.PHONY: features
+features: $(STAMP) ## List the census' features, each with its test, why it does not apply, or that it is not built
+	@$(IN_VENV) python -m hack.features $(ARGS)
+
 .PHONY: mutants
 mutants: $(STAMP) ## Break the code a bit at a time and count what the tests notice; takes long
 	@$(IN_VENV) python -m hack.mutants $(ARGS)

@@ -14,6 +14,7 @@ step mypy
 step lint-imports --no-logo
 step hack/verify-codegen.sh
 step python -m hack.behaviours --quiet
+step python -m hack.features --quiet
 step hack/bandit.sh
 # pytest ends with 5, a failure, when it finds no test at all.
 step python -m pytest --cov --cov-report=term "$@"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hack.behaviours import expand, main, marks, read_census
+from hack.behaviours import main, read_census
+from hack.census import expand, marks
 
 CENSUS = """
 # Behaviours
@@ -149,7 +150,7 @@ def test_marks_are_found_on_functions_classes_cases_and_variables() -> None:
         @pytest.mark.behaviour(f"AB-{97}")
         def test_four(): ...
     """
-    assert [(test, id_) for test, _, id_ in marks(textwrap.dedent(source))] == [
+    assert [(test, id_) for test, _, id_ in marks(textwrap.dedent(source), "behaviour")] == [
         ("test_one", "AB-01"), ("test_one", "AB-02"), ("test_one", "AB-03"), ("TestTwo", "AB-04"),
         ("TestTwo::test_three", "AB-05"), ("test_four", ""), ("LEFT", "AB-06"),
     ]  # fmt: skip
