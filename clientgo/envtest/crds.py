@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.envtest.apiserver.patches.merge import merge_patch
 from clientgo.errors import AlreadyExists, ConfigError, NotFound
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import GroupVersionResource
@@ -27,10 +28,21 @@ POLL_SECONDS = 0.05
 def read_crds(paths: Iterable[Path]) -> list[Object]:
     """Every CustomResourceDefinition in these YAML files, or in the YAML files of these folders.
 
+    One with neither names nor versions is a patch, as kubebuilder keeps them in config/crd/patches: what it says is put
+    into the definition that is called so.
+
     Raises:
-        ConfigError: a path does not exist or is not YAML.
+        ConfigError: a path does not exist or is not YAML, or a patch is of no definition that is read here.
     """
-    return [doc for doc in read_documents(paths) if doc.get("kind") == "CustomResourceDefinition"]
+    found = [doc for doc in read_documents(paths) if doc.get("kind") == "CustomResourceDefinition"]
+    crds = [doc for doc in found if not _is_patch(doc)]
+    for patch in filter(_is_patch, found):
+        place = next((index for index, crd in enumerate(crds) if _name(crd) == _name(patch)), None)
+        if place is None:
+            told = _name(patch) if _name(patch).isprintable() else repr(_name(patch))
+            raise ConfigError(f"there is a patch of the CRD {told}, and no such CRD: name its file too")
+        crds[place] = merge_patch(crds[place], patch)
+    return crds
 
 
 def read_documents(paths: Iterable[Path]) -> list[Object]:
@@ -89,6 +101,17 @@ def uninstall_objects(
             requester.do(Request(verb="delete", resource=resource, name=str(obj["metadata"]["name"])))
         except NotFound:
             continue
+
+
+def _is_patch(crd: Object) -> bool:
+    spec = crd.get("spec")
+    return isinstance(spec, dict) and not spec.keys() & {"names", "versions"}
+
+
+def _name(crd: Object) -> str:
+    metadata = crd.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _documents(file: Path) -> list[Object]:

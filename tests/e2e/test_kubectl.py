@@ -44,6 +44,7 @@ def test_get_pages_through_long_lists(kubectl: Kubectl) -> None:
     assert {f"configmap/m{index}" for index in range(7)} <= set(found)
 
 
+@pytest.mark.feature("A-04")
 def test_describe_shows_the_object_and_its_events(kubectl: Kubectl) -> None:
     kubectl.apply(gadget())
     obj = kubectl.read("gadget", "a")
@@ -111,6 +112,7 @@ def test_what_get_prints_can_be_applied(kubectl: Kubectl) -> None:
     assert "configmap/m unchanged\n" in kubectl.apply(listed)
 
 
+@pytest.mark.feature("A-21")
 def test_invalid_values_are_named(kubectl: Kubectl) -> None:
     refused = kubectl.apply(gadget(replicas=11), code=1)
     why = "Invalid value: 11: spec.replicas in body should be less than or equal to 10"

@@ -17,6 +17,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.feature("A-20")
 def test_scale_goes_through_the_subresource(kubectl: Kubectl) -> None:
     require_controllers(kubectl.environment, "a rollout")
     kubectl.apply(gadget())
@@ -104,6 +105,7 @@ def test_namespace_takes_its_contents_with_it(kubectl: Kubectl) -> None:
     assert kubectl.run("get", "ns", kubectl.namespace, code=1) == missing
 
 
+@pytest.mark.feature("A-17")
 def test_definition_comes_and_goes(kubectl: Kubectl, tmp_path: Path) -> None:
     text = (
         json.dumps(CRD)

@@ -77,7 +77,7 @@ def replicas(tmp_path: Path) -> Iterator[Replicas]:
         clientset.close()
 
 
-@pytest.mark.feature("A-14")
+@pytest.mark.feature("A-14", "C-51")
 def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(replicas: Replicas) -> None:
     replicas.first.process.kill()
     killed = SYSTEM_CLOCK.now()

@@ -58,6 +58,7 @@ def test_a_signal_ends_it_gracefully(number: int, kubeconfig: Path, tmp_path: Pa
     assert "Traceback" not in output
 
 
+@pytest.mark.feature("A-27")
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     """A server that accepts and never answers keeps the first request, and so a graceful end, waiting."""
     with socket.socket() as silent:
@@ -72,6 +73,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     assert code == 1
 
 
+@pytest.mark.feature("A-28")
 def test_no_configuration_is_one_sentence(tmp_path: Path) -> None:
     code, output = Program([], tmp_path).end()
     assert code == 1
@@ -79,6 +81,7 @@ def test_no_configuration_is_one_sentence(tmp_path: Path) -> None:
     assert "--embedded" in output
 
 
+@pytest.mark.feature("A-28")
 @pytest.mark.parametrize(
     ("text", "flags", "words"),
     [

@@ -66,6 +66,7 @@ def set_replicas(number: int) -> Any:
     return lambda review: patch(review, {"op": "add", "path": "/spec/replicas", "value": number})
 
 
+@pytest.mark.feature("A-15")
 def test_mutating_comes_before_the_schema_and_validating_after(kube: Kube, hook: WebhookServer) -> None:
     mutating(kube, hook, "/mutate")
     validating(kube, hook, "/validate")

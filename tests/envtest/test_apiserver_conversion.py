@@ -91,6 +91,7 @@ def site(version: str, name: str = "a", **spec: Any) -> Object:
     return {"apiVersion": f"{GROUP}/{version}", "kind": "Site", "metadata": {"name": name}, "spec": spec}
 
 
+@pytest.mark.feature("A-18")
 def test_each_version_shows_its_own_shape_of_what_is_stored_once(kube: Kube, hook: WebhookServer) -> None:
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
     made = kube.ok("POST", sites("v2"), site("v2", host="h", port=80))
@@ -114,6 +115,7 @@ def test_a_list_is_converted_in_one_call_and_not_again(kube: Kube, hook: Webhook
     assert kube.ok("GET", f"{sites('v1')}/b")["spec"] == {"address": "b:2"}
 
 
+@pytest.mark.feature("A-18")
 def test_objects_stored_in_an_older_version_are_shown_and_deleted_after_storage_moved_on(
     kube: Kube, hook: WebhookServer
 ) -> None:
@@ -130,6 +132,7 @@ def test_objects_stored_in_an_older_version_are_shown_and_deleted_after_storage_
     assert (held["apiVersion"], held["spec"]) == ("example.com/v2", {"host": "a", "port": 1})
 
 
+@pytest.mark.feature("A-18")
 def test_a_version_that_objects_are_stored_in_cannot_be_taken_away(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, definition())
     versions = [one for one in definition(storage="v2")["spec"]["versions"] if one["name"] == "v2"]
@@ -138,6 +141,7 @@ def test_a_version_that_objects_are_stored_in_cannot_be_taken_away(kube: Kube) -
     assert 'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions' in refused["message"]
 
 
+@pytest.mark.feature("A-18")
 def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, hook: WebhookServer) -> None:
     def tamper(review: Object) -> Object:
         answer = convert(review)

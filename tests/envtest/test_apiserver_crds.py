@@ -20,6 +20,7 @@ def conditions(kube: Kube, name: str) -> dict[str, str]:
     return {condition["type"]: condition["status"] for condition in status["conditions"]}
 
 
+@pytest.mark.feature("A-17")
 def test_a_definition_is_established_and_its_kind_served_and_both_go_together(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     assert conditions(kube, "bars.example.com") == {"NamesAccepted": "True", "Established": "True"}
@@ -100,6 +101,25 @@ def test_a_schema_without_types_is_not_structural(kube: Kube) -> None:
     assert {cause["reason"] for cause in causes} == {"FieldValueRequired"}
 
 
+@pytest.mark.feature("D-57")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({}, "example.com/v1alpha1 Bar is deprecated; use example.com/v1 Bar"),
+        ({"deprecationWarning": 'say "v1"'}, 'say \\"v1\\"'),
+    ],
+)
+def test_who_uses_a_deprecated_version_is_told(kube: Kube, words: dict[str, str], told: str) -> None:
+    two = bars({"type": "object"})
+    (old,) = two["spec"]["versions"]
+    two["spec"]["versions"] = [{**old, "deprecated": True, **words}, {**old, "name": "v1", "storage": False}]
+    kube.ok("POST", DEFINITIONS, two)
+    for path, warned in ((BARS, True), (BARS.replace("v1alpha1", "v1"), False)):
+        answer = kube.send("GET", path)
+        headers = [value for name, value in answer.headers if name == "Warning"]
+        assert headers == ([f'299 - "{told}"'] if warned else [])
+
+
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -141,6 +161,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.feature("A-21")
 @pytest.mark.parametrize(("spec", "message"), FAULTS)
 def test_a_value_its_schema_does_not_allow_is_told_in_kubernetes_words(
     kube: Kube, spec: dict[str, Any], message: str
@@ -150,11 +171,52 @@ def test_a_value_its_schema_does_not_allow_is_told_in_kubernetes_words(
     assert message in [cause["message"] for cause in causes]
 
 
+@pytest.mark.feature("A-22")
 def test_values_a_schema_allows_are_stored_and_nulls_dropped_unless_nullable(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, bars(SCHEMA))
     good = {"text": "ab", "count": 3, "ratio": 1, "either": "50%", "list": ["a"], "when": "2026-01-01T00:00:00Z"}
     stored = kube.ok("POST", BARS, bar(**good, maybe=None, map=None))
     assert stored["spec"] == {**good, "maybe": None}
+
+
+DEFAULTED: dict[str, Any] = {
+    "type": "object",
+    "default": {},
+    "properties": {
+        "size": {"type": "integer", "default": 3},
+        "maybe": {"type": "string", "nullable": True, "default": "x"},
+        "parts": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"on": {"type": "boolean", "default": True}}},
+        },
+    },
+}
+
+
+@pytest.mark.feature("A-22")
+def test_what_is_absent_is_filled_in_wherever_it_lacks_and_null_counts_as_absent_unless_allowed(kube: Kube) -> None:
+    kube.ok("POST", DEFINITIONS, bars(DEFAULTED))
+    without_spec = {key: value for key, value in bar().items() if key != "spec"}
+    made = kube.ok("POST", BARS, without_spec)
+    assert made["spec"] == {"size": 3, "maybe": "x"}
+    made = kube.ok("PUT", f"{BARS}/x", {**made, "spec": {"size": None, "maybe": None, "parts": [{}]}})
+    assert made["spec"] == {"size": 3, "maybe": None, "parts": [{"on": True}]}
+
+
+@pytest.mark.feature("A-22")
+def test_what_was_stored_before_it_had_a_default_is_read_with_it_and_stays_as_it_was(kube: Kube) -> None:
+    made = kube.ok("POST", FOOS, foo())
+    grown = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+    spec = grown["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["colour"] = {"type": "string", "default": "blue"}
+    grown = kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", grown)
+    found = kube.ok("GET", f"{FOOS}/a")
+    assert (found["spec"]["colour"], found["metadata"]) == ("blue", made["metadata"])
+    assert kube.ok("GET", FOOS)["items"] == [found]
+    assert [frame["object"] for frame in kube.watch(FOOS).take()] == [found]
+    del grown["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["colour"]
+    kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", grown)
+    assert kube.ok("GET", f"{FOOS}/a") == made
 
 
 def test_rules_in_cel_see_the_old_object_too(kube: Kube) -> None:
@@ -180,6 +242,7 @@ def test_a_rule_that_does_not_compile_is_refused_with_its_definition(kube: Kube)
     assert "compilation failed" in cause["message"]
 
 
+@pytest.mark.feature("A-20")
 def test_scale_reads_and_writes_where_the_definition_says(kube: Kube) -> None:
     made = kube.ok("POST", FOOS, foo(replicas=3))
     scale = kube.ok("GET", f"{FOOS}/a/scale")

@@ -117,6 +117,7 @@ def test_delete_options_are_read_in_every_group() -> None:
     }
 
 
+@pytest.mark.feature("A-06")
 @pytest.mark.parametrize(
     ("data", "why"),
     [

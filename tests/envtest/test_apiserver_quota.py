@@ -89,6 +89,7 @@ def test_a_dry_run_is_judged_and_uses_nothing(kube: Kube) -> None:
     kube.refused(403, "POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "b"}})
 
 
+@pytest.mark.feature("A-56")
 @pytest.mark.parametrize(
     ("parts", "printed"),
     [

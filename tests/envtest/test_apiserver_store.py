@@ -18,7 +18,7 @@ def thing(name: str, namespace: str = "ns", value: int = 0) -> dict[str, Any]:
 
 
 def names(store: Store, **options: Any) -> list[str]:
-    return [entry.object["metadata"]["name"] for entry in store.entries(KEY, "ns", **options)]
+    return [entry.object["metadata"]["name"] for entry in store.window(KEY, "ns", **options)]
 
 
 class Recorder:
@@ -67,7 +67,7 @@ def test_a_past_revision_is_shown_as_it_was() -> None:
     store.put(KEY, thing("b", value=9))
     store.put(KEY, thing("c"))
     assert names(store, at=at) == ["a", "b"]
-    assert [entry.object["value"] for entry in store.entries(KEY, "ns", at=at)] == [0, 0]
+    assert [entry.object["value"] for entry in store.window(KEY, "ns", at=at)] == [0, 0]
     assert names(store, at=at, after=("ns", "a")) == ["b"]
 
 
@@ -79,7 +79,7 @@ def test_history_outside_the_window_is_expired_and_the_future_is_unknown() -> No
     with pytest.raises(Expired):
         store.events_since(KEY, old)
     with pytest.raises(Expired):
-        store.entries(KEY, at=old)
+        store.window(KEY, at=old)
     with pytest.raises(FutureRevision):
         store.events_since(KEY, store.revision + 1)
     assert len(store.events_since(KEY, store.oldest)) == 2
@@ -128,7 +128,7 @@ def test_a_list_and_the_events_after_it_always_give_the_final_list(
         else:
             seen[event.name[1]] = event.new.object
     assert seen == {entry.object["metadata"]["name"]: entry.object for entry in store.entries(KEY)}
-    past = {e.object["metadata"]["name"] for e in store.entries(KEY, at=since)}
+    past = {e.object["metadata"]["name"] for e in store.window(KEY, at=since)}
     assert past == replayed(before)
 
 

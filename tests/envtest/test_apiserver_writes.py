@@ -56,6 +56,7 @@ def test_a_name_no_dns_would_take_is_invalid(kube: Kube, name: str, why: str) ->
     assert status["details"]["causes"][0]["field"] == "metadata.name"
 
 
+@pytest.mark.feature("A-05")
 def test_an_update_with_an_old_version_is_a_conflict_and_changes_nothing(kube: Kube) -> None:
     first = kube.ok("POST", FOOS, foo())
     kube.ok("PUT", f"{FOOS}/a", {**first, "spec": {"deploymentName": "a", "replicas": 2}})
@@ -64,12 +65,14 @@ def test_an_update_with_an_old_version_is_a_conflict_and_changes_nothing(kube: K
     assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 2
 
 
+@pytest.mark.feature("A-05")
 def test_a_custom_object_cannot_be_updated_without_a_version(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     status = kube.refused(422, "PUT", f"{FOOS}/a", foo())
     assert "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update" in status["message"]
 
 
+@pytest.mark.feature("A-08")
 def test_generation_counts_changes_of_spec_alone(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     seen = [
@@ -90,6 +93,7 @@ def test_a_write_that_changes_nothing_keeps_the_version(kube: Kube) -> None:
     assert watch.take() == []
 
 
+@pytest.mark.feature("A-08", "A-19")
 def test_status_and_spec_have_separate_doors(kube: Kube) -> None:
     kube.ok("POST", FOOS, {**foo(), "status": {"availableReplicas": 9}})
     assert "status" not in kube.ok("GET", f"{FOOS}/a")
@@ -110,6 +114,7 @@ def test_a_dry_run_is_checked_and_answered_but_not_stored(kube: Kube) -> None:
     assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 1
 
 
+@pytest.mark.feature("A-21")
 @pytest.mark.parametrize(
     ("mode", "code", "warned"), [("Ignore", 201, False), ("Warn", 201, True), ("", 201, True), ("Strict", 400, False)]
 )

@@ -109,6 +109,7 @@ def test_a_program_that_ends_is_told_with_its_last_words_and_leaves_nothing_runn
     assert not is_running(tmp_path, "etcd")
 
 
+@pytest.mark.feature("B-CR-13")
 @pytest.mark.e2e
 def test_one_that_never_gets_ready_is_given_up_in_time(tmp_path: Path) -> None:
     environ = programs(tmp_path, etcd="import time; print('waiting', flush=True); time.sleep(60)")
@@ -118,6 +119,7 @@ def test_one_that_never_gets_ready_is_given_up_in_time(tmp_path: Path) -> None:
     assert not is_running(tmp_path, "etcd")
 
 
+@pytest.mark.feature("B-CR-13")
 @pytest.mark.e2e
 def test_one_that_does_not_end_is_made_to(tmp_path: Path) -> None:
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -134,6 +136,7 @@ def test_a_time_limit_that_is_none_is_told(tmp_path: Path) -> None:
         ControlPlane(tmp_path, environ)
 
 
+@pytest.mark.feature("B-CR-13")
 def test_an_existing_cluster_comes_first_and_bundled_before_everything(tmp_path: Path) -> None:
     environ = programs(tmp_path)
     assert Environment(environ=environ).kind == "control plane"

@@ -22,6 +22,7 @@ def ask(config: Config, path: str) -> bytes:
         client.close()
 
 
+@pytest.mark.feature("B-CR-13", "A-68")
 def test_the_kinds_of_its_crds_are_served_until_it_stops() -> None:
     with Environment(crd_paths=[CRDS], bundled=True) as config:
         assert b'"FooList"' in ask(config, FOOS)

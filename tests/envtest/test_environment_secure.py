@@ -31,6 +31,7 @@ def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> Non
         assert b'"NamespaceList"' in ask(found, "/api/v1/namespaces")
 
 
+@pytest.mark.feature("B-CR-13")
 def test_another_user_is_held_to_roles() -> None:
     environment = Environment(secure=True, bundled=True)
     with environment:

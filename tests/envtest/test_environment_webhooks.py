@@ -47,6 +47,7 @@ def manifests(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.feature("B-CR-13", "A-68")
 def test_the_server_calls_the_local_port_and_trusts_its_certificate(manifests: Path) -> None:
     environment = Environment(bundled=True, webhook_paths=[manifests])
     with environment as config:

@@ -44,6 +44,7 @@ def test_a_list_says_where_it_stands_and_what_it_could_not_read() -> None:
     assert [error.metadata.name for error in found.undecodable] == ["b"]
 
 
+@pytest.mark.feature("A-20")
 def test_scales_are_read_and_written() -> None:
     scale = {"metadata": {"name": "g", "resourceVersion": "7"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
     client = Gadgets(Recorder(scale, scale, scale), "ns")
@@ -87,7 +88,7 @@ def test_a_deletion_gives_nothing_whatever_the_server_says() -> None:
     client.delete("g", DeleteOptions(grace_period_seconds=0))
 
 
-@pytest.mark.feature("A-41")
+@pytest.mark.feature("A-41", "D-07")
 @pytest.mark.parametrize(
     "obj", [Gadget(ObjectMeta(namespace="ns")), {"spec": {"color": "red"}}, {}], ids=["object", "mapping", "nothing"]
 )

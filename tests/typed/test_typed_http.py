@@ -22,7 +22,7 @@ Call = Callable[[Gadgets], object]
 Case = tuple[str, str, Mapping[str, str], object, str]
 
 
-@pytest.mark.feature("A-41")
+@pytest.mark.feature("A-41", "D-07", "A-09", "C-38")
 @pytest.mark.parametrize(
     ("call", "answer", "wanted"),
     [
@@ -192,7 +192,7 @@ def test_a_lists_own_limit_is_kept_here_as_well_and_a_watchs_is_not() -> None:
     assert [request.timeout for request in recorder.requests] == [30.0, 20.0, None, None]
 
 
-@pytest.mark.feature("A-41")
+@pytest.mark.feature("A-41", "D-07")
 def test_without_a_namespace_all_of_them_are_listed_watched_and_emptied() -> None:
     recorder = Recorder(LIST, Frames(), {})
     client = Gadgets(recorder)
@@ -202,6 +202,7 @@ def test_without_a_namespace_all_of_them_are_listed_watched_and_emptied() -> Non
     assert {request.path for request in recorder.requests} == {"/apis/shop.example.com/v1/gadgets"}
 
 
+@pytest.mark.feature("A-06")
 def test_a_kind_of_the_cluster_and_of_the_first_group_has_shorter_paths() -> None:
     realm = {"metadata": {"name": "r"}}
     recorder = Recorder(realm, realm, LIST)
@@ -211,6 +212,7 @@ def test_a_kind_of_the_cluster_and_of_the_first_group_has_shorter_paths() -> Non
     assert [request.path for request in recorder.requests] == ["/api/v1/realms/r", "/api/v1/realms", "/api/v1/realms"]
 
 
+@pytest.mark.feature("D-31")
 def test_a_kind_that_is_only_created_has_that_verb_alone() -> None:
     recorder = Recorder(WIRE)
     client = GadgetReviews(recorder, "ns")

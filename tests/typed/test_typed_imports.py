@@ -11,7 +11,7 @@ HEAVY = {"urllib3", "ssl", "http.client", "yaml", "kubernetes", "asyncio", "logg
 
 BUILT = """
 from clientgo.rest import Config, RESTClient
-RESTClient(Config("https://127.0.0.1:1"))
+RESTClient(Config("https://127.0.0.1:1", proxy_url={proxy!r}))
 """
 
 
@@ -25,10 +25,10 @@ def loaded(code: str) -> set[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "import generated.clientset",
+        "from generated.clientset import Clientset",
         "import generated.clientset.fake",
         "import generated.listers.samplecontroller_v1alpha1",
-        "import generated.informers",
+        "from generated.informers import SharedInformerFactory",
         "import clientgo.kubernetes.clients.apps_v1",
         "from clientgo.rest import Config, RESTClient, in_cluster_config, load_config",
     ],
@@ -37,5 +37,9 @@ def test_importing_loads_nothing_that_only_connections_need(code: str) -> None:
     assert loaded(code) == set()
 
 
-def test_building_a_client_loads_what_connections_need() -> None:
-    assert {"urllib3", "ssl"} <= loaded(BUILT)
+def test_building_a_client_loads_what_direct_connections_need() -> None:
+    assert loaded(BUILT.format(proxy="")) == {"ssl", "clientgo.log"}
+
+
+def test_building_a_client_behind_a_proxy_loads_what_speaks_to_it() -> None:
+    assert {"urllib3", "ssl"} <= loaded(BUILT.format(proxy="http://127.0.0.1:1"))

@@ -56,6 +56,7 @@ def test_whether_to_wait_for_a_server_that_lags_is_told_to_the_requester(retried
     assert [dict(request.query) for request in recorder.requests] == [{"resourceVersion": "9"}] * 2
 
 
+@pytest.mark.feature("B-REF-15")
 @pytest.mark.parametrize(
     ("status", "error"),
     [

@@ -119,6 +119,8 @@ class Api:
             elif request.rounds > _MOST_ROUNDS:
                 raise internal_error("webhooks were asked again and again: what they were asked about never stayed")
             route = self._route(request)
+            if route is not None and route.resource.deprecation:
+                request.warnings.append(route.resource.deprecation)
             answer = self._non_resource(request) if route is None else VERBS[route.verb](self.state, route, request)
         except Paused as paused:
             return Suspended(paused.questions, lambda: self._resumed(request))

@@ -4,11 +4,11 @@ The past is kept as events, each holding what was there before it. A snapshot of
 events after R taken back; nothing is copied while nobody pages.
 """
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterator
 
 from clientgo.envtest.apiserver.stored import Entry, Event, Name, Watcher
+from clientgo.envtest.apiserver.window import Range, Window
 
 
 class Bucket:
@@ -49,25 +49,12 @@ class Bucket:
             found.append(event)
         return found[::-1]
 
-    def present(self, namespace: str, after: Name | None) -> list[Entry]:
-        """What is there now in one namespace (all when empty) behind `after`, by name."""
-        return [self.entries[name] for name in _range(self.names, namespace, after)]
+    def present(self, within: Range) -> Window:
+        """What is there now; the window holds until the next write."""
+        return Window(self.entries, self.names, within)
 
-    def past(self, at: int, namespace: str, after: Name | None) -> list[Entry]:
+    def past(self, at: int, within: Range) -> Window:
         """The same as of revision `at`, after which every event is kept."""
+        # The oldest event of a name comes last: what was there before it is what was there then.
         changed = {event.name: event.old for event in reversed(self.since(at))}
-        if not changed:
-            return self.present(namespace, after)
-        names = sorted({*self.entries, *changed})
-        found = (changed.get(name, self.entries.get(name)) for name in _range(names, namespace, after))
-        return [entry for entry in found if entry is not None]
-
-
-def _range(names: list[Name], namespace: str, after: Name | None) -> Iterator[Name]:
-    """The names of one namespace (all when empty) behind `after`, in order."""
-    begin = bisect_left(names, (namespace, "")) if namespace else 0
-    if after is not None:
-        begin = max(begin, bisect_right(names, after))
-    end = bisect_left(names, (namespace + "\x00", "")) if namespace else len(names)
-    for index in range(begin, end):
-        yield names[index]
+        return Window(self.entries, self.names, within, changed)

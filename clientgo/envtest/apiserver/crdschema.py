@@ -4,8 +4,9 @@ from typing import Any
 
 from clientgo.envtest.apiserver.causes import forbidden_field, invalid_value, not_supported, required
 from clientgo.envtest.apiserver.cel import RULES, compile_fault
+from clientgo.envtest.apiserver.defaulting import has_defaults
 from clientgo.envtest.apiserver.names import label_1035_faults, subdomain_faults
-from clientgo.envtest.apiserver.registry import Converter, Resource
+from clientgo.envtest.apiserver.registry import Converter, Resource, version_priority
 from clientgo.envtest.apiserver.status import Cause
 from clientgo.meta.scheme import Column, Scale
 
@@ -144,8 +145,21 @@ def _resource(definition: Object, version: Object, storage: str, converter: Conv
         custom=True,
         selectable_fields=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
         definition=definition["metadata"]["name"],
+        deprecation=_deprecation(spec, version),
+        defaults_since=int(definition["metadata"].get("resourceVersion") or 0) if has_defaults(schema) else 0,
         unconditional_update=False,
     )
+
+
+def _deprecation(spec: Object, version: Object) -> str:
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    told = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+    served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
+    newest = min((*served, version["name"]), key=version_priority)
+    return told if newest == version["name"] else f"{told}; use {spec['group']}/{newest} {spec['names']['kind']}"
 
 
 def _column(column: Object) -> Column:

@@ -13,6 +13,13 @@ def apply_defaults(schema: Schema | None, obj: dict[str, Any]) -> dict[str, Any]
     return _object(schema, obj, root=True)
 
 
+def has_defaults(schema: Any) -> bool:
+    """Whether a schema names a default anywhere (or has a field of that name, which costs no more than time)."""
+    if isinstance(schema, dict):
+        return "default" in schema or any(map(has_defaults, schema.values()))
+    return isinstance(schema, list) and any(map(has_defaults, schema))
+
+
 def _value(schema: Schema, value: Any) -> Any:
     if isinstance(value, dict):
         return _object(schema, value)

@@ -38,6 +38,10 @@ _PATCH: Json = {"type": "object", "description": "A change to an object, in the 
 _TITLE, _DOCUMENT_VERSION = "Kubernetes", "v1"
 
 
+# Who converts a kind's objects is no part of its schema, and nothing JSON has a form for.
+_encode = msgspec.json.Encoder(enc_hook=lambda converter: None).encode
+
+
 class OpenAPI:
     """The OpenAPI documents of a registry, kept until it changes.
 
@@ -62,7 +66,7 @@ class OpenAPI:
     def hash_of(self, group: str, version: str) -> str:
         """Give the hash that the index names for a group version; empty for one that is not served."""
         resources = self._resources(group, version)
-        return hashlib.sha512(msgspec.json.encode(resources)).hexdigest().upper() if resources else ""
+        return hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
 
     def document(self, group: str, version: str) -> bytes | None:
         """Answer `/openapi/v3/apis/<group>/<version>` (`/openapi/v3/api/v1` for core) as JSON; None if not served."""

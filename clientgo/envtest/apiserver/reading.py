@@ -3,6 +3,7 @@
 import base64
 import binascii
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -16,7 +17,8 @@ from clientgo.envtest.apiserver.selection import Selection
 from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import ApiFailure, bad_request, expired, invalid, not_found
 from clientgo.envtest.apiserver.stored import Entry, Expired, FutureRevision, Name
-from clientgo.envtest.apiserver.views import as_stored, from_storage, prepare
+from clientgo.envtest.apiserver.views import as_stored, from_storage, has_its_defaults, prepare
+from clientgo.envtest.apiserver.window import Window
 
 Object = dict[str, Any]
 
@@ -44,7 +46,7 @@ def get(state: State, resource: Resource, namespace: str, name: str) -> Entry:
 
 def raw_of(resource: Resource, entry: Entry) -> bytes:
     """The object's JSON as the resource shows it."""
-    if entry.object["apiVersion"] == resource.api_version:
+    if entry.object["apiVersion"] == resource.api_version and has_its_defaults(resource, entry.object):
         return entry.raw
     return _encode(from_storage(resource, entry.object))
 
@@ -77,19 +79,18 @@ def list_objects(state: State, place: tuple[Resource, str], query: Query, select
     """
     resource, namespace = place
     page = read_page(state, query)
-    entries = _entries(state, resource, namespace, page)
-    if not selection.everything:
-        entries = [entry for entry in entries if selection.matches(entry.object)]
-    shown = entries[: page.limit] if page.limit else entries
+    window = _window(state, resource, namespace, page)
+    matching = iter(window) if selection.everything else (entry for entry in window if selection.matches(entry.object))
+    shown = [*islice(matching, page.limit or None)]
     prepare(resource, (entry.object for entry in shown))
     revision = page.at or state.store.revision
     meta: Object = {"continue": ""} if resource.custom else {}
     meta["resourceVersion"] = str(revision)
-    if len(shown) < len(entries):
+    if next(matching, None) is not None:
         last = shown[-1].object["metadata"]
         meta["continue"] = _token(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:
-            meta["remainingItemCount"] = len(entries) - len(shown)
+            meta["remainingItemCount"] = len(window) - len(shown)
     return _answer(resource, shown, meta, form, query.get("includeObject") or "Metadata")
 
 
@@ -150,9 +151,9 @@ def _number(query: Query, name: str) -> int:
     return 0 if text.startswith("-") else int(digits.lstrip("0") or 0)
 
 
-def _entries(state: State, resource: Resource, namespace: str, page: Page) -> list[Entry]:
+def _window(state: State, resource: Resource, namespace: str, page: Page) -> Window:
     try:
-        return state.store.entries(resource.storage, namespace, after=page.after, at=page.at)
+        return state.store.window(resource.storage, namespace, after=page.after, at=page.at)
     except FutureRevision as error:
         raise _too_large(page.at, state.store.revision) from error
     except Expired as error:

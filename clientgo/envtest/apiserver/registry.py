@@ -49,6 +49,8 @@ class Resource:
     selectable_fields: tuple[str, ...] = ()
     converter: Converter | None = None  # of custom kinds whose versions differ in more than apiVersion
     definition: str = ""  # name of the CustomResourceDefinition it comes from
+    deprecation: str = ""  # what whoever uses a deprecated version is told
+    defaults_since: int = 0  # revision of a definition with defaults: objects stored before may lack some of them
     generation: bool = True  # metadata.generation counts changes of what is desired
     unconditional_update: bool = True  # an update without resourceVersion is taken
     create_on_update: bool = False  # a PUT of what is not there creates it

@@ -27,6 +27,7 @@ from clientgo.envtest.apiserver.stored import (
     Object,
     Watcher,
 )
+from clientgo.envtest.apiserver.window import Range, Window
 
 DEFAULT_HISTORY = 10_000
 _REVERSE = {"ADDED": "DELETED", "DELETED": "ADDED", "MODIFIED": "MODIFIED"}
@@ -97,18 +98,22 @@ class Store:
         bucket = self._buckets.get(key)
         return len(bucket.entries) if bucket is not None else 0
 
-    def entries(self, key: Key, namespace: str = "", *, after: Name | None = None, at: int = 0) -> Entries:
-        """What is (or, with `at`, was at that revision) stored, by name, behind `after`.
+    def entries(self, key: Key, namespace: str = "") -> Entries:
+        """What is stored in one namespace (all when empty), by name."""
+        return [*self._bucket(key).present(Range(namespace))]
+
+    def window(self, key: Key, namespace: str = "", *, after: Name | None = None, at: int = 0) -> Window:
+        """What is (or, with `at`, was at that revision) stored, by name, behind `after`; to be read before a write.
 
         Raises:
             Expired: `at` lies before the history that is kept.
             FutureRevision: `at` has not been given yet.
         """
-        bucket = self._bucket(key)
+        bucket, within = self._bucket(key), Range(namespace, after)
         if not at or at == self.revision:
-            return bucket.present(namespace, after)
+            return bucket.present(within)
         self._check(at)
-        return bucket.past(at, namespace, after)
+        return bucket.past(at, within)
 
     def put(self, key: Key, obj: Object) -> Entry:
         """Store the object at a new revision, as new or in place of the one of its name; return what was stored."""

@@ -7,6 +7,7 @@ shapes, events and horizontal pod autoscalers, are converted by a pair of functi
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from clientgo.envtest.apiserver.defaulting import apply_defaults
 from clientgo.envtest.apiserver.registry import Resource
 from clientgo.envtest.apiserver.viewkinds import event_from_core, event_to_core, hpa_v1_to_v2, hpa_v2_to_v1
 
@@ -52,10 +53,26 @@ def to_storage(resource: Resource, obj: Object) -> Object:
 def from_storage(resource: Resource, obj: Object) -> Object:
     """The stored object as the resource shows it; an object stored in an older version is shown in this one too.
 
+    What was stored before its kind had a default is shown with it, as a real server's storage gives it out; but for
+    what a webhook made of another version, which would have had to be given that version's defaults.
+
     Raises:
         Paused: a webhook has to convert it first.
         ApiFailure: 500, it cannot be converted.
     """
+    shown = _converted(resource, obj)
+    if has_its_defaults(resource, obj) or (resource.converter is not None and shown is not obj):
+        return shown
+    return apply_defaults(resource.schema, shown)
+
+
+def has_its_defaults(resource: Resource, obj: Object) -> bool:
+    """Whether a stored object was written when its kind had the defaults that it has now."""
+    since = resource.defaults_since
+    return not since or int(obj["metadata"].get("resourceVersion") or 0) >= since
+
+
+def _converted(resource: Resource, obj: Object) -> Object:
     if obj["apiVersion"] == resource.api_version:
         return obj
     if resource.converter is not None:

@@ -1,0 +1,151 @@
+"""What a server serves: its version, its API groups, and the resources of each.
+
+    discovery = Clientset(load_config()).discovery
+    [resource.name for resource in discovery.resources("apps/v1")]
+
+Nothing is kept here: each question is asked of the server. `clientgo.dynamic.mapper` remembers.
+"""
+
+from typing import Protocol, TypeVar, runtime_checkable
+
+import msgspec
+
+from clientgo.errors import ConnectionFailed, NotFound
+
+S = TypeVar("S")
+
+
+@runtime_checkable
+class Raw(Protocol):
+    """Whatever answers any path of a server: a `RESTClient`, or a fake clientset's requester."""
+
+    def raw(self, method: str, path: str) -> bytes:
+        """The body of the answer; raises `ApiError` or `ConnectionFailed`."""
+
+
+class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
+    """What `kubectl version` shows of a server."""
+
+    major: str = ""
+    minor: str = ""
+    git_version: str = ""
+    git_commit: str = ""
+    platform: str = ""
+
+
+class ServedResource(msgspec.Struct, frozen=True, rename="camel"):
+    """A resource, or a subresource (`deployments/scale`), of one version of a group.
+
+    `group` and `version` are those of its kind, and empty where they are the ones it is served in.
+    """
+
+    name: str
+    kind: str
+    namespaced: bool = False
+    verbs: tuple[str, ...] = ()
+    singular_name: str = ""
+    short_names: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    group: str = ""
+    version: str = ""
+
+    @property
+    def is_subresource(self) -> bool:
+        """Whether it is part of another resource."""
+        return "/" in self.name
+
+
+class ApiGroup(msgspec.Struct, frozen=True):
+    """A group and its versions, the one that the server prefers first; the first group's name is empty."""
+
+    name: str
+    versions: tuple[str, ...]
+
+    @property
+    def api_versions(self) -> tuple[str, ...]:
+        """The same as in objects' `apiVersion`."""
+        return tuple(f"{self.name}/{version}" if self.name else version for version in self.versions)
+
+
+class _Version(msgspec.Struct):
+    version: str = ""
+
+
+class _Group(msgspec.Struct, rename="camel"):
+    name: str = ""
+    versions: list[_Version] | None = None
+    preferred_version: _Version | None = None
+
+    def told(self) -> ApiGroup:
+        versions = [each.version for each in self.versions or ()]
+        first = self.preferred_version.version if self.preferred_version is not None else ""
+        # Sorting is stable: the others stay in the server's order.
+        return ApiGroup(self.name, tuple(sorted(versions, key=lambda version: version != first)))
+
+
+class _Groups(msgspec.Struct):
+    groups: list[_Group] | None = None
+
+
+class _Core(msgspec.Struct):
+    versions: tuple[str, ...] | None = None
+
+
+class _Resources(msgspec.Struct):
+    resources: list[ServedResource] | None = None
+
+
+class Discovery:
+    """Asks a server what it serves; every method is one request (`groups` two) and may be called from any thread.
+
+    All of them raise `ApiError` or `ConnectionFailed` when the server refuses or can't be asked.
+    """
+
+    def __init__(self, server: Raw) -> None:
+        self._server = server
+
+    def __repr__(self) -> str:
+        return f"<Discovery of {self._server!r}>"
+
+    def version(self) -> ServerVersion:
+        """The server's version."""
+        return self._get("/version", ServerVersion)
+
+    def groups(self) -> list[ApiGroup]:
+        """Every group, the one without a name first."""
+        core = ApiGroup("", self._get("/api", _Core).versions or ())
+        return [core, *(group.told() for group in self._get("/apis", _Groups).groups or ())]
+
+    def group(self, name: str) -> ApiGroup:
+        """One group.
+
+        Raises:
+            NotFound: the server has none of that name.
+        """
+        if not name:
+            return ApiGroup("", self._get("/api", _Core).versions or ())
+        return self._get(f"/apis/{name}", _Group).told()
+
+    def resources(self, api_version: str) -> list[ServedResource]:
+        """The resources and subresources of a version of a group, given as in objects' `apiVersion`.
+
+        Raises:
+            NotFound: the server does not serve that version.
+        """
+        path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        return self._get(path, _Resources).resources or []
+
+    def serves(self, api_version: str, kind: str) -> bool:
+        """Whether there is a resource of that kind: what a program asks before it relies on somebody else's CRD."""
+        try:
+            served = self.resources(api_version)
+        except NotFound:
+            return False
+        return any(resource.kind == kind and not resource.is_subresource for resource in served)
+
+    def _get(self, path: str, cls: type[S]) -> S:
+        body = self._server.raw("GET", path)
+        try:
+            return msgspec.json.decode(body, type=cls)
+        except msgspec.DecodeError as error:
+            raise ConnectionFailed(f"{path} is not answered as by an API server: {error}") from error

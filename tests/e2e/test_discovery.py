@@ -1,0 +1,32 @@
+"""Discovery over real HTTP: what a server says it serves, and a kind that comes while it is being asked."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from clientgo.dynamic import DynamicClientset
+from clientgo.dynamic.mapper import NoMatch, RestMapper
+from clientgo.envtest import Environment
+from clientgo.envtest.crds import install, read_crds
+from clientgo.rest import RESTClient
+
+CRDS = Path(__file__).resolve().parents[2] / "artifacts" / "crd"
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.mark.feature("A-07", "A-17")
+def test_a_kind_is_found_from_the_moment_its_definition_is_there() -> None:
+    with Environment(bundled=True) as config, closing(RESTClient(config)) as client:
+        clientset = DynamicClientset(client)
+        assert clientset.discovery.version().major == "1"
+        assert {"", "apps", "coordination.k8s.io"} <= {group.name for group in clientset.discovery.groups()}
+        mapper = RestMapper(clientset.discovery)
+        assert mapper.mapping("Deployment", "apps").resource.api_version == "apps/v1"
+        with pytest.raises(NoMatch):
+            mapper.mapping("Foo", "samplecontroller.k8s.io")
+        install(client, read_crds([CRDS]))
+        found = mapper.mapping("Foo", "samplecontroller.k8s.io")
+        assert (found.resource.resource, found.namespaced) == ("foos", True)
+        assert clientset.resource(found.resource, "default", kind="Foo").list().items == []

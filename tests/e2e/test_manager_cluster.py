@@ -1,0 +1,241 @@
+"""A manager against a real API server: kinds that come and go, refusals of unknown fields, finalizers, two clusters."""
+
+import logging
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clientgo.envtest import Environment
+from clientgo.envtest.crds import install, uninstall
+from clientgo.errors import BadRequest, NotFound
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
+from clientgo.lifecycle import Group
+from clientgo.manager import (
+    Client,
+    ClusterOptions,
+    Finalizers,
+    KindSource,
+    Manager,
+    Options,
+    controller,
+    create_or_patch,
+)
+from clientgo.manager.fieldvalidation import FieldValidation
+from clientgo.manager.predicates import LabelSelector
+from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
+from clientgo.metrics import provider, set_provider
+from clientgo.rest import Config
+from clientgo.testing.eventually import eventually
+from controller.api.v1alpha1 import Foo, FooSpec
+from tests.e2e.clusters import namespace
+
+pytestmark = pytest.mark.e2e
+
+CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
+
+
+@pytest.fixture(scope="module")
+def config() -> Iterator[Config]:
+    environment = Environment(crd_paths=[CRDS])
+    try:
+        yield environment.start()
+    finally:
+        environment.stop()
+
+
+@contextmanager
+def running(*managers: Manager) -> Iterator[None]:
+    with Group() as group:
+        for one in managers:
+            group.start(one.run, group.stop_event, name="manager")
+        for one in managers:
+            assert one.elected.wait(60.0)
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class GizmoSpec:
+    size: int = 1
+
+
+@api_type(group="gizmos.example.com", version="v1", status=False)
+@dataclass(frozen=True, slots=True)
+class Gizmo:
+    metadata: ObjectMeta
+    spec: GizmoSpec = GizmoSpec()
+
+
+@api_type(group="gizmos.example.com", version="v1", scope="Cluster", status=False)
+@dataclass(frozen=True, slots=True)
+class Zone:
+    metadata: ObjectMeta
+    spec: GizmoSpec = GizmoSpec()
+
+
+def definition(kind: str, scope: str) -> dict[str, object]:
+    plural, group = f"{kind.lower()}s", "gizmos.example.com"
+    size = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": size}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+@pytest.mark.feature("A-17")
+def test_kinds_of_both_scopes_are_there_while_their_definitions_are(config: Config) -> None:
+    crds = [definition("Gizmo", "Namespaced"), definition("Zone", "Cluster")]
+    manager, seen = Manager(config), set[ObjectName]()
+    for cls in (Gizmo, Zone):
+        controller(manager).for_(cls).complete(seen.add)
+    install(manager.requester, crds)
+    with namespace(config, "gizmos") as space, running(manager):
+        manager.client.create(Gizmo(ObjectMeta(name="a", namespace=space)))
+        manager.client.create(Zone(ObjectMeta(name="a")))
+        eventually(lambda: seen, lambda found: found == {ObjectName(space, "a"), ObjectName("", "a")}, seconds=30.0)
+        with pytest.raises(ValueError, match="a Zone is in no namespace"):
+            manager.client.get(Zone, ObjectName(space, "a"))
+        uninstall(manager.requester, crds)
+        eventually(lambda: is_gone(lambda: manager.api_reader.list(Zone)), bool, seconds=30.0)
+        install(manager.requester, crds)
+        assert eventually(lambda: manager.api_reader.list(Gizmo), seconds=30.0) == []
+        uninstall(manager.requester, crds)
+
+
+def is_gone(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except NotFound:
+        return True
+    return False
+
+
+WORDS: tuple[FieldValidation, ...] = ("Ignore", "Warn")
+
+
+@dataclass(frozen=True, slots=True)
+class ColouredSpec:
+    deployment_name: str
+    colour: str = ""
+
+
+@api_type(group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo")
+@dataclass(frozen=True, slots=True)
+class ColouredFoo:
+    """A Foo with a field that its definition does not have."""
+
+    metadata: ObjectMeta
+    spec: ColouredSpec
+
+
+@pytest.mark.feature("B-CR-04", "C-38")
+def test_a_field_that_the_server_does_not_know_is_refused_told_of_or_dropped(
+    config: Config, caplog: pytest.LogCaptureFixture
+) -> None:
+    manager = Manager(config, options=Options(name="fields", field_validation="Strict"))
+    with namespace(config, "fields") as space, running(manager):
+        foo = ColouredFoo(ObjectMeta(name="a", namespace=space), ColouredSpec("d", "blue"))
+        with pytest.raises(BadRequest, match=r'unknown field "spec\.colour"'):
+            manager.client.create(foo)
+        told = [told_of(caplog, manager.client.writing(field_validation=one), foo) for one in WORDS]
+        assert told == [False, True]
+
+
+def told_of(caplog: pytest.LogCaptureFixture, client: Client, foo: ColouredFoo) -> bool:
+    """Whether the log says something of the field when the Foo is written; it is not kept."""
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        assert client.create(foo, dry_run=True).spec.colour == ""
+    return any("spec.colour" in str(vars(record)) for record in caplog.records)
+
+
+@pytest.mark.feature("B-CR-15")
+def test_an_object_goes_once_every_finalizer_has_cleaned_up(config: Config) -> None:
+    manager, order = Manager(config, options=Options(name="finalizers")), list[str]()
+    finalizers = Finalizers(manager.client)
+    finalizers.register("example.com/bucket", lambda _: order.append("bucket"))
+    finalizers.register("example.com/account", lambda _: order.append("account"))
+
+    def reconcile(request: ObjectName) -> None:
+        if (foo := manager.client.find(Foo, request)) is not None:
+            finalizers.finalize(foo)
+
+    controller(manager).for_(Foo).named("finalizers").complete(reconcile)
+    with namespace(config, "finalizers") as space, running(manager):
+        key = ObjectName(space, "a")
+        foo = manager.client.create(Foo(ObjectMeta(name="a", namespace=space), FooSpec("d")))
+        eventually(lambda: len(manager.api_reader.get(Foo, key).metadata.finalizers) == 2, bool, seconds=30.0)
+        manager.client.delete(foo)
+        eventually(lambda: is_gone(lambda: manager.api_reader.get(Foo, key)), bool, seconds=30.0)
+    assert order == ["bucket", "account"]
+
+
+@pytest.mark.feature("B-CR-15")
+def test_what_one_cluster_says_is_brought_about_in_another(config: Config) -> None:
+    other = Environment(crd_paths=[CRDS], bundled=True)
+    manager = Manager(config, options=Options(name="here"))
+    there = manager.add_cluster(other.start(), ClusterOptions(name="there"))
+
+    def mirror(request: ObjectName) -> None:
+        found = manager.client.find(ConfigMap, request)
+        if found is not None:
+            metadata = ObjectMeta(name=request.name, namespace="default", labels=found.metadata.labels)
+            create_or_patch(there.client, ConfigMap(metadata=metadata), lambda copy: replace(copy, data=found.data))
+
+    mirrored = LabelSelector("mirror=yes")
+    made = controller(manager).for_(ConfigMap, mirrored).named("mirror")
+    made.watches_source(KindSource(there.cache, ConfigMap, predicates=(mirrored,))).complete(mirror)
+    with namespace(config, "mirror") as space, running(manager):
+        metadata = ObjectMeta(name="mirrored", namespace=space, labels={"mirror": "yes"})
+        manager.client.create(ConfigMap(metadata=metadata, data={"a": "b"}))
+        name = ObjectName("default", "mirrored")
+        assert eventually(lambda: there.client.get(ConfigMap, name), seconds=30.0).data == {"a": "b"}
+        assert is_gone(lambda: manager.api_reader.get(ConfigMap, name))
+    other.stop()
+
+
+def scraped(url: str, token: str = "") -> int:
+    unverified = ssl.create_default_context()
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        request = urllib.request.Request(f"{url}/metrics", headers=headers)
+        with urllib.request.urlopen(request, timeout=30.0, context=unverified) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@pytest.mark.feature("A-24")
+def test_a_manager_s_metrics_are_for_whom_the_cluster_s_roles_allow_them() -> None:
+    environment, before = Environment(secure=True, bundled=True), provider()
+    config = environment.start()
+    reader, stranger = environment.add_user("reader"), environment.add_user("stranger")
+    metadata, group = ObjectMeta(name="metrics-reader"), "rbac.authorization.k8s.io"
+    rule, subject = PolicyRule(non_resource_urls=("/metrics",), verbs=("get",)), Subject(kind="User", name="reader")
+    binding = RoleRef(api_group=group, kind="ClusterRole", name="metrics-reader")
+    with closing(Clientset(config)) as admin:
+        roles, bindings = admin.rbac_v1.cluster_roles(), admin.rbac_v1.cluster_role_bindings()
+        roles.create(ClusterRole(metadata=metadata, rules=(rule,)))
+        bindings.create(ClusterRoleBinding(metadata=metadata, subjects=(subject,), role_ref=binding))
+    manager = Manager(config, options=Options(name="m", metrics_bind_address="127.0.0.1:0", metrics_secure=True))
+    with running(manager):
+        url = manager.urls["metrics"]
+        assert [scraped(url, token) for token in ("", "made-up", stranger.token, reader.token)] == [401, 401, 403, 200]
+    set_provider(before)
+    environment.stop()

@@ -1,0 +1,93 @@
+"""What a server says it serves, read from its documents."""
+
+import json
+from typing import Any
+
+import pytest
+
+from clientgo.errors import ConnectionFailed, NotFound
+from clientgo.testing.kubernetes import FakeClientset
+from clientgo.typed.discovery import ApiGroup, Discovery, ServedResource
+from tests.typed.recorder import Recorder
+
+DOCUMENTS: dict[str, Any] = {
+    "/version": {"major": "1", "minor": "35", "gitVersion": "v1.35.0", "goVersion": "go"},
+    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    "/apis": {
+        "kind": "APIGroupList",
+        "groups": [
+            {
+                "name": "batch",
+                "versions": [{"version": "v1beta1"}, {"version": "v1"}],
+                "preferredVersion": {"groupVersion": "batch/v1", "version": "v1"},
+            },
+            {"name": "empty", "versions": None},
+        ],
+    },
+    "/api/v1": {"groupVersion": "v1", "resources": [{"name": "nodes", "kind": "Node", "verbs": ["get"]}]},
+    "/apis/batch/v1": {"groupVersion": "batch/v1", "resources": None},
+}
+
+
+class Documents:
+    """A server of nothing but documents; `asked` are the paths so far."""
+
+    def __init__(self, documents: dict[str, Any] = DOCUMENTS) -> None:
+        self.documents = documents
+        self.asked: list[str] = []
+
+    def raw(self, method: str, path: str) -> bytes:
+        assert method == "GET"
+        self.asked.append(path)
+        if path not in self.documents:
+            raise NotFound(f"{path} not found")
+        return json.dumps(self.documents[path]).encode()
+
+
+@pytest.mark.feature("D-04")
+def test_version_groups_and_resources_are_read() -> None:
+    discovery = Discovery(Documents())
+    assert discovery.version().git_version == "v1.35.0"
+    assert discovery.groups() == [ApiGroup("", ("v1",)), ApiGroup("batch", ("v1", "v1beta1")), ApiGroup("empty", ())]
+    assert discovery.groups()[1].api_versions == ("batch/v1", "batch/v1beta1")
+    assert discovery.resources("v1") == [ServedResource("nodes", "Node", verbs=("get",))]
+    assert discovery.resources("batch/v1") == []
+
+
+def test_whether_a_kind_is_served_can_be_asked() -> None:
+    discovery = Discovery(Documents())
+    assert discovery.serves("v1", "Node")
+    assert not discovery.serves("v1", "Foo")
+    assert not discovery.serves("example.com/v1", "Foo")
+
+
+def test_what_is_no_document_is_told_with_its_path() -> None:
+    with pytest.raises(ConnectionFailed, match=r"^/version is not answered as by an API server: "):
+        Discovery(Documents({"/version": ["a proxy's page"]})).version()
+
+
+@pytest.mark.feature("D-04", "B-TST-06")
+def test_a_fake_clientset_serves_the_kinds_it_knows() -> None:
+    clientset = FakeClientset()
+    discovery = clientset.discovery
+    assert discovery.version().git_version.endswith("-fake")
+    assert {"", "apps", "batch"} <= {group.name for group in discovery.groups()}
+    assert discovery.group("autoscaling").versions == ("v1", "v2")
+    served = {resource.name: resource for resource in discovery.resources("apps/v1")}
+    assert (served["deployments"].kind, served["deployments"].namespaced) == ("Deployment", True)
+    assert {"deletecollection", "update"} <= set(served["deployments"].verbs)
+    assert served["deployments/status"].is_subresource
+    assert not {resource.name: resource for resource in discovery.resources("v1")}["nodes"].namespaced
+    for path in ("apps/v9", "nowhere.example.com/v1"):
+        with pytest.raises(NotFound):
+            discovery.resources(path)
+    assert clientset.actions == []
+
+
+@pytest.mark.feature("D-04")
+def test_groups_of_a_clientset_share_its_requester_and_one_that_answers_no_paths_says_so() -> None:
+    clientset = FakeClientset()
+    assert clientset.core_v1.pods("x")._requester is clientset.apps_v1.deployments("x")._requester
+    clientset.requester = Recorder({})
+    with pytest.raises(TypeError, match="can't be asked what is served"):
+        _ = clientset.discovery
