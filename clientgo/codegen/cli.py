@@ -8,7 +8,7 @@ from pathlib import Path
 from clientgo.codegen.guard import faults
 from clientgo.codegen.problems import shown_text
 from clientgo.codegen.texts import Text
-from clientgo.codegen.write import ForeignFile, Header, difference, stale_files, write_all
+from clientgo.codegen.write import ForeignFile, Header, below, difference, stale_files, write_all
 
 COMMAND = "hack/update-codegen.sh"
 
@@ -86,7 +86,7 @@ def finish(
     except (ForeignFile, OSError, UnicodeDecodeError) as error:
         return complain([str(error)])
     for file in changed:
-        print(file.relative_to(options.root))  # noqa: T201  # the command's answer
+        print(below(options.root, file))  # noqa: T201  # the command's answer
     return 0
 
 

@@ -4,16 +4,15 @@ A column `Age` is put behind the columns of one's own, because a resource that n
 name a column of `.metadata.creationTimestamp` to have it elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial
 from typing import Any
 
-import yaml
-
 from clientgo.codegen.dataclassinput import OwnKind
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.schema import Schema, SchemaMaker
+from clientgo.codegen.yamlwriting import to_yaml
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
 
 SchemaOf = Callable[[type[Any]], Schema]
@@ -51,21 +50,12 @@ def crds(
 
 def whole_schema(maker: SchemaMaker, cls: type[Any], *, limit: int | None = None) -> Schema:
     """The schema of a kind's objects, with descriptions of at most `limit` characters."""
-    schema = deepcopy(top_schema(maker.of_class(cls)))
-    if limit is not None:
-        _shorten(schema, limit)
-    return schema
-
-
-def to_yaml(value: Mapping[str, Any]) -> str:
-    """YAML in the given order, lists not indented, long lines left whole."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=2**16, allow_unicode=True)
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        del data
-        return True
+    schema = top_schema(maker.of_class(cls))
+    if limit is None:
+        return schema
+    own = deepcopy(schema)  # its parts are others' too
+    _shorten(own, limit)
+    return own
 
 
 def _manifest(members: list[OwnKind], make: SchemaOf, problems: Problems) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,17 +14,19 @@ from clientgo.codegen.declarationinput import read_declarations
 from clientgo.codegen.declarations import check_declarations
 from clientgo.codegen.expansions import expanded, read_expansions
 from clientgo.codegen.manifests import Manifests, openapi_files, role_files, webhook_files
+from clientgo.codegen.model import Kind
 from clientgo.codegen.openapi import openapi_texts
 from clientgo.codegen.options import SUBPACKAGES
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.render import render
 from clientgo.codegen.renderapply import apply_texts
-from clientgo.codegen.schema import SchemaMaker
+from clientgo.codegen.schema import Schema, SchemaMaker
 from clientgo.codegen.schemapatch import patched_files
 from clientgo.codegen.texts import Layout, Text, fill
 from clientgo.codegen.thirdparty.definitions import ForeignKind, check_foreign, read_definitions
 from clientgo.codegen.thirdparty.modules import foreign_groups
 from clientgo.codegen.thirdparty.openapi import read_documents
+from clientgo.codegen.thirdparty.published import Unpublishable, published_schema
 from clientgo.codegen.write import Header
 
 
@@ -128,7 +130,20 @@ class _Run:
         yield from render(expanded(kinds, read_expansions(options.expansions, self.problems), self.problems), layout)
         yield from apply_texts({own.kind: own.cls for own in self.own}, groups, layout)
         if "openapi" in self.generators:
-            yield from openapi_texts(self.own, layout, self.problems, allow_floats=options.allow_floats)
+            schemas = self._published(kind for group in groups for kind in group.kinds)
+            yield from openapi_texts(self.own, schemas, layout, self.problems, allow_floats=options.allow_floats)
+
+    def _published(self, kinds: Iterable[Kind]) -> dict[Kind, Schema]:
+        """The schemas of somebody else's kinds."""
+        found: dict[Kind, Schema] = {}
+        by_name = {kind.api.gvk: kind for kind in self.foreign}
+        for kind in kinds:
+            try:
+                found[kind] = published_schema(by_name[kind.api.gvk])
+            except Unpublishable as error:
+                told = f"the schema of {kind.api.gvk} can't be an OpenAPI definition: {error}"
+                self.problems.at_module(kind.source, 0, f"{told}; leave openapi out of --generators to do without")
+        return found
 
     def _is_wanted(self, text: Text) -> bool:
         below = text.module.removeprefix(self.options.output_package).removeprefix(".").partition(".")[0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clientgo.codegen.crd import to_yaml, top_schema
+from clientgo.codegen.crd import top_schema
 from clientgo.codegen.dataclassinput import OwnKind
 from clientgo.codegen.declarationinput import Declared
 from clientgo.codegen.rbac import roles, user_roles
@@ -13,6 +13,7 @@ from clientgo.codegen.rolescope import limited
 from clientgo.codegen.schema import SchemaMaker
 from clientgo.codegen.webhooks import webhook_configurations
 from clientgo.codegen.write import Header
+from clientgo.codegen.yamlwriting import to_yaml
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
 
 Documents = Sequence[Mapping[str, Any]]

@@ -12,6 +12,11 @@ from clientgo.meta.clientmethods import ClientMethod, MethodVerb, client_methods
 from clientgo.meta.scheme import ALL_VERBS
 from clientgo.typed.scale import ScaleClient
 
+_ANSWERS = {"delete": "None", "list": "ObjectList[{}]", "watch": "ObjectWatch[{}]"}
+_CALLED = {
+    "get": "_get_from", "list": "_list_at", "watch": "_watch_at",
+    "patch": "_patch_at", "apply": "_apply_to", "delete": "_delete_at",
+}  # fmt: skip
 _PATCH = "Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes"
 
 
@@ -52,7 +57,7 @@ def _place(cls: type[Any]) -> str:
 def method_text(method: Method) -> str:
     """The method, as it stands in the class."""
     sent, got = (place.partition(":")[2] for place in (method.input, method.result))
-    answer = "None" if method.verb == "delete" else got
+    answer = _ANSWERS.get(method.verb, "{}").format(got)
     arguments, passed = _signature(method, sent)
     return fill(
         "client_method",
@@ -63,9 +68,8 @@ def method_text(method: Method) -> str:
 
 
 def _called(method: Method) -> str:
-    names = {"get": "_get_from", "patch": "_patch_at", "apply": "_apply_to", "delete": "_delete_at"}
     prefix = "" if method.verb == "delete" else "return "
-    return f"{prefix}self.{names.get(method.verb, '_send_to')}"
+    return f"{prefix}self.{_CALLED.get(method.verb, '_send_to')}"
 
 
 def _signature(method: Method, sent: str) -> tuple[list[str], list[str]]:
@@ -74,6 +78,8 @@ def _signature(method: Method, sent: str) -> tuple[list[str], list[str]]:
     passed = ["field_manager=field_manager", "dry_run=dry_run"]
     if method.verb in ("get", "delete"):
         return ["name: str"], []
+    if method.verb in ("list", "watch"):
+        return ["name: str", "options: ListOptions | None = None"], ["options"]
     if method.verb == "patch":
         return (
             ["name: str", f"patch: {_PATCH}", "*", "content_type: str = MERGE_PATCH", *options],
@@ -90,6 +96,8 @@ def _positions(method: Method, sent: str, got: str) -> list[str]:
     sub = quoted(method.subresource)
     return {
         "get": ["name", sub, got],
+        "list": ["name", sub, got],
+        "watch": ["name", sub, got],
         "delete": ["name", sub],
         "patch": ["name", sub, "patch", got],
         "apply": ["name", sub, "config", sent, got],
@@ -99,6 +107,8 @@ def _positions(method: Method, sent: str, got: str) -> list[str]:
 def _doc(method: Method, sent: str, got: str) -> str:
     what = {
         "get": f"Get the {got}",
+        "list": f"List the {got} objects",
+        "watch": f"Watch the {got} objects",
         "create": f"Create a {sent}",
         "update": f"Replace the {sent}",
         "patch": f"Change what `patch` names of the {got}",
@@ -118,6 +128,12 @@ def method_imports(kinds: Iterable[Kind]) -> Iterator[Import]:
                 yield module, [name]
             if method.verb == "patch":
                 yield "clientgo.rest.request", ["MERGE_PATCH"]
+            if method.verb in ("list", "watch"):
+                yield "clientgo.meta.options", ["ListOptions"]
+            if method.verb == "list":
+                yield "clientgo.meta.codec", ["ObjectList"]
+            if method.verb == "watch":
+                yield "clientgo.typed.watch", ["ObjectWatch"]
 
 
 def bodies_of(kind: Kind) -> set[str]:
@@ -128,9 +144,8 @@ def bodies_of(kind: Kind) -> set[str]:
 
 def _mentioned(method: Method) -> tuple[str, ...]:
     return {
-        "get": (method.result,),
         "delete": (),
-        "patch": (method.result,),
+        **dict.fromkeys(("get", "list", "watch", "patch"), (method.result,)),
     }.get(method.verb, (method.input, method.result))
 
 

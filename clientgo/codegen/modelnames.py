@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from clientgo.codegen.model import identifier
 from clientgo.codegen.source import snake
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -31,7 +32,7 @@ def borrowed_name(cls: type[Any]) -> str:
 def function_name(name: str, taken: Mapping[str, str]) -> str:
     """A function's name for a definition, other than those that are taken."""
     parts = name.split(".")
-    made = snake(parts[-1])
+    made = identifier(snake(parts[-1]))
     # Two of one name are of different groups or versions.
     for part in reversed(parts[:-1]):
         if made not in taken:

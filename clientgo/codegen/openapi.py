@@ -1,41 +1,50 @@
 """Kinds to modules of OpenAPI definitions: a function for each class, which makes its schema when it is asked for.
 
 Unlike in a CRD, which is one closed schema, a part that is a class of its own is referred to here. What Kubernetes has
-itself is defined once, in the module `shared`.
+itself is defined once, in the module `shared`. Somebody else's kind stays one definition, as its owner wrote it.
 """
 
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from clientgo.codegen.crd import typed_top
 from clientgo.codegen.dataclassinput import OwnKind
 from clientgo.codegen.literals import Code, literal
-from clientgo.codegen.model import GroupVersion, group_versions
+from clientgo.codegen.model import GroupVersion, Kind, group_versions
 from clientgo.codegen.modelnames import borrowed_name, function_name, own_name
 from clientgo.codegen.problems import Problems
-from clientgo.codegen.schema import Schema, SchemaMaker
+from clientgo.codegen.schema import Schema, SchemaMaker, own_of
 from clientgo.codegen.source import call, docstring, first_sentence, quoted
 from clientgo.codegen.texts import Layout, Text, fill, import_block
 from clientgo.meta.objects import ListMeta, ObjectMeta
 
 
 class _Part(dict[str, Any]):
-    """The schema of a class that is part of another, and how it was before the field added to it."""
+    """The schema of a class that is part of another, and how it was before the field added to it.
 
-    def __init__(self, schema: Schema, cls: type[Any]) -> None:
+    A `name` is that of the definition, where the class does not tell it.
+    """
+
+    def __init__(self, schema: Schema, cls: type[Any], name: str = "") -> None:
         super().__init__(schema)
-        self.cls = cls
-        self.own = deepcopy(schema)
+        self.cls, self.name = cls, name
+        self.own = own_of(schema)
 
 
 class _PartMaker(SchemaMaker):
-    """Makes schemas in which parts that are classes can be told from others."""
+    """Makes schemas in which parts that are classes can be told from others; that of each class once.
+
+    A part stands for a reference, so it does not matter inside of which classes it was made.
+    """
 
     def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
         schema = super().of_class(cls, inside)
         return _Part(schema, cls) if inside else schema
+
+    def _is_shared(self, cls: type[Any], inside: tuple[type[Any], ...]) -> bool:
+        del cls, inside
+        return True
 
     def _of_repeated(self, cls: type[Any]) -> Schema:
         return {"type": "object"}
@@ -80,7 +89,7 @@ class _Definitions:
 
     def _referring(self, schema: Any, needs: dict[str, type[Any]]) -> Any:
         if isinstance(schema, _Part):
-            name = self.name_of(schema.cls)
+            name = schema.name or self.name_of(schema.cls)
             needs[name] = schema.cls
             reference = {"$ref": Code(f"ref({quoted(name)})")}
             more = {key: value for key, value in schema.items() if schema.own.get(key, _ABSENT) != value}
@@ -94,24 +103,36 @@ class _Definitions:
 _ABSENT = object()
 
 
+class _Foreign:
+    """Stands for the class of a kind that has none here."""
+
+
 def openapi_texts(
-    kinds: Sequence[OwnKind], layout: Layout, problems: Problems, *, allow_floats: bool
+    kinds: Sequence[OwnKind], foreign: Mapping[Kind, Schema], layout: Layout, problems: Problems, *, allow_floats: bool
 ) -> Iterator[Text]:
-    """Every module of definitions: one for each version of a group, and what they share."""
+    """Every module of definitions: one for each version of a group, and what they share.
+
+    `foreign` has the schemas of kinds without classes, free of references.
+    """
     maker = _PartMaker(problems, allow_floats=allow_floats)
     classes = {own.kind: own.cls for own in kinds}
     shared, modules = _Definitions(maker), []
-    for group in group_versions(classes):
+    groups = group_versions([*classes, *foreign])
+    for group in groups:
         definitions = _Definitions(maker, group)
-        for kind in group.kinds:
-            _define_kind(definitions, kind.class_name, classes[kind])
+        # Names are given first to those that can't have another one.
+        for kind in sorted(group.kinds, key=lambda kind: kind in classes):
+            if kind in classes:
+                _define_kind(definitions, kind.class_name, classes[kind])
+            else:
+                _define_foreign(definitions, kind.api.kind, foreign[kind])
         for name, cls in sorted(definitions.borrowed.items()):
             if name not in shared.classes:
                 shared.define(name, cls)
         modules.append(group.module)
         yield _module(layout, group.module, f"OpenAPI definitions of {group.api_version}.", definitions, group.sources)
     if modules:
-        sources = tuple(sorted({own.kind.source for own in kinds}))
+        sources = tuple(sorted({source for group in groups for source in group.sources}))
         yield _module(layout, "shared", "OpenAPI definitions of Kubernetes' own types.", shared, sources)
         package = layout.module("openapi")
         modules = sorted([*modules, "shared"])
@@ -124,20 +145,28 @@ def openapi_texts(
 
 
 def _define_kind(definitions: _Definitions, class_name: str, cls: type[Any]) -> None:
+    _define_with_list(definitions, class_name, cls, definitions.maker.of_class(cls))
+
+
+def _define_foreign(definitions: _Definitions, kind: str, schema: Schema) -> None:
+    properties = {**schema.get("properties", {}), "metadata": _Part({}, ObjectMeta)}
+    _define_with_list(definitions, kind, _Foreign, {**schema, "properties": properties})
+
+
+def _define_with_list(definitions: _Definitions, kind: str, cls: type[Any], schema: Schema) -> None:
     group = definitions.group
     assert group is not None  # kinds are of a group
-    name = own_name(group.group, group.version, class_name)
-    mark = {"group": group.group, "kind": class_name, "version": group.version}
-    schema = typed_top(definitions.maker.of_class(cls))
-    definitions.define(name, cls, {**schema, "x-kubernetes-group-version-kind": [mark]})
-    items: Schema = {"type": "array", "items": _Part({}, cls)}
-    page: Schema = {"type": "object", "description": f"A page of {class_name} objects.", "properties": {"items": items}}
+    name = own_name(group.group, group.version, kind)
+    mark = {"group": group.group, "kind": kind, "version": group.version}
+    definitions.define(name, cls, {**typed_top(schema), "x-kubernetes-group-version-kind": [mark]})
+    items: Schema = {"type": "array", "items": _Part({}, cls, name)}
+    page: Schema = {"type": "object", "description": f"A page of {kind} objects.", "properties": {"items": items}}
     page["properties"]["metadata"] = _Part({}, ListMeta)
     page["required"] = ["items"]
     definitions.define(
         f"{name}List",
         ListMeta,
-        {**typed_top(page), "x-kubernetes-group-version-kind": [{**mark, "kind": f"{class_name}List"}]},
+        {**typed_top(page), "x-kubernetes-group-version-kind": [{**mark, "kind": f"{kind}List"}]},
     )
 
 

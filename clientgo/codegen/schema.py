@@ -52,6 +52,11 @@ _EMBEDDED_META: Schema = {
 }
 
 
+def own_of(schema: Schema) -> Schema:
+    """A copy for one field, which adds keys, and elements to lists; what stands deeper nobody changes."""
+    return {key: list(value) if isinstance(value, list) else value for key, value in schema.items()}
+
+
 class SchemaMaker:
     """Makes the schemas of classes; what can't be said goes to `problems`."""
 
@@ -59,11 +64,23 @@ class SchemaMaker:
         self._problems = problems
         self._allow_floats = allow_floats
         self._embedded_meta = embedded_meta
+        self._shared: dict[type[Any], Schema] = {}
 
     def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
         """The schema of a dataclass' or Struct's objects."""
         if cls in inside:
             return self._of_repeated(cls)
+        if not self._is_shared(cls, inside):
+            return self._of_members(cls, inside)
+        if cls not in self._shared:
+            self._shared[cls] = self._of_members(cls, inside)
+        return own_of(self._shared[cls])
+
+    def _is_shared(self, cls: type[Any], inside: tuple[type[Any], ...]) -> bool:
+        """Whether the schema is the same wherever the class stands: Kubernetes' own refer to no class of others."""
+        return is_built_in(cls) and not any(map(is_built_in, inside))
+
+    def _of_members(self, cls: type[Any], inside: tuple[type[Any], ...]) -> Schema:
         schema: Schema = {"type": "object"}
         if doc := _own_doc(cls):
             schema["description"] = doc

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import yaml
 
-from clientgo.codegen.crd import SchemaOf, to_yaml
+from clientgo.codegen.crd import SchemaOf
 from clientgo.codegen.dataclassinput import OwnKind
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.schema import Schema
+from clientgo.codegen.yamlwriting import to_yaml
 from clientgo.meta.yamltext import NotYAML, read_yaml
 
 _KEY = "openAPIV3Schema"

@@ -1,4 +1,4 @@
-"""Webhook declarations to configurations (admissionregistration.k8s.io/v1): one object of each sort, by name."""
+"""Webhook declarations to configurations (admissionregistration.k8s.io/v1): an object of each sort and name."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,20 +9,24 @@ Manifest = dict[str, Any]
 
 
 def webhook_configurations(declared: Iterable[WebhookDeclaration]) -> list[Manifest]:
-    """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, those of them that have webhooks."""
+    """The MutatingWebhookConfigurations and then the ValidatingWebhookConfigurations, each sort by name."""
     hooks = sorted(declared, key=lambda hook: hook.name)
     made = []
     for sort, mutating in (("Mutating", True), ("Validating", False)):
-        mine = [_webhook(hook) for hook in hooks if hook.mutating is mutating]
-        if mine:
-            made.append(
-                {
-                    "apiVersion": "admissionregistration.k8s.io/v1",
-                    "kind": f"{sort}WebhookConfiguration",
-                    "metadata": {"name": f"{sort.lower()}-webhook-configuration"},
-                    "webhooks": mine,
-                }
-            )
+        objects: dict[str, list[Manifest]] = {}
+        for hook in hooks:
+            if hook.mutating is mutating:
+                name = hook.configuration or f"{sort.lower()}-webhook-configuration"
+                objects.setdefault(name, []).append(_webhook(hook))
+        made += [
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": f"{sort}WebhookConfiguration",
+                "metadata": {"name": name},
+                "webhooks": mine,
+            }
+            for name, mine in sorted(objects.items())
+        ]
     return made
 
 

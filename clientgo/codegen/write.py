@@ -57,9 +57,14 @@ def difference(texts: Mapping[Path, str], stale: Sequence[Path], root: Path) -> 
     for path, text in sorted(texts.items()):
         old = path.read_text(encoding="utf-8") if path.exists() else ""
         if old != text:
-            yield from _diff(path.relative_to(root), old, text)
+            yield from _diff(below(root, path), old, text)
     for path in stale:
-        yield from _diff(path.relative_to(root), path.read_text(encoding="utf-8"), "")
+        yield from _diff(below(root, path), path.read_text(encoding="utf-8"), "")
+
+
+def below(root: Path, path: Path) -> Path:
+    """A file as the command names it: from `root` on, or in full if it is elsewhere."""
+    return path.relative_to(root) if path.is_relative_to(root) else path
 
 
 def _diff(name: Path, old: str, new: str) -> Iterator[str]:

@@ -5,11 +5,11 @@ import ast
 _NODES = frozenset({
     "AnnAssign", "Assign", "Attribute", "BinOp", "BitOr", "Call", "ClassDef", "Constant", "Dict", "Expr", "FunctionDef",
     "Import", "ImportFrom", "List", "Load", "Module", "Name", "Return", "Starred", "Store", "Subscript", "Tuple",
-    "alias", "arg", "arguments", "keyword",
+    "USub", "UnaryOp", "alias", "arg", "arguments", "keyword",
 })  # fmt: skip
 _CALLS = frozenset({
     "GroupVersionKind", "GroupVersionResource", "KINDS.get", "ObjectMeta", "Scale", "Scheme", "api_type",
-    "configuration_at", "msgspec.field", "scheme.add", "self.in_namespace",
+    "configuration_at", "msgspec.field", "ref", "scheme.add", "self.in_namespace",
 })  # fmt: skip
 _MODULES = ("clientgo", "collections", "datetime", "made", "msgspec", "typing", "__future__")
 
@@ -21,6 +21,8 @@ def foreign_parts(text: str) -> list[str]:
     known |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
     found = []
     for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue  # what is below it is looked at like all else
         if type(node).__name__ not in _NODES:
             found.append(ast.dump(node)[:100])
         elif isinstance(node, ast.Call) and ast.unparse(node.func) not in _CALLS | (known - {"Any"}):

@@ -103,7 +103,7 @@ def test_a_second_run_changes_nothing_and_verify_agrees(project: Path) -> None:
     assert not [name for name, text in first.items() if str(project).encode() in text]
 
 
-@pytest.mark.feature("A-48")
+@pytest.mark.feature("A-48", "D-39")
 def test_verify_shows_the_difference_and_writes_nothing(project: Path) -> None:
     generate(project, *MODULES)
     (project / "pools.py").write_text((project / "pools.py").read_text().replace("block_size", "chunk_size"))
@@ -148,7 +148,7 @@ USE = """
 """
 
 
-@pytest.mark.feature("A-41")
+@pytest.mark.feature("A-41", "D-06", "D-17", "D-31", "D-32", "D-61")
 @pytest.mark.feature("A-44")
 def test_the_clients_of_any_number_of_groups_versions_and_scopes_work(project: Path) -> None:
     generate(project, *MODULES)
@@ -157,7 +157,7 @@ def test_the_clients_of_any_number_of_groups_versions_and_scopes_work(project: P
     assert json.loads(answer.stdout) == [26, 5, True, False, "home_v1beta1", False, False]
 
 
-@pytest.mark.feature("A-51")
+@pytest.mark.feature("A-51", "D-51", "D-52", "D-53", "D-55", "A-20")
 def test_a_kind_in_two_versions_is_one_definition(project: Path) -> None:
     generate(project, *MODULES)
     versions = crd(project, "ajd.my.domain_homes.yaml")["versions"]
@@ -173,6 +173,7 @@ def test_a_kind_in_two_versions_is_one_definition(project: Path) -> None:
     ]
 
 
+@pytest.mark.feature("D-38", "D-50", "D-54", "A-34")
 def test_names_and_scope_are_those_of_the_mark(project: Path) -> None:
     generate(project, *MODULES)
     pools = crd(project, "tsi.tiduyun.com_ippools.yaml")
@@ -183,6 +184,22 @@ def test_names_and_scope_are_those_of_the_mark(project: Path) -> None:
     }  # fmt: skip
     ships = crd(project, "tsi.tiduyun.com_fleet-of-ships.yaml")
     assert "subresources" not in ships["versions"][0]  # type: ignore[index]
+
+
+@pytest.mark.feature("D-56", "D-61")
+@pytest.mark.parametrize(
+    ("words", "versions"),
+    [("served=False", [("v1", True), ("v1beta1", False)]), ("crd=False", [("v1", True)])],
+)
+def test_a_version_may_be_there_without_being_served_or_be_left_out(
+    project: Path, words: str, versions: list[tuple[str, bool]]
+) -> None:
+    older = project / "home_v1beta1.py"
+    older.write_text(older.read_text().replace("storage=False", f"storage=False, {words}"))
+    assert generate(project, "home_v1", "home_v1beta1").returncode == 0
+    made = crd(project, "ajd.my.domain_homes.yaml")["versions"]
+    assert isinstance(made, list)
+    assert [(version["name"], version["served"]) for version in made] == versions
 
 
 def test_files_of_a_kind_that_is_gone_are_removed_and_foreign_ones_stay(project: Path) -> None:
@@ -204,6 +221,7 @@ def test_a_file_of_somebody_elses_is_not_overwritten(project: Path) -> None:
     assert [p.name for p in (project / "made").rglob("*.*")] == ["__init__.py"]
 
 
+@pytest.mark.feature("D-32")
 def test_groups_of_one_first_label_are_told_apart(project: Path) -> None:
     text = (project / "pools.py").read_text().replace("tsi.tiduyun.com", "tsi.example.org")
     (project / "others.py").write_text(text)

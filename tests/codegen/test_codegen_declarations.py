@@ -10,7 +10,8 @@ import yaml
 
 from clientgo.codegen.__main__ import main
 from clientgo.codegen.rbac import roles
-from clientgo.meta.declarations import rbac
+from clientgo.codegen.webhooks import webhook_configurations
+from clientgo.meta.declarations import WebhookDeclaration, admission_webhook, rbac
 
 KINDS = "tests.codegen.kinds.fleet"
 MASTER = "tests.codegen.kinds.harbour_master"
@@ -96,7 +97,7 @@ def test_roles_of_two_kinds_of_one_name_have_their_groups_in_their_names(tmp_pat
     assert (tmp_path / "rbac/samplecontroller.k8s.io_foo_viewer_role.yaml").exists()
 
 
-@pytest.mark.feature("A-53")
+@pytest.mark.feature("A-53", "D-91")
 def test_webhooks_are_two_configurations_sorted_by_name(tmp_path: Path) -> None:
     assert generate(tmp_path, "--webhook-dir", "hooks", "--declarations", MASTER) == 0
     mutating, validating = documents(tmp_path / "hooks/manifests.yaml")
@@ -125,11 +126,27 @@ def test_webhooks_are_two_configurations_sorted_by_name(tmp_path: Path) -> None:
     assert validating["webhooks"][1]["clientConfig"]["service"]["port"] == 8443
 
 
+@pytest.mark.feature("D-92")
+def test_a_configuration_may_have_another_name_and_there_may_be_several() -> None:
+    def hook(name: str, configuration: str = "") -> WebhookDeclaration:
+        return admission_webhook(
+            path="/x", mutating=False, groups="core", resources="pods", verbs="create", versions="v1", name=name,
+            configuration=configuration,
+        )  # fmt: skip
+
+    made = webhook_configurations([hook("b.x.io", "mine"), hook("c.x.io"), hook("a.x.io")])
+    assert [(each["metadata"]["name"], [hook["name"] for hook in each["webhooks"]]) for each in made] == [
+        ("mine", ["b.x.io"]),
+        ("validating-webhook-configuration", ["a.x.io", "c.x.io"]),
+    ]
+
+
 HOOK = (
     'admission_webhook(path="/x", mutating=False, groups="core", resources="pods", verbs="create", versions="v1", %s)'
 )
 
 
+@pytest.mark.feature("D-91")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -177,6 +194,7 @@ def test_a_generator_without_a_folder_is_told(tmp_path: Path, capsys: Any) -> No
     assert "there is no generator 'clients': write some of client,lister" in capsys.readouterr().err.replace(", ", ",")
 
 
+@pytest.mark.feature("D-37", "A-48")
 def test_one_generator_leaves_the_files_of_the_others_alone(tmp_path: Path) -> None:
     assert generate(tmp_path, "--crd-dir", "crd") == 0
     assert generate(tmp_path, "--generators", "lister") == 0
@@ -245,6 +263,7 @@ def test_a_controller_whose_clients_are_still_to_be_made_is_read_and_not_run(tmp
 HEAD = "from clientgo.meta.declarations import rbac\nfrom elsewhere import GROUP\n"
 
 
+@pytest.mark.feature("D-36")
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -4,6 +4,8 @@ import argparse
 import inspect
 from pathlib import Path
 
+import pytest
+
 from clientgo.codegen.cli import add_options
 from clientgo.codegen.options import add_inputs
 from clientgo.meta import Meta, Rule, api_type
@@ -13,12 +15,14 @@ from clientgo.meta.declarations import RbacRule, WebhookDeclaration
 GUIDE = (Path(__file__).resolve().parents[2] / "docs/codegen.md").read_text()
 
 
+@pytest.mark.feature("A-55", "A-49")
 def test_every_word_of_the_marks_is_in_the_guide() -> None:
     marks = (Meta, Rule, RbacRule, WebhookDeclaration, api_type, client_method)
     words = {word for mark in marks for word in inspect.signature(mark).parameters}
     assert sorted(word for word in words if f"{word}=" not in GUIDE and f"`{word}`" not in GUIDE) == []
 
 
+@pytest.mark.feature("A-55")
 def test_every_option_of_the_command_is_in_the_guide() -> None:
     parser = argparse.ArgumentParser()
     add_inputs(parser)

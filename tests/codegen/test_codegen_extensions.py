@@ -11,10 +11,12 @@ import pytest
 
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace
 from clientgo.codegen.__main__ import main
-from clientgo.errors import MethodNotAllowed
+from clientgo.errors import BadRequest, MethodNotAllowed
 from clientgo.meta import ObjectMeta
+from clientgo.meta.options import ListOptions
 from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from clientgo.testing.actions import Action
+from clientgo.testing.fakewatch import FakeWatch
 from clientgo.typed.scale import Scale, ScaleSpec
 from tests.codegen.generating import generate, importable
 from tests.codegen.kinds.workshop import Hall, Machine, MachineSpec, Repair
@@ -84,6 +86,42 @@ def test_each_verb_of_a_method_is_a_request_of_its_own(fake: Any) -> None:
     assert seen[4].options["force"] == "true"
 
 
+@pytest.mark.feature("D-30", "A-41")
+def test_a_list_at_a_subresource_is_of_the_results_class_and_of_what_the_options_name(fake: Any) -> None:
+    mended = Repair(ObjectMeta(name="m-1"), "belt", done=True)
+    seen = answering(fake, [mended])
+    found = fake.workshop_v1.machines("ns").list_repairs("m", ListOptions(label_selector="part=belt", limit=5))
+    assert found.items == [mended]
+    (action,) = seen
+    assert (action.verb, action.namespace, action.name, action.subresource) == ("list", "ns", "m", "repairs")
+    assert (action.label_selector, action.options["limit"]) == ("part=belt", "5")
+
+
+@pytest.mark.feature("D-30", "A-41")
+def test_a_watch_at_a_subresource_hands_out_the_results_class(fake: Any) -> None:
+    stream, seen = FakeWatch(), []
+
+    def react(action: Action) -> tuple[bool, FakeWatch]:
+        seen.append(action)
+        return True, stream
+
+    fake.prepend_watch_reactor("machines", react)
+    stream.add(Repair(ObjectMeta(name="m-1"), "belt"))
+    stream.end()
+    with fake.workshop_v1.machines("ns").watch_repairs("m") as changes:
+        assert [(change.type, change.object.part) for change in changes] == [("ADDED", "belt")]
+    assert [(action.name, action.subresource, action.options["watch"]) for action in seen] == [("m", "repairs", "true")]
+
+
+def test_a_list_or_watch_at_a_subresource_is_of_one_object_in_one_namespace(fake: Any) -> None:
+    for method in ("list_repairs", "watch_repairs"):
+        with pytest.raises(BadRequest, match="resource name may not be empty"):
+            getattr(fake.workshop_v1.machines("ns"), method)("")
+        with pytest.raises(BadRequest, match="a namespace must be given"):
+            getattr(fake.workshop_v1.machines(), method)("m")
+    assert fake.actions == []
+
+
 def test_a_method_without_classes_sends_and_answers_the_kind_itself(fake: Any) -> None:
     answering(fake, machine("m", 5))
     assert fake.workshop_v1.machines("ns").tune("m", machine("m", 4)) == machine("m", 5)
@@ -92,9 +130,13 @@ def test_a_method_without_classes_sends_and_answers_the_kind_itself(fake: Any) -
 def test_a_fake_without_a_reactor_does_not_take_a_subresource_for_an_object(fake: Any) -> None:
     with pytest.raises(MethodNotAllowed, match="a fake keeps no machines/repair: prepend a reactor that answers"):
         fake.workshop_v1.machines("ns").repair("m", Repair(ObjectMeta(name="m")))
+    with pytest.raises(MethodNotAllowed, match="a fake keeps no machines/repairs"):
+        fake.workshop_v1.machines("ns").list_repairs("m")
+    with pytest.raises(MethodNotAllowed, match="a fake keeps no machines/repairs"):
+        fake.workshop_v1.machines("ns").watch_repairs("m")
 
 
-@pytest.mark.feature("D-13")
+@pytest.mark.feature("D-13", "B-LIS-05", "A-43", "D-12")
 def test_listers_have_the_methods_that_were_written_for_them(made: str) -> None:
     listers = importlib.import_module(f"{made}.listers.workshop_v1")
     indexer: Indexer[Machine] = Indexer({NAMESPACE_INDEX: by_namespace})
@@ -156,7 +198,7 @@ METHODS = """
     [
         ('"get", verb="get", subresource="x"', "the method get is there already: give it another name"),
         ('"Grow", verb="get", subresource="x"', "the method 'Grow' is no name: write small letters"),
-        ('"grow", verb="watch", subresource="x"', "the verb 'watch' of grow is unknown: write one of get, create"),
+        ('"grow", verb="paint", subresource="x"', "the verb 'paint' of grow is unknown: write one of get, list, watch"),
         ('"grow", verb="get", subresource=""', "the method grow names no subresource: write subresource="),
         ('"grow", verb="create", subresource="x", input=str', "str of grow is no API kind: mark it with @api_type"),
     ],

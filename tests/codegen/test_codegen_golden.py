@@ -32,12 +32,12 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-LINES = {"workshop": 100}
+LINES = {"workshop": 110}
 """Seven methods of its own make a client longer."""
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.feature("A-51")
+@pytest.mark.feature("A-51", "D-51", "D-52", "D-53", "D-82")
 def test_what_is_generated_is_what_is_expected(case: str, tmp_path: Path) -> None:
     modules, more = CASES[case]
     generate(tmp_path, *modules, more=more)
@@ -53,7 +53,8 @@ def test_what_only_binds_names_is_short_and_has_no_branch_and_no_loop(case: str)
     for name, _, text in (file.partition("\n") for file in files if file):
         if name.endswith(".py") and not name.startswith(("made/types/", "made/applyconfigurations/", "made/openapi/")):
             assert len(text.splitlines()) <= LINES.get(case, 70), name
-            assert not re.search(r"^\s*(if|for|while|try)\b", text, re.MULTILINE), name
+            # What type checkers read and what Python does is a choice of the language, and none of ours.
+            assert not re.search(r"^\s*(if (?!TYPE_CHECKING:)|for\b|while\b|try\b)", text, re.MULTILINE), name
 
 
 SERVED = [
@@ -76,6 +77,7 @@ SERVED = [
 ]
 
 
+@pytest.mark.feature("A-17", "A-19", "A-34")
 @pytest.mark.parametrize(("case", "plural", "place", "without"), SERVED)
 def test_a_definition_is_accepted_and_an_object_with_every_field_keeps_them(
     case: str, plural: str, place: str, without: tuple[str, ...], tmp_path: Path

@@ -105,12 +105,13 @@ UNCHANGING = {"rule": "self == oldSelf", "message": "the field is immutable once
         pytest.param(Meta(map_type="atomic"), Engine, {"x-kubernetes-map-type": "atomic"}, id="D-85 struct type"),
     ],
 )
-@pytest.mark.feature("A-51")
+@pytest.mark.feature("A-51", "D-60", "D-73", "D-74", "D-75", "D-76", "D-78", "D-79", "D-80", "D-84", "D-85")
 def test_a_word_is_in_the_schema(meta: Meta, hint: Any, said: dict[str, Any]) -> None:
     schema = of_field(Annotated[hint, meta])
     assert {key: schema.get(key) for key in said} == said
 
 
+@pytest.mark.feature("D-81")
 def test_without_inference_only_what_is_said_remains() -> None:
     assert of_field(Annotated[Engine, Meta(schemaless=True, preserve_unknown=True)]) == {
         "x-kubernetes-preserve-unknown-fields": True
@@ -125,6 +126,7 @@ def test_an_amount_and_a_span_of_time_are_what_kubernetes_has() -> None:
     assert of_field(Duration) == {"type": "string", "format": "duration"}
 
 
+@pytest.mark.feature("D-77", "D-79")
 def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_default() -> None:
     made = make_dataclass(
         "Holder",
@@ -142,6 +144,7 @@ def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_defau
     assert defaults == {"a": "x", "c": ["x", "y"], "d": {"name": "e", "power": 2}}
 
 
+@pytest.mark.feature("D-72")
 @pytest.mark.parametrize(
     ("hint", "default", "told"),
     [
@@ -188,6 +191,7 @@ class Choice:
     third: Annotated[str | None, Meta(immutable=True)] = None
 
 
+@pytest.mark.feature("D-82", "D-84")
 def test_rules_of_a_class_stand_at_the_class() -> None:
     schema = SchemaMaker(Problems()).of_class(Choice)
     assert schema["x-kubernetes-validations"] == [
@@ -210,6 +214,7 @@ class Wrong:
     a: str | None = None
 
 
+@pytest.mark.feature("D-82")
 def test_a_choice_of_a_field_that_is_not_there_is_told_with_its_line() -> None:
     problems = Problems()
     SchemaMaker(problems).of_class(Wrong)
@@ -233,6 +238,7 @@ def definition(module: str, **options: Any) -> Any:
     return yaml.safe_load(next(iter(made.values()))[0])
 
 
+@pytest.mark.feature("D-55", "D-57", "D-58", "D-59")
 def test_a_definition_of_two_versions_stores_one_and_converts_between_them() -> None:
     made = definition("shelf_v1beta1 shelf_v1")
     assert made["metadata"] == {
@@ -258,6 +264,7 @@ def test_a_definition_of_two_versions_stores_one_and_converts_between_them() -> 
     assert made["spec"]["names"]["categories"] == ["all", "library"]
 
 
+@pytest.mark.feature("D-86")
 def test_a_text_below_a_field_describes_it_and_descriptions_may_be_cut_or_dropped() -> None:
     def owner(**options: Any) -> Any:
         versions = definition("fleet", **options)["spec"]["versions"]

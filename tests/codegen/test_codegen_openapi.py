@@ -5,18 +5,44 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+import yaml
 
+from clientgo.codegen.__main__ import main
+from clientgo.codegen.openapi import _PartMaker
+from clientgo.codegen.problems import Problems
+from clientgo.codegen.thirdparty.definitions import ForeignKind
+from clientgo.codegen.thirdparty.published import published_schema
+from clientgo.kubernetes.types.core_v1 import PodTemplateSpec
+from clientgo.meta import ApiType, Meta, Rule, constrained
 from clientgo.meta.openapi import Definitions, Reference, Schema
 from generated.openapi import get_openapi_definitions
-from tests.codegen.generating import generate, importable
+from tests.codegen.generating import CREDENTIALS, generate, importable
 
 FOO = "io.k8s.samplecontroller.v1alpha1.Foo"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@constrained(Meta(rules=(Rule(rule="self.a != self.b"),)))
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Has a rule of its own."""
+
+    a: str
+    b: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Has two pieces, and one more rule for the first."""
+
+    first: Annotated[Piece, Meta(rules=(Rule(rule="self.a == 'first'"),))]
+    second: Piece
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +64,7 @@ def references(schema: Any) -> Iterator[str]:
             yield from references(value)
 
 
-@pytest.mark.feature("A-47")
+@pytest.mark.feature("A-47", "D-03")
 def test_a_kind_refers_to_its_parts_and_to_kubernetes_own() -> None:
     definitions = get_openapi_definitions()
     foo = definitions[FOO]
@@ -76,6 +102,70 @@ def test_what_a_field_adds_to_its_class_stands_beside_the_reference(fleet: Defin
     assert engines["x-kubernetes-list-map-keys"] == ["name"]
     status = get_openapi_definitions()[FOO].schema["properties"]["status"]
     assert status == {"$ref": f"#/components/schemas/{FOO}Status"}
+
+
+def test_what_a_field_adds_to_its_class_is_no_other_fields() -> None:
+    problems = Problems()
+    properties = _PartMaker(problems).of_class(Pair)["properties"]
+    assert [len(properties[name]["x-kubernetes-validations"]) for name in ("first", "second")] == [2, 1]
+    assert properties["first"].own == properties["second"].own == dict(properties["second"])
+    assert not problems
+
+
+def test_the_definition_of_a_class_is_made_once_however_many_kinds_embed_it() -> None:
+    maker = _PartMaker(Problems())
+    one, other = maker.of_class(PodTemplateSpec, (Pair,)), maker.of_class(PodTemplateSpec, (Piece,))
+    assert one["properties"] is other["properties"]
+
+
+@pytest.mark.feature("A-47")
+def test_somebody_elses_kind_is_defined_as_its_owner_wrote_it(tmp_path: Path) -> None:
+    options = ("--from-crd", str(CREDENTIALS), "--output-package", "made_foreign", "--root", str(tmp_path))
+    assert main([*options, "--input-module", "tests.codegen.kinds.home"]) == 0
+    with importable(tmp_path, "made_foreign"):
+        definitions = importlib.import_module("made_foreign.openapi").get_openapi_definitions()
+    name = "net.example.credentials.v1.Credential"
+    crd = yaml.safe_load(CREDENTIALS.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    made = definitions[name]
+    assert made.dependencies == (f"{META}.ObjectMeta",)
+    for part in ("spec", "status"):
+        assert made.schema["properties"][part] == crd["properties"][part]
+    assert definitions[f"{name}List"].dependencies == (f"{META}.ListMeta", name)
+    assert {f"{META}.ObjectMeta", "domain.my.ajd.v1.Home"} <= set(definitions)
+    assert (
+        json.loads(json.dumps(definitions.document("theirs", "v1")))["components"]["schemas"][name]["type"] == "object"
+    )
+
+
+DEEP = {"default": json.loads("[" * 160 + "]" * 160)}
+STRANGE = [
+    pytest.param({"maximum": float("inf")}, "a number in it is not finite", id="an infinite number"),
+    pytest.param({"default": b"x"}, "a value in it is of YAML's type bytes", id="bytes"),
+    pytest.param({"default": {1: "x"}}, "a name in it is no text", id="a name that is a number"),
+    pytest.param(DEEP, "it nests more than 150 levels", id="deep"),
+    pytest.param({"description": "x" * (3 * 1024 * 1024)}, "it is longer than 3,145,728 characters", id="long"),
+]
+
+
+@pytest.mark.parametrize(("part", "told"), STRANGE)
+def test_a_schema_that_no_api_server_can_have_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: dict[str, Any], told: str
+) -> None:
+    definition = yaml.safe_load(CREDENTIALS.read_text())
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["more"] = {"type": "string", **part}
+    (tmp_path / "crd.yaml").write_text(yaml.safe_dump(definition))
+    options = ["--from-crd", str(tmp_path / "crd.yaml"), "--output-package", "made", "--root", str(tmp_path / "out")]
+    assert main(options) == 2
+    said = capsys.readouterr().err
+    assert f"Kind=Credential can't be an OpenAPI definition: {told}" in said
+    assert main([*options, "--generators", "client,lister,informer"]) == 0
+
+
+def test_a_date_in_a_strangers_schema_is_the_text_it_was() -> None:
+    api = ApiType(group="a.example.com", version="v1", kind="Thing", plural="things", singular="thing")
+    schema = yaml.safe_load("{properties: {a: {default: 2020-01-01}}}")
+    made = published_schema(ForeignKind(api, schema, "crd.yaml"))
+    assert made["properties"]["a"]["default"] == "2020-01-01"
 
 
 def test_a_schema_is_made_once_and_not_before_it_is_asked_for() -> None:

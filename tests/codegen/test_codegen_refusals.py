@@ -48,6 +48,7 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.feature("D-50", "D-55")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -117,6 +118,7 @@ def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str)
     assert told in refusal(tmp_path, text)
 
 
+@pytest.mark.feature("D-36")
 @pytest.mark.parametrize(
     ("mark", "told"),
     [

@@ -88,11 +88,12 @@ def complaints(hint: Any, **default: Any) -> str:
         pytest.param(str | None, {"type": "string", "nullable": True}, id="required, may be null"),
     ],
 )
-@pytest.mark.feature("A-51")
+@pytest.mark.feature("A-51", "D-83")
 def test_a_type_has_its_schema(hint: Any, schema: Any) -> None:
     assert schema_of(hint) == schema
 
 
+@pytest.mark.feature("D-70", "D-71", "D-72", "D-74")
 @pytest.mark.parametrize(
     ("meta", "hint", "said"),
     [
@@ -125,10 +126,12 @@ def test_an_outer_constraint_goes_over_an_inner_one() -> None:
     assert (schema["minimum"], schema["maximum"]) == (1, 5)
 
 
+@pytest.mark.feature("D-70", "D-71")
 def test_constraints_of_items_stay_with_the_items() -> None:
     assert schema_of(tuple[Annotated[str, Meta(max_length=3)], ...])["items"] == {"type": "string", "maxLength": 3}
 
 
+@pytest.mark.feature("D-34", "D-77", "D-79")
 def test_only_a_field_without_default_is_required_and_scalars_are_defaults() -> None:
     @dataclass(frozen=True)
     class Spec:
@@ -158,6 +161,7 @@ def test_a_float_needs_consent() -> None:
     assert schema_of(float, allow_floats=True) == {"type": "number"}
 
 
+@pytest.mark.feature("D-70")
 @pytest.mark.parametrize(
     ("hint", "told"),
     [

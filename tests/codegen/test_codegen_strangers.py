@@ -35,7 +35,9 @@ LEAVES = st.fixed_dictionaries(
         "type": st.sampled_from(["string", "integer", "number", "boolean", "object", "array"]) | TEXTS,
         "format": st.sampled_from(["date-time", "byte", "int-or-string"]) | TEXTS,
         "description": TEXTS,
-        "enum": st.lists(TEXTS | st.integers() | st.none() | st.floats(allow_nan=False), max_size=3),
+        "enum": st.lists(
+            TEXTS | st.integers() | st.none() | st.floats(allow_nan=False, allow_infinity=False), max_size=3
+        ),
         "default": TEXTS,
         "nullable": st.booleans(),
         "x-kubernetes-preserve-unknown-fields": st.booleans(),

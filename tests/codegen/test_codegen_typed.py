@@ -10,8 +10,10 @@ from typing import Any, assert_type
 
 import pytest
 
+from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
 from clientgo.cache.lister import Lister
-from clientgo.meta import ObjectMeta
+from clientgo.meta import ObjectMeta, ObjectName, object_name
+from clientgo.workqueue import RateLimitingQueue
 from controller.api.v1alpha1 import Foo, FooSpec, FooStatus
 from generated.clientset.fake import FakeClientset
 from generated.informers import SharedInformerFactory
@@ -20,6 +22,7 @@ from tests.codegen.generating import CREDENTIALS, generate
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.feature("B-STO-15", "C-04", "C-26")
 def test_a_type_checker_follows_a_clientset_to_the_last_field() -> None:
     """`assert_type` is mypy's to judge, which runs over the tests; here it says that the code also works."""
     clientset = FakeClientset(Foo(ObjectMeta(name="x", namespace="ns"), FooSpec("d", 3), FooStatus(2)))
@@ -29,6 +32,15 @@ def test_a_type_checker_follows_a_clientset_to_the_last_field() -> None:
     assert_type(foos.list().items, list[Foo])
     factory = SharedInformerFactory(clientset)
     assert_type(factory.samplecontroller.v1alpha1.foos.lister.foos("ns"), Lister[Foo])
+    informer = assert_type(factory.samplecontroller.v1alpha1.foos.informer, SharedInformer[Foo])
+    assert_type(informer.indexer.by_index("namespace", "ns"), list[Foo])
+    queue = assert_type(RateLimitingQueue[ObjectName](), RateLimitingQueue[ObjectName])
+
+    def enqueue(deleted: Foo | DeletedFinalStateUnknown[Foo]) -> None:
+        assert_type(last_known(deleted), Foo | None)
+        queue.add(object_name(deleted))
+
+    informer.add_event_handler(on_delete=enqueue)
     assert assert_type(foos.get("x").spec.replicas, int | None) == 3
 
 

@@ -32,7 +32,7 @@ from tests.envtest.inprocess import DEFINITIONS, FOOS, Kube
 NAME = ObjectMetaApplyConfiguration(name="f", namespace="default")
 
 
-@pytest.mark.feature("A-46")
+@pytest.mark.feature("A-46", "D-19", "D-20", "C-35")
 def test_an_apply_sends_what_is_set_and_extract_finds_what_one_owns() -> None:
     foos = FakeClientset().samplecontroller_v1alpha1.foos("default")
     foos.apply(
@@ -47,7 +47,7 @@ def test_an_apply_sends_what_is_set_and_extract_finds_what_one_owns() -> None:
     assert foos.apply(mine, field_manager="b").spec == foo.spec
 
 
-@pytest.mark.feature("A-46")
+@pytest.mark.feature("A-46", "D-19", "D-20")
 def test_an_apply_of_the_status_is_extracted_from_the_status_alone() -> None:
     kube = Kube()
     kube.ok("POST", FOOS, to_dict(Foo(ObjectMeta(name="f"), FooSpec("d"))))
@@ -72,7 +72,7 @@ def test_a_server_owns_for_the_manager_what_extract_gives_back() -> None:
     assert FooApplyConfiguration.extract(foo, "me") == config
 
 
-@pytest.mark.feature("A-44")
+@pytest.mark.feature("A-44", "D-14", "D-15", "D-18")
 def test_an_informer_is_found_by_its_resource_before_anyone_asked_for_it() -> None:
     factory = SharedInformerFactory(FakeClientset())
     informer = factory.for_resource(GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos"))
@@ -93,7 +93,7 @@ def test_an_apply_configuration_is_found_by_its_kind() -> None:
     assert without == {str(cls.__name__) for cls in BUILT_IN_KINDS if "apply" not in api_of(cls).verbs}
 
 
-@pytest.mark.feature("A-45")
+@pytest.mark.feature("A-45", "D-05", "A-07")
 @pytest.mark.feature("D-02")
 def test_every_kind_is_registered_by_one_call() -> None:
     scheme = Scheme(Deployment)
@@ -186,7 +186,7 @@ REFERENCE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("module", "subresources"), [("reference_foo", {"status": {}}), ("reference_foo_plain", None)])
-@pytest.mark.feature("A-51")
+@pytest.mark.feature("A-51", "A-19", "A-32")
 def test_the_definition_of_the_reference_foo_says_what_the_reference_says(
     module: str, subresources: Any, tmp_path: Path
 ) -> None:

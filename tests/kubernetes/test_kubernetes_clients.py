@@ -15,6 +15,7 @@ def deployment(name: str, namespace: str = "default") -> Deployment:
     return Deployment(metadata=ObjectMeta(name=name, namespace=namespace), spec=DeploymentSpec(replicas=1))
 
 
+@pytest.mark.feature("A-09")
 def test_what_is_created_is_read_back_by_the_typed_client() -> None:
     deployments = FakeClientset().apps_v1.deployments("default")
     deployments.create(deployment("web"))
@@ -29,6 +30,7 @@ def test_a_kind_without_namespace_is_asked_for_without_one() -> None:
     assert clientset.actions[-1].namespace == ""
 
 
+@pytest.mark.feature("D-14", "D-18")
 def test_a_lister_reads_what_the_informer_has_cached() -> None:
     clientset = FakeClientset(deployment("web"), deployment("db", "other"))
     factory = SharedInformerFactory(clientset)
@@ -44,6 +46,7 @@ def test_a_lister_reads_what_the_informer_has_cached() -> None:
         factory.shutdown(10)
 
 
+@pytest.mark.feature("D-17")
 def test_two_versions_of_a_group_have_informers_of_their_own() -> None:
     factory = SharedInformerFactory(FakeClientset())
     v1 = factory.autoscaling.v1.horizontal_pod_autoscalers.informer

@@ -34,4 +34,5 @@ def test_the_clientset_loads_no_group_before_it_is_asked_for() -> None:
 
 
 def test_the_factory_loads_no_group_before_it_is_asked_for() -> None:
-    assert loaded_by("import clientgo.kubernetes.informers") == {"informers.factory"}
+    assert loaded_by("import clientgo.kubernetes.informers") == set()
+    assert loaded_by("from clientgo.kubernetes.informers import SharedInformerFactory") == {"informers.factory"}

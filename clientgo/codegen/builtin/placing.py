@@ -46,16 +46,19 @@ def _module(groups: set[str]) -> str:
 
 
 def in_order(models: Iterable[Model]) -> list[Model]:
-    """By name, but after what a default is made of (a mention alone may come earlier: it is text)."""
+    """By name, but after what they mention; only types that mention each other come before one of those."""
     by_class = {model.official: model for model in sorted(models, key=lambda m: m.name)}
     ordered: dict[type[Any], Model] = {}
+    begun: set[type[Any]] = set()
 
     def visit(model: Model) -> None:
-        if model.official in ordered:
+        if model.official in begun:
             return
-        for zero in sorted(model.zeros, key=lambda c: c.__name__):
-            if zero in by_class and zero is not model.official:
-                visit(by_class[zero])
+        begun.add(model.official)
+        # What defaults are made of comes first: it must be there whatever else goes round in circles.
+        for needed in sorted(model.needs, key=lambda c: (c not in model.zeros, c.__name__)):
+            if needed in by_class:
+                visit(by_class[needed])
         ordered[model.official] = model
 
     for model in by_class.values():

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from clientgo.codegen.builtin.groups import OfficialKind
@@ -29,14 +30,31 @@ def type_texts(survey: Survey, package: str) -> Iterator[tuple[str, str]]:
 def _module_text(survey: Survey, module: str, package: str) -> str:
     kinds = {kind.model: kind for group in survey.kinds.values() for kind in group}
     own = in_order(survey.models[c] for c, place in survey.places.items() if place == module)
-    classes = "\n\n\n".join(struct_text(struct_of(model, kinds.get(model.official))) for model in own)
+    later = {model.name for model in own}
+    texts = []
+    for model in own:
+        texts.append(struct_text(_quoting(struct_of(model, kinds.get(model.official)), later)))
+        later.discard(model.name)
+    classes = "\n\n\n".join(texts)
     offered = {model.name for model in own}
     borrowed = borrowed_types(survey, module, own)
     for names in borrowed.values():
         offered |= names
     imports = _imports(classes, {f"{package}.types.{place}": names for place, names in borrowed.items()})
-    head = f'"""{_doc(survey, module)}"""\n\nfrom __future__ import annotations\n\n{imports}\n\n'
+    head = f'"""{_doc(survey, module)}"""\n\n{imports}\n\n'
     return f"{head}{names_list(offered)}\n\n\n{classes}\n"
+
+
+def _quoting(struct: StructType, later: set[str]) -> StructType:
+    """The same, with annotations as text where they mention a class that is not defined yet.
+
+    Nowhere else: text has to be compiled and evaluated when the first client of a kind is made, all hundreds of it.
+    """
+    names = re.compile(rf"\b({'|'.join(map(re.escape, sorted(later)))})\b")
+    attributes = (
+        replace(one, type=quoted(one.type) if names.search(one.type) else one.type) for one in struct.attributes
+    )
+    return replace(struct, attributes=tuple(attributes))
 
 
 def _doc(survey: Survey, module: str) -> str:

@@ -30,6 +30,8 @@ class MachineSpec:
 @client_method("patch_speed", verb="patch", subresource="speed", result=Scale)
 @client_method("apply_speed", verb="apply", subresource="speed", input=Scale)
 @client_method("calm", verb="delete", subresource="speed")
+@client_method("list_repairs", verb="list", subresource="repairs", result=Repair)
+@client_method("watch_repairs", verb="watch", subresource="repairs", result=Repair)
 @client_method("tune", verb="update", subresource="tuning")
 @api_type(group="workshop.example.com", version="v1", status=False)
 @dataclass(frozen=True, slots=True)
