@@ -8,13 +8,22 @@ from types import FrameType
 
 log = logging.getLogger(__name__)
 
+_asked: list[threading.Event] = []
+"""The event of the one call there may be."""
+
 
 def stop_on_signals() -> threading.Event:
     """An event that the first SIGINT or SIGTERM sets; the second ends the program at once, with exit code 1.
 
-    For the main thread, once (controller-runtime's SetupSignalHandler).
+    For the main thread (controller-runtime's SetupSignalHandler).
+
+    Raises:
+        RuntimeError: it was called before: the first caller's event would never be set.
     """
+    if _asked:
+        raise RuntimeError("the program's signals have an event already: call stop_on_signals once, and pass it on")
     stop = threading.Event()
+    _asked.append(stop)
 
     def handle(number: int, _: FrameType | None) -> None:
         if stop.is_set():

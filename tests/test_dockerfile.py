@@ -53,6 +53,7 @@ def sent_to_the_builder(path: str) -> bool:
     return not ignored
 
 
+@pytest.mark.feature("A-69")
 def test_final_image_runs_as_nobody_in_particular() -> None:
     assert only("USER") == "65532:65532"
 
@@ -203,6 +204,7 @@ def test_second_build_holds_the_same_bytes(image: Image) -> None:
     assert [path for path in after if path.startswith("opt/venv/") and path.endswith(".pyc")]
 
 
+@pytest.mark.feature("A-69")
 @pytest.mark.e2e
 @pytest.mark.timeout(300)
 def test_entrypoint_starts_in_what_the_steps_installed_and_writes_nothing(image: Image) -> None:

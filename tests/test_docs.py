@@ -219,6 +219,9 @@ def test_hop_exists(hop: str) -> None:
 
 # What is named.
 
+ABOUT_PROJECTS = ("projects.md", "tutorial.md", "022-reload-restarts-the-process.md")
+"""Pages whose `make` is that of a project which the command has begun."""
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_and_targets_that_are_named_exist(page: Path) -> None:
@@ -227,7 +230,8 @@ def test_files_and_targets_that_are_named_exist(page: Path) -> None:
         name for name in re.findall(r"`([\w./-]+)`", text) if name.startswith(tuple(f"{p}/" for p in OWN_PACKAGES))
     }
     assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    makefile = "clientgo/cli/templates/make.tmpl" if page.name in ABOUT_PROJECTS else "Makefile"
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / makefile).read_text(), re.MULTILINE))
     named = set(re.findall(r"(?:`|^)make ([a-z][a-z-]*)", text, re.MULTILINE))
     assert sorted(named - targets) == []
 

@@ -32,6 +32,7 @@ def clock() -> FakeClock:
     return FakeClock(auto=True)
 
 
+@pytest.mark.feature("B-RT-02")
 @pytest.mark.behaviour("RT-01")
 def test_conflicts_without_end_raise_the_very_last_one(clock: FakeClock) -> None:
     last = Conflict("third")
@@ -71,6 +72,7 @@ class Cancelled(Exception):
     """What a function raises that was told to stop."""
 
 
+@pytest.mark.feature("B-RT-02", "C-02")
 @pytest.mark.behaviour("RT-02")
 def test_a_cancellation_inside_the_function_comes_out(clock: FakeClock) -> None:
     with pytest.raises(Cancelled):
@@ -102,6 +104,7 @@ def test_a_delay_that_would_pass_the_cap_ends_the_tries(clock: FakeClock, cap: f
     assert fn.calls == 3
 
 
+@pytest.mark.feature("B-RT-01", "A-05")
 def test_the_default_for_conflicts_is_5_attempts_10_ms_apart(clock: FakeClock) -> None:
     fn = Script(Conflict())
     with pytest.raises(Conflict):
@@ -110,6 +113,7 @@ def test_the_default_for_conflicts_is_5_attempts_10_ms_apart(clock: FakeClock) -
     assert all(0.010 <= seconds < 0.011 for seconds in clock.slept)
 
 
+@pytest.mark.feature("B-RT-01")
 def test_the_default_backoff_is_4_attempts_five_times_as_far_apart_each(clock: FakeClock) -> None:
     fn = Script(Conflict())
     with pytest.raises(Conflict):

@@ -17,7 +17,7 @@ sys.stdin.readline()
 """
 
 
-@pytest.mark.feature("B-CR-15")
+@pytest.mark.feature("B-CR-15", "A-27")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_first_signal_asks_and_the_second_ends(number: signal.Signals) -> None:
     with subprocess.Popen(
@@ -30,3 +30,11 @@ def test_the_first_signal_asks_and_the_second_ends(number: signal.Signals) -> No
         assert process.poll() is None
         process.send_signal(number)
         assert process.wait(10.0) == 1
+
+
+@pytest.mark.feature("A-27")
+def test_signals_have_one_event_in_a_program() -> None:
+    code = "from clientgo.signals import stop_on_signals\nstop_on_signals()\nstop_on_signals()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 1
+    assert "call stop_on_signals once, and pass it on" in done.stderr

@@ -53,6 +53,7 @@ def trace() -> Iterator[Trace]:
     threading.setprofile(None)
 
 
+@pytest.mark.feature("A-10")
 def test_a_foo_takes_the_eight_hops_of_the_architecture(trace: Trace) -> None:
     hops = documented_hops()
     assert len(hops) == 8

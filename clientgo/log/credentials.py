@@ -44,17 +44,26 @@ class _Concealed:
                 del self._known[next(iter(self._known))]
             every = [form for known in self._known.values() for form in known]
             # Longest first: one may be a part of another.
-            self.forms = tuple(sorted(every, key=lambda form: len(form[1].pattern), reverse=True))
+            self.forms = tuple(sorted(every, key=lambda form: len(form[1]), reverse=True))
 
 
 # The longest part that no escaping changes, which is quickly looked for, and the whole.
-_Form = tuple[str, re.Pattern[str]]
+_Form = tuple[str, str]
 
 
 def _form(text: str) -> _Form:
-    """What finds the text, however often it was written as a string of JSON, or of Python, on its way into a line."""
-    plain = re.findall(r"""[^"'\\\x00-\x1f\x7f-\U0010ffff]+""", text)
-    return max(plain, key=len, default=""), re.compile("".join(map(_escaped_or_not, text)))
+    # Printable ASCII but quotes and the backslash; said the other way round, it takes milliseconds to compile.
+    plain = re.findall(r"[ !#-&(-\[\]-~]+", text)
+    return max(plain, key=len, default=""), text
+
+
+@functools.lru_cache(maxsize=3 * REMEMBERED)
+def _finder(text: str) -> re.Pattern[str]:
+    """What finds the text, however often it was written as a string of JSON, or of Python, on its way into a line.
+
+    Made only when its part was found: for a token of a thousand letters that takes milliseconds.
+    """
+    return re.compile("".join(map(_escaped_or_not, text)))
 
 
 def _escaped_or_not(char: str) -> str:
@@ -80,7 +89,7 @@ def redact(text: str) -> str:
     """The text with `[redacted]` in the place of each credential that can be recognised."""
     for part, whole in _CONCEALED.forms:
         if part in text:
-            text = whole.sub(REDACTED, text)
+            text = _finder(whole).sub(REDACTED, text)
     return _by_shape(text)
 
 
@@ -123,38 +132,45 @@ _KEYS = r"(?:api|private|access|secret|client)[_-]?key(?:[_-]?data)?"
 _NAMED = rf"(?:pass(?:word|wd|phrase)|\bpwd|token|{_KEYS}|secret|cookie)"
 _IS = r"""\\*["']?\s*+[=:]\s*+"""
 
-_SHAPES = tuple(
-    (re.compile(pattern, re.DOTALL), replacement)
-    for pattern, replacement in (
-        # Up to the end of the text if the key's own end is missing.
-        (r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)", REDACTED),
-        # The same, and certificates with it, as kubeconfigs have them.
-        (r"(?<![A-Za-z0-9+/])LS0tLS1CRUdJTi[A-Za-z0-9+/=]++", REDACTED),
-        # `Authorization: Basic x`, as a header, as a pair in a list, as JSON.
-        (r"""(?i)(\bauthorization\\*["']?\s*+[=:,]\s*+(?!\[redacted)\[?\\*["']?)(?:(?:bearer|basic|negotiate|digest)\s++)?[^\s,"'\\]++""",
-         rf"\1{REDACTED}"),
-        (r"(?i)(\bbearer\s++)(?!token\b|auth)[^\s,\"'\\]{4,}+", rf"\1{REDACTED}"),
-        (r"(?i)(\bbasic\s++)(?!auth)[A-Za-z0-9+/]{8,}+={0,2}", rf"\1{REDACTED}"),
-        # JSON web tokens, EKS', Google's and OpenShift's. Looked for at the beginning of a word alone.
-        (r"(?<![\w-])eyJ[\w-]{5,}+\.[\w-]++(?:\.[\w-]*+)?", REDACTED),
-        (r"(?<![\w-])(?:k8s-aws-v1\.|ya29\.|sha256~)[\w.-]{8,}+", REDACTED),
-        # `scheme://user:password@`; an image's `scheme://name@sha256:` is none.
-        (r"""(?<=://)[^\s/?#"'<>@]*+(?:@[^\s/?#"'<>@]*+)*@(?!sha256:)""", f"{REDACTED}@"),
-        (rf"(?i)({_NAMED}{_IS}){_QUOTED}", rf"\1\g<quote>{REDACTED}"),
-        (rf"(?i)({_NAMED}{_IS}){_BARE}", rf"\1{REDACTED}"),
-        (rf"(?i)(--[\w-]{{0,40}}(?:token|password|secret|key)\s++){_BARE}", rf"\1{REDACTED}"),
-    )
+# Behind a `scheme://`.
+_USER = r"""(?<=://)[^\s/?#"'<>@]*+(?:@[^\s/?#"'<>@]*+)*@(?!sha256:)"""
+
+_SHAPES = (
+    # Up to the end of the text if the key's own end is missing.
+    (r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)", REDACTED),
+    # The same, and certificates with it, as kubeconfigs have them.
+    (r"(?<![A-Za-z0-9+/])LS0tLS1CRUdJTi[A-Za-z0-9+/=]++", REDACTED),
+    # `Authorization: Basic x`, as a header, as a pair in a list, as JSON.
+    (r"""(?i)(\bauthorization\\*["']?\s*+[=:,]\s*+(?!\[redacted)\[?\\*["']?)(?:(?:bearer|basic|negotiate|digest)\s++)?[^\s,"'\\]++""",
+     rf"\1{REDACTED}"),
+    (r"(?i)(\bbearer\s++)(?!token\b|auth)[^\s,\"'\\]{4,}+", rf"\1{REDACTED}"),
+    (r"(?i)(\bbasic\s++)(?!auth)[A-Za-z0-9+/]{8,}+={0,2}", rf"\1{REDACTED}"),
+    # JSON web tokens, EKS', Google's and OpenShift's. Looked for at the beginning of a word alone.
+    (r"(?<![\w-])eyJ[\w-]{5,}+\.[\w-]++(?:\.[\w-]*+)?", REDACTED),
+    (r"(?<![\w-])(?:k8s-aws-v1\.|ya29\.|sha256~)[\w.-]{8,}+", REDACTED),
+    # `scheme://user:password@`; an image's `scheme://name@sha256:` is none.
+    (_USER, f"{REDACTED}@"),
+    (rf"(?i)({_NAMED}{_IS}){_QUOTED}", rf"\1\g<quote>{REDACTED}"),
+    (rf"(?i)({_NAMED}{_IS}){_BARE}", rf"\1{REDACTED}"),
+    (rf"(?i)(--[\w-]{{0,40}}(?:token|password|secret|key)\s++){_BARE}", rf"\1{REDACTED}"),
+    # Once more: what was hidden after a name may have stood before a user, and `://password:` may be the begin of one.
+    (_USER, f"{REDACTED}@"),
 )  # fmt: skip
 
 
 # What a Secret holds, as JSON (in a string or not) and as our types print it; up to the end, because what it holds may
 # have braces of its own.
-_CONTENT = re.compile(r"""((?i:\b|_|string)(?i:data)(?:=|\\*["']\s*+:)\s*+)\{.*""", re.DOTALL)
+_CONTENT = r"""((?i:\b|_|string)(?i:data)(?:=|\\*["']\s*+:)\s*+)\{.*"""
 
 
 def _by_shape(text: str) -> str:
-    if "Secret" in text:
-        text = _CONTENT.sub(rf"\1{REDACTED}", text)
-    for pattern, replacement in _SHAPES:
+    shapes = _shapes()
+    for pattern, replacement in shapes if "Secret" in text else shapes[1:]:
         text = pattern.sub(replacement, text)
     return text
+
+
+@functools.cache
+def _shapes() -> list[tuple[re.Pattern[str], str]]:
+    # Made when they are needed first, which in most programs is never.
+    return [(re.compile(pattern, re.DOTALL), mask) for pattern, mask in ((_CONTENT, rf"\1{REDACTED}"), *_SHAPES)]

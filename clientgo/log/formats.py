@@ -12,6 +12,8 @@ import json
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any
 
 from clientgo.log.credentials import may_hold_credentials, redact
@@ -25,6 +27,7 @@ FORMATS = ("text", "json")
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _OURS = frozenset({"ts", "level", "v", "logger", "caller", "thread", "msg", "stacktrace"})
 _VERBOSITY = {"info": 0, "debug": DEBUG_FROM}
+_KNOWN_NAMES = 512
 # Made once: json.dumps makes one a call.
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -54,12 +57,11 @@ def _without_credentials(make: Callable[[logging.LogRecord, Clean], str], record
 
 
 def _text(record: logging.LogRecord, clean: Clean) -> str:
-    at = datetime.fromtimestamp(record.created, UTC)
     pairs = {**_fields(record, clean), "thread": record.threadName}
     line = (
-        f"{_severity(record.levelno)}{at:%m%d %H:%M:%S.%f} {record.process or 0:7d} "
-        f"{record.filename}:{record.lineno}] {_json(_message(record, clean))}"
-        f"{''.join([f' {_key(key)}={_json(value)}' for key, value in pairs.items()])}"
+        f"{_severity(record.levelno)}{_time('%m%d %H:%M:%S', record.created)} {record.process or 0:7d} "
+        f"{record.filename}:{record.lineno}] {_value(_message(record, clean))}"
+        f"{''.join([f' {_key(key)}={_value(value)}' for key, value in pairs.items()])}"
     )
     return "\n".join([_one_line(text) for text in (line, *_traceback(record, clean))])
 
@@ -67,7 +69,7 @@ def _text(record: logging.LogRecord, clean: Clean) -> str:
 def _object(record: logging.LogRecord, clean: Clean) -> str:
     level = record.levelname.lower()
     entry: dict[str, Any] = {
-        "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "ts": f"{_time('%Y-%m-%dT%H:%M:%S', record.created)}Z",
         "level": level,
         **({"v": _VERBOSITY[level]} if level in _VERBOSITY else {}),
         "logger": record.name,
@@ -79,6 +81,18 @@ def _object(record: logging.LogRecord, clean: Clean) -> str:
     if lines := _traceback(record, clean):
         entry["stacktrace"] = "\n".join(lines)
     return _one_line(_json(entry))
+
+
+def _time(shape: str, seconds: float) -> str:
+    """The time in UTC, to the microsecond; `shape` is strftime's, down to the second."""
+    whole, parts = divmod(round(seconds * 1_000_000), 1_000_000)
+    return f"{_second(shape, whole)}.{parts:06}"
+
+
+# Lines come in bursts, and a second is the same for all of its lines.
+@lru_cache(maxsize=8)
+def _second(shape: str, seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime(shape)
 
 
 def _severity(level: int) -> str:
@@ -103,6 +117,7 @@ def _fields(record: logging.LogRecord, clean: Clean) -> dict[str, Any]:
     return {_name(key): shown(key, value, clean) for key, value in {**current_fields(), **own}.items()}
 
 
+@lru_cache(maxsize=_KNOWN_NAMES)
 def _name(key: str) -> str:
     """As it is printed: `name_` stands for `name`, which `logging` refuses; a header's name gets the `_` instead."""
     plain = key.removesuffix("_")
@@ -114,8 +129,16 @@ def _traceback(record: logging.LogRecord, clean: Clean) -> list[str]:
     return [cut(line, clean) for line in described(error)] if error is not None else []
 
 
+@lru_cache(maxsize=_KNOWN_NAMES)
 def _key(key: str) -> str:
     return key if key.isidentifier() else _json(key)
+
+
+def _value(value: Any) -> str:
+    # Nearly all are texts or numbers, and what the encoder does before it finds that out takes longer than they do.
+    if type(value) is str:
+        return encode_basestring(value)
+    return str(value) if type(value) is int else _json(value)
 
 
 def _one_line(text: str) -> str:

@@ -24,6 +24,8 @@ _SERIES = (list, tuple, set, frozenset)
 
 def shown(key: str, value: object, clean: Clean) -> Any:
     """The value as JSON can say it; never raises."""
+    if type(value) is str:  # as nearly all are; every other question comes after this one
+        return REDACTED if is_secret_name(key) else cut(value, clean)
     try:
         return _shown(key, value, clean, 0)
     except Exception as error:  # noqa: BLE001  # say, a dict that another thread is changing: the line matters more

@@ -1,7 +1,6 @@
 """Many similar events become one that says so."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.kubernetes.types.core_v1 import Event
@@ -20,10 +19,12 @@ MAX_INTERVAL = 600.0
 """Seconds without a similar event after which a group starts anew (client-go: 10 minutes)."""
 
 
-@dataclass(slots=True)
 class _Group:
-    seen: set[str] = field(default_factory=set)
-    last: float = 0.0
+    __slots__ = ("last", "seen")
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self.last = 0.0
 
 
 class EventAggregator:

@@ -3,8 +3,9 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from clientgo.clock import Clock
 from clientgo.errors import AlreadyExists, ApiError, ConfigError, LeaseNotHeld
@@ -23,8 +24,7 @@ PAUSE = 10.0
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt(Generic[E]):
+class Attempt(msgspec.Struct, Generic[E], frozen=True):
     """How one try ended: with the server's answer, or without one and `again` says whether to try again."""
 
     answer: E | None = None

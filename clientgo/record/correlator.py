@@ -7,7 +7,8 @@ tells the true number.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.kubernetes.types.core_v1 import Event
@@ -20,8 +21,7 @@ CACHE_SIZE = 4096
 """Keys that each part remembers (client-go)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelatorOptions:
+class CorrelatorOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How events are grouped and bounded; the defaults are client-go's."""
 
     cache_size: int = CACHE_SIZE
@@ -34,8 +34,7 @@ class CorrelatorOptions:
     spam_key: Callable[[Event], str] = spam_key
 
 
-@dataclass(frozen=True, slots=True)
-class Correlated:
+class Correlated(msgspec.Struct, frozen=True):
     """What to send: `event` is new if `patch` is empty, else the server's copy of it is to be patched.
 
     `skip` says to send nothing. `key` is what the server's answer is to be remembered under.

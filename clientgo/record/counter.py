@@ -1,15 +1,15 @@
 """The same event again is not sent again: the one the server has is counted up."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from clientgo.kubernetes.types.core_v1 import Event
 from clientgo.meta.codec import encode_value, replace
 from clientgo.record.lru import LRU
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
+class _Sent(msgspec.Struct, frozen=True):
     count: int
     first_timestamp: datetime | None
     name: str

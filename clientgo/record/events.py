@@ -1,12 +1,12 @@
 """From what a controller says to the Event that is sent: pure, but for the random name of last resort."""
 
 import re
-import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
 from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.uids import random_uuid
 
 NORMAL = "Normal"
 """The type of an event that tells what went as it should."""
@@ -61,7 +61,7 @@ def make_event(
 def event_name(involved: str, at: int) -> str:
     """`<name of the object>.<time in hex>`, or a random UUID where that is no name (`system:node`, upper case)."""
     name = f"{involved}.{at:x}"
-    return name if len(name) <= _MAX_NAME and _SUBDOMAIN.match(name) else str(uuid.uuid4())
+    return name if len(name) <= _MAX_NAME and _SUBDOMAIN.match(name) else random_uuid()
 
 
 def moment(at: int) -> datetime:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.kubernetes.types.core_v1 import ObjectReference
+from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.scheme import ApiType
 
 
@@ -19,7 +20,9 @@ def reference_to(obj: object, *, field_path: str | None = None) -> ObjectReferen
     if isinstance(obj, ObjectReference):
         return obj
     kind, api_version = _kind_of(obj)
-    meta = obj.get("metadata") or {} if isinstance(obj, Mapping) else getattr(obj, "metadata", None)
+    meta = getattr(obj, "metadata", None)
+    if type(meta) is not ObjectMeta and isinstance(obj, Mapping):
+        meta = obj.get("metadata") or {}
     return ObjectReference(
         kind=kind,
         api_version=api_version,
@@ -46,5 +49,7 @@ def _kind_of(obj: object) -> tuple[str, str]:
 
 def _field(meta: Any, attribute: str, key: str = "") -> str | None:
     # Empty reads as absent, so that a reference compares equal however it came about.
+    if type(meta) is ObjectMeta:  # as nearly always: asking whether something is a Mapping takes far longer
+        return getattr(meta, attribute) or None
     found = meta.get(key or attribute) if isinstance(meta, Mapping) else getattr(meta, attribute, None)
     return str(found) if found else None

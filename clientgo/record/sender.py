@@ -59,7 +59,9 @@ class EventSender:
             except NotFound:
                 # Events expire (after an hour by default): the count goes on in a new one.
                 log.debug("event has expired; creating it anew", extra={"event": event.metadata.name})
-        return self._sink.create(replace(event, metadata=replace(event.metadata, resource_version="")))
+        if event.metadata.resource_version:
+            event = replace(event, metadata=replace(event.metadata, resource_version=""))
+        return self._sink.create(event)
 
     def _pause(self, tries: int) -> float:
         return self._seconds * self._rand() if tries == 1 else self._seconds

@@ -4,8 +4,17 @@
 stand on these two; few programs need the rest of the package.
 """
 
-from clientgo.rest.client import RESTClient
-from clientgo.rest.config import Config
-from clientgo.rest.loading import in_cluster_config, load_config
+from typing import TYPE_CHECKING
+
+from clientgo.exports import on_demand
+
+if TYPE_CHECKING:
+    from clientgo.rest.client import RESTClient
+    from clientgo.rest.config import Config
+    from clientgo.rest.loading import in_cluster_config, load_config
+else:
+    __getattr__ = on_demand(
+        __name__, {"client": "RESTClient", "config": "Config", "loading": "in_cluster_config load_config"}
+    )
 
 __all__ = ["Config", "RESTClient", "in_cluster_config", "load_config"]

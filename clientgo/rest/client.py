@@ -173,12 +173,13 @@ class RESTClient:
         if timeout is not None or (timeout := self._timeout) is not None:
             silence = timeout
             target += f"{'&' if '?' in target else '?'}timeout={seconds_text(timeout)}"
-        if self._bodies.on:
+        shown = self._bodies.on
+        if shown:
             self._bodies.sent(method, target, body)
         reply = self._retrying(
             method, lambda: self._once(method, target, body, kinds, silence), retry_lagging=retry_lagging
         )
-        if self._bodies.on:
+        if shown:
             self._bodies.received(method, target, reply.status, reply.body)
         if 200 <= reply.status < 300:
             return reply.body

@@ -1,25 +1,23 @@
-"""Opens connections to one API server: over TCP, with TLS, and through a proxy where there is one.
-
-urllib3's connection classes do the connecting; `clientgo.rest.pool` speaks over what they connected.
-"""
+"""Opens connections to one API server: over TCP, with TLS, and through a proxy where there is one."""
 
 import os
+import socket
+import ssl
 from collections.abc import Callable, Mapping
-from functools import partial
-from urllib.parse import unquote, urlsplit
-
-from urllib3.connection import HTTPConnection, ProxyConfig
-from urllib3.util import Url, make_headers, parse_url
+from typing import TYPE_CHECKING, Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.log import conceal
+from clientgo.errors import ConfigError
 from clientgo.rest.address import server_url
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.connectionmetrics import ConnectionMetrics
 from clientgo.rest.failures import FAILURES, dial_failure
 from clientgo.rest.proxies import proxy_for
-from clientgo.rest.sockets import PlainConnection, SecureConnection, open_socket
+from clientgo.rest.sockets import is_address, open_socket
 from clientgo.rest.tls import TLSContexts
+
+if TYPE_CHECKING:
+    from clientgo.rest.viaproxy import Proxy
 
 CONNECT_TIMEOUT = 30.0
 """Seconds a connection may take to come about (net/http's dialer as client-go sets it)."""
@@ -29,7 +27,7 @@ class Dialer:
     """Opens connections to the server of a `Config`.
 
     Raises:
-        ConfigError: the address, the proxy or a certificate is unusable.
+        ConfigError: the address, the proxy, a certificate or the name it is checked against is unusable.
     """
 
     def __init__(
@@ -48,17 +46,15 @@ class Dialer:
         self.host_header = url.netloc
         self._host = url.hostname or ""
         self._port = url.port or (443 if url.scheme == "https" else 80)
-        self._server_name = config.server_name or None
+        self._server_name = _server_name(config)
         self._tls: TLSContexts | None = None
         if url.scheme == "https":
             self._tls = TLSContexts(config, certificate, metrics=self._metrics, clock=clock)
-        proxy = proxy_for(self.where, config.proxy_url, environ)
-        self._proxy = parse_url(proxy) if proxy else None
-        self._proxy_headers = _proxy_headers(proxy)
+        self._proxy = self._proxy_at(proxy_for(self.where, config.proxy_url, environ))
         forwarded = self._proxy is not None and self._tls is None
         self.target_prefix = self.where if forwarded else ""
         """What a forwarding proxy wants before each request's path."""
-        self.extra_headers = tuple(self._proxy_headers.items()) if forwarded else ()
+        self.extra_headers = tuple(self._proxy.headers.items()) if forwarded and self._proxy is not None else ()
 
     def __repr__(self) -> str:
         return f"<Dialer {self.where}>"
@@ -67,50 +63,47 @@ class Dialer:
         """Which certificates connections are made with now; one made with others had better not be used again."""
         return 0 if self._tls is None else self._tls.look(now)
 
-    def dial(self, timeout: float | None = None) -> HTTPConnection:
-        """A connected connection; raises `ConnectionFailed`."""
+    def dial(self, timeout: float | None = None) -> Any:
+        """A connected socket, TLS or not, or what has a socket's methods; raises `ConnectionFailed`."""
         limit = CONNECT_TIMEOUT if timeout is None else min(timeout, CONNECT_TIMEOUT)
-        connection = self._connection(limit)
         try:
-            connection.connect()
+            context = None if self._tls is None else self._tls.current()
+            if self._proxy is not None:
+                return self._proxy.connect(limit, context, self._server_name)
+            sock = self._open(self._host, self._port, limit)
+            return sock if context is None else self._secured(sock, context)
         except FAILURES as error:
-            connection.close()
-            raise dial_failure(error, self.where, limit, _proxy_name(self._proxy)) from error
-        return connection
+            raise dial_failure(error, self.where, limit, "" if self._proxy is None else self._proxy.name) from error
 
-    def _connection(self, timeout: float) -> HTTPConnection:
-        host, port, proxy = self._host, self._port, self._proxy
-        if proxy is not None:
-            host, port = proxy.host or "", proxy.port or (443 if proxy.scheme == "https" else 80)
-        opener = partial(open_socket, host, port, timeout, clock=self._clock, resolved=self._metrics.resolved)
-        config = ProxyConfig(None, False, None, None) if proxy is not None else None
-        if self._tls is None:
-            kind = SecureConnection if proxy is not None and proxy.scheme == "https" else PlainConnection
-            plain = kind(host, port, timeout=timeout, proxy=proxy, proxy_config=config)
-            plain.open_socket = opener
-            return plain
-        connection = SecureConnection(
-            host,
-            port,
-            timeout=timeout,
-            proxy=proxy,
-            proxy_config=config,
-            ssl_context=self._tls.current(),
-            server_hostname=self._server_name,
-        )
-        connection.open_socket = opener
-        if proxy is not None:
-            connection.set_tunnel(self._host, self._port, self._proxy_headers, proxy.scheme or "http")
-        return connection
+    def _secured(self, sock: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
+        # A certificate names a host without the dot that ends it, and an address without the zone it is in.
+        name = (self._server_name or self._host).rstrip(".")
+        if is_address(name):
+            name = name.partition("%")[0]
+        try:
+            return context.wrap_socket(sock, server_hostname=name)
+        except BaseException:
+            sock.close()
+            raise
+
+    def _open(self, host: str, port: int, timeout: float) -> socket.socket:
+        return open_socket(host, port, timeout, clock=self._clock, resolved=self._metrics.resolved)
+
+    def _proxy_at(self, url: str) -> "Proxy | None":
+        if not url:
+            return None
+        # Imported here because it loads urllib3: a fifth of what a controller loads, and most have no proxy.
+        from clientgo.rest.viaproxy import Proxy  # noqa: PLC0415
+
+        return Proxy(url, self._host, self._port, self._open)
 
 
-def _proxy_headers(proxy: str) -> dict[str, str]:
-    parts = urlsplit(proxy)
-    if not parts.username:
-        return {}
-    conceal(unquote(parts.password or ""))
-    return make_headers(proxy_basic_auth=f"{unquote(parts.username)}:{unquote(parts.password or '')}")
-
-
-def _proxy_name(proxy: Url | None) -> str:
-    return "" if proxy is None else f"{proxy.scheme}://{proxy.netloc}"
+def _server_name(config: Config) -> str | None:
+    name = config.server_name
+    if not name:
+        return None
+    try:
+        name.encode("idna")
+    except UnicodeError as error:
+        raise ConfigError(f"the TLS server name {name!r} can't be used: {error}") from error
+    return name

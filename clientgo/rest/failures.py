@@ -1,23 +1,20 @@
-"""What the network did, in one sentence for the user: the only place where the HTTP library's errors are known."""
+"""What the network did, in one sentence for the user."""
 
 import errno
 import re
 import socket
 import ssl
-from http.client import HTTPException
-
-from urllib3.exceptions import HTTPError, LocationParseError, NameResolutionError, ProxyError
 
 from clientgo.errors import ConnectionFailed
 from clientgo.rest.http1 import Ended, Garbled
 
-FAILURES = (OSError, HTTPError, HTTPException, Ended, Garbled)
+FAILURES = (OSError, Ended, Garbled)
 """What connecting, sending and receiving may raise (TLS errors and timeouts are OSErrors)."""
 
 
 def dial_failure(error: Exception, where: str, seconds: float | None, proxy: str = "") -> ConnectionFailed:
     """Why no connection to `where` came about; nothing was sent."""
-    # By the innermost cause that is telling: urllib3 makes every failure to connect a kind of ConnectTimeoutError.
+    # By the outermost cause that is telling.
     causes = _chain(error)
     via = f" through the proxy {proxy}" if proxy else ""
     for cause in causes:
@@ -50,7 +47,7 @@ def _dial_sentence(cause: BaseException, where: str, seconds: float | None) -> s
     match cause:
         case ssl.SSLError():
             return _tls_sentence(cause, where)
-        case NameResolutionError() | socket.gaierror():
+        case socket.gaierror():
             return f"the host name of {where} can't be resolved"
         case TimeoutError():
             return f"{where} did not answer within {_seconds(seconds)} while connecting"
@@ -58,7 +55,7 @@ def _dial_sentence(cause: BaseException, where: str, seconds: float | None) -> s
             return f"connection refused by {where}: is the API server running there?"
         case OSError() if "Tunnel connection failed" in str(cause):
             return f"the proxy refused to connect to {where}: {_plain(cause)}"
-        case HTTPException() if not isinstance(cause, OSError):
+        case Garbled():
             return f"can't connect to {where}: what answered does not speak HTTP/1.1"
     return ""
 
@@ -75,20 +72,14 @@ def _tls_sentence(error: ssl.SSLError, where: str) -> str:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what lies behind it, innermost last; some of urllib3's errors carry theirs as an argument."""
+    """The error and what lies behind it, innermost last."""
     chain = [error]
-    while True:
-        last = chain[-1]
-        carried = last.original_error if isinstance(last, ProxyError) else None
-        inner = last.__cause__ or carried or next((a for a in last.args if isinstance(a, BaseException)), None)
-        if inner is None or inner in chain or len(chain) > 8:
-            return chain
+    while (inner := chain[-1].__cause__) is not None and inner not in chain:
         chain.append(inner)
+    return chain
 
 
 def _plain(error: BaseException) -> str:
-    if isinstance(error, LocationParseError):
-        return f"bad address {error.location!r}"
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return re.sub(r"\s*\(_ssl\.c:\d+\)", "", text).strip() or type(error).__name__
 

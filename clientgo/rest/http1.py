@@ -9,12 +9,12 @@ takes a page; whatever is not narrow is refused as `Garbled` instead of guessed 
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import islice
 
 from clientgo.rest.transport import Headers as Headers
 
-_TARGET = re.compile(r"[!-~]+").fullmatch
 _TOKEN = re.compile(r"[A-Z]+").fullmatch
-_DIGITS = re.compile(r"[0-9]{1,18}").fullmatch
 _HEXDIGITS = re.compile(rb"[0-9a-fA-F]{1,15}").fullmatch
 _GZIP = 31  # zlib's window bits for a gzip wrapper
 # Lists of like objects shrink to a fiftieth; a bomb, to a thousandth. Small ones are harmless whatever they shrink to.
@@ -24,6 +24,12 @@ _MAX_HEAD = 256 * 1024
 _MAX_LINE = 16 * 1024
 _READ = 64 * 1024
 _READ_LARGE = 1024 * 1024
+_DIGITS = 18
+# One server says the same few lines again and again, and one client does. Only short ones are kept: a server that sends
+# others must not fill the memory.
+_KEPT_LINES = 512
+_KEPT_BLOCKS = 64
+_SHORT = 256
 
 
 class Garbled(Exception):
@@ -40,19 +46,22 @@ def encode_request(method: str, target: str, host: str, headers: Headers, body: 
     Raises:
         ValueError: a line break or a space would let the request say something else than was meant.
     """
-    if not _TOKEN(method) or not _TARGET(target):
+    if not _TOKEN(method) or not target.isascii() or not target.isprintable() or " " in target or not target:
         raise ValueError(f"not a request line: {method!r} {target!r}")
-    parts = [f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n"]
-    parts += [f"{name}: {value}\r\n" for name, value in headers]
+    length = ""
     if body is not None or method in ("POST", "PUT", "PATCH"):
-        parts.append(f"Content-Length: {len(body or b'')}\r\n")
-    parts.append("\r\n")
-    text = "".join(parts)
-    lines = text.count("\n")
-    if lines != len(parts) + 1 or text.count("\r") != lines:
-        raise ValueError("a header contains a line break")
-    head = text.encode("latin-1")
+        length = f"Content-Length: {len(body or b'')}\r\n"
+    head = f"{method} {target} HTTP/1.1\r\n{_block(host, headers)}{length}\r\n".encode("latin-1")
     return head + body if body else head
+
+
+@lru_cache(_KEPT_BLOCKS)
+def _block(host: str, headers: Headers) -> str:
+    """The lines that stand in every request of a kind; `ValueError` if one of them would be two."""
+    lines = [f"{name}: {value}" for name, value in (("Host", host), *headers)]
+    if any("\n" in line or "\r" in line for line in lines):
+        raise ValueError("a header contains a line break")
+    return "".join([f"{line}\r\n" for line in lines])
 
 
 class Head:
@@ -78,9 +87,7 @@ class Head:
                 raise Garbled(f"unknown transfer encoding {headers['transfer-encoding'][:40]!r}")
             self.chunked = True
         elif "content-length" in headers:
-            if not _DIGITS(headers["content-length"]):
-                raise Garbled(f"bad content length {headers['content-length'][:40]!r}")
-            self.length = int(headers["content-length"])
+            self.length = _length(headers["content-length"])
         else:
             self.keep_alive = False
 
@@ -88,25 +95,42 @@ class Head:
         return f"<Head {self.status}>"
 
 
+def _length(text: str) -> int:
+    if not _is_number(text):
+        raise Garbled(f"bad content length {text[:40]!r}")
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS
+
+
+@lru_cache(_KEPT_LINES)
 def _status_line(line: str) -> tuple[int, bool]:
     version, _, rest = line.partition(" ")
     code = rest[:3]
-    if version not in ("HTTP/1.1", "HTTP/1.0") or not _DIGITS(code) or len(code) != 3 or rest[3:4].strip():
+    if version not in ("HTTP/1.1", "HTTP/1.0") or not _is_number(code) or len(code) != 3 or rest[3:4].strip():
         raise Garbled(f"not a status line: {line[:80]!r}")
     return int(code), version == "HTTP/1.1"
 
 
 def _headers(lines: list[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
-    for line in lines[1:]:
-        name, colon, value = line.partition(":")
-        # A name with a space is a folded line, or a smuggled one; both are long forbidden.
-        if not colon or not name or " " in name or "\t" in name:
-            raise Garbled(f"not a header line: {line[:80]!r}")
-        name = name.lower()
-        value = value.strip(" \t")
+    for line in islice(lines, 1, None):
+        name, value = _known_header(line) if len(line) < _SHORT else _header(line)
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    # A name with a space is a folded line, or a smuggled one; both are long forbidden.
+    if not colon or not name or " " in name or "\t" in name:
+        raise Garbled(f"not a header line: {line[:80]!r}")
+    return name.lower(), value.strip(" \t")
+
+
+_known_header = lru_cache(_KEPT_LINES)(_header)
 
 
 def _unzipped(raw: bytes) -> bytes:
@@ -149,7 +173,7 @@ class Reader:
         Raises:
             Ended: the peer closed first. Garbled: not HTTP/1.1.
         """
-        self.begun = not self.clean
+        self.begun = self._position < len(self._buffer)
         while True:
             end = self._find(b"\r\n\r\n", _MAX_HEAD)
             text = self._buffer[self._position : end].decode("latin-1")
@@ -178,7 +202,10 @@ class Reader:
 
     def _chunks(self) -> Iterator[bytes]:
         while size := self._chunk_size():
-            yield from self._up_to(size)
+            if len(self._buffer) - self._position >= size:
+                yield self._take(size)  # as nearly always: a server sends an event in one piece
+            else:
+                yield from self._up_to(size)
             if self._exactly(2) != b"\r\n":
                 raise Garbled("a chunk is longer than it says")
         while self._line():

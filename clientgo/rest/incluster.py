@@ -1,8 +1,9 @@
 """What a pod is given to reach its API server: two environment variables and the service account's files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from clientgo.errors import ConfigError
 
@@ -15,8 +16,7 @@ NOT_IN_CLUSTER = (
 """client-go's own words, which people search for."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodIdentity:
+class PodIdentity(msgspec.Struct, frozen=True):
     """How a pod reaches and trusts its API server; the token stays in its file, because it is replaced there."""
 
     host: str

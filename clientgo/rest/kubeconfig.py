@@ -5,8 +5,8 @@ decides that. Relative paths are meant from the folder of the file they stand in
 sentence: what, where, what to do.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,8 +79,7 @@ class _File(msgspec.Struct, frozen=True, rename="kebab"):
     current_context: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """One file's content; `path` is where it lies."""
 
     path: str
@@ -90,8 +89,7 @@ class Document:
     current_context: str
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """What one context comes to, its paths absolute; `folder` is that of the user's file."""
 
     context: str
@@ -182,12 +180,17 @@ def _no_context(name: str, source: str, known: list[str]) -> str:
 
 def _missing(what: str, name: str, context: str, source: str) -> str:
     if not name:
-        how = f"kubectl config set-context {context} --{what} NAME"
+        how = f"kubectl config set-context {_argument(context)} --{what} NAME"
         return f"the context {context!r} in the kubeconfig {source} names no {what}: set it with `{how}`"
     return (
         f"the context {context!r} in the kubeconfig {source} names the {what} {name!r}, which is not there: "
-        f"add it with `kubectl config set-{'cluster' if what == 'cluster' else 'credentials'} {name}`"
+        f"add it with `kubectl config set-{'cluster' if what == 'cluster' else 'credentials'} {_argument(name)}`"
     )
+
+
+def _argument(name: str) -> str:
+    # As a shell takes it, because commands are copied; no line can show a name that is not printable.
+    return shlex.quote(name) if name.isprintable() else "NAME"
 
 
 def _check(cluster: Cluster, cluster_name: str, user: User, user_name: str, source: str) -> None:

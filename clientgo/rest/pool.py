@@ -4,14 +4,12 @@ Whatever goes wrong below leaves this module as `ConnectionFailed`. What the ser
 but for a GET whose kept-alive connection turned out to be closed.
 """
 
+import select
 import socket
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
-
-from urllib3.connection import HTTPConnection
-from urllib3.util.wait import wait_for_read
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
@@ -30,15 +28,15 @@ IDLE_SECONDS = 90.0
 class _Link:
     """One open connection: sends a request and reads its reply."""
 
-    __slots__ = ("_connection", "_timeout", "generation", "reader", "sent", "since", "sock")
+    __slots__ = ("_poll", "_timeout", "generation", "reader", "sent", "since", "sock")
 
-    def __init__(self, connection: HTTPConnection, generation: int) -> None:
-        self._connection = connection
+    def __init__(self, sock: Any, generation: int) -> None:
         self.generation = generation
         """Which certificates it was made with."""
         # Any: a socket, a TLS socket, or urllib3's TLS inside TLS, which share methods but no class.
-        self.sock: Any = connection.sock
+        self.sock = sock
         self._timeout: float | None = None
+        self._poll: select.poll | None = None
         self.reader = Reader(self.sock.recv)
         self.sent = False
         self.since = 0.0
@@ -62,7 +60,11 @@ class _Link:
     @property
     def usable(self) -> bool:
         """Whether the peer neither closed it nor said something unasked."""
-        return self.reader.clean and not wait_for_read(self.sock, timeout=0.0)
+        if self._poll is None:
+            # Kept: making one costs more than asking it.
+            self._poll = select.poll()
+            self._poll.register(self.sock, select.POLLIN)
+        return self.reader.clean and not self._poll.poll(0)
 
     def shut(self) -> None:
         """Wake whoever reads; any thread may call it."""
@@ -75,7 +77,7 @@ class _Link:
 
     def close(self) -> None:
         """Give the socket back."""
-        self._connection.close()
+        self.sock.close()
 
     def _send_rest(self, rest: memoryview) -> None:
         try:

@@ -5,6 +5,7 @@ other's format, and a recorded `Request` reads as what was meant.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -22,6 +23,8 @@ METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,applica
 
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 """The same for a list."""
+
+_COLLECTIONS = 1024
 
 _METHODS = {
     "get": "GET", "list": "GET", "watch": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "apply": "PATCH",
@@ -58,12 +61,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         """The URL's path, without query; names are path segments as they stand (the API allows no others)."""
-        gvr = self.resource
-        parts = ["/apis", gvr.group, gvr.version] if gvr.group else ["/api", gvr.version]
-        if self.namespace:
-            parts += ["namespaces", self.namespace]
-        parts += [part for part in (gvr.resource, self.name, self.subresource) if part]
-        return "/".join(parts)
+        path = _collection(self.resource, self.namespace)
+        if self.name:
+            path = f"{path}/{self.name}"
+        return f"{path}/{self.subresource}" if self.subresource else path
+
+
+@lru_cache(maxsize=_COLLECTIONS)
+def _collection(gvr: GroupVersionResource, namespace: str) -> str:
+    group = f"/apis/{gvr.group}/{gvr.version}" if gvr.group else f"/api/{gvr.version}"
+    place = f"{group}/namespaces/{namespace}" if namespace else group
+    return f"{place}/{gvr.resource}" if gvr.resource else place
 
 
 class RawEvent(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""TCP connections that notice a dead peer, and urllib3's connection classes over them.
+"""TCP connections that notice a dead peer.
 
 The name is looked up here, apart from the connecting, so that it can be timed: a slow resolver is a frequent cause of
 slow requests in clusters, and looks like a slow server.
@@ -8,8 +8,6 @@ import ipaddress
 import socket
 from collections.abc import Callable
 from typing import Any
-
-from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from clientgo.clock import Clock
 
@@ -29,25 +27,6 @@ def _socket_options() -> list[tuple[int, int, int]]:
 
 
 SOCKET_OPTIONS = _socket_options()
-
-
-class PlainConnection(HTTPConnection):
-    """urllib3's connection over a socket of ours."""
-
-    open_socket: Callable[[], socket.socket]
-
-    def _new_conn(self) -> socket.socket:
-        # urllib3's own hook for this, as its SOCKS connections use it.
-        return self.open_socket()
-
-
-class SecureConnection(HTTPSConnection):
-    """The same with TLS."""
-
-    open_socket: Callable[[], socket.socket]
-
-    def _new_conn(self) -> socket.socket:
-        return self.open_socket()
 
 
 def open_socket(
@@ -84,11 +63,12 @@ def _look_up(host: str, port: int, clock: Clock, resolved: Callable[[float], Non
     except UnicodeError as error:  # no name at all: a part is empty, or too long
         raise socket.gaierror(socket.EAI_NONAME, str(error)) from error
     finally:
-        if not _is_address(name):
+        if not is_address(name):
             resolved(clock.now() - began)
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address, with a zone or without, and no name."""
     try:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

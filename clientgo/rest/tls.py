@@ -7,10 +7,9 @@ minute besides: a client certificate that was replaced in place is shown, and an
 import logging
 import os
 import ssl
-import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
@@ -31,10 +30,12 @@ class UnusableCA(ConfigError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class _Material:
+class _Material(NamedTuple):
     ca: str
     client: ClientCertificate | None
+
+    def __repr__(self) -> str:
+        return "<material>"  # a key is in it
 
 
 class TLSContexts:
@@ -154,6 +155,9 @@ def _load_chain(context: ssl.SSLContext, pem: bytes) -> None:
         finally:
             os.close(descriptor)
         return
+    # Imported here because it loads ten modules, and Linux does without.
+    import tempfile  # noqa: PLC0415
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "client.pem"
         path.touch(mode=0o600)

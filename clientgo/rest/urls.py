@@ -36,9 +36,8 @@ def target_of(request: Request) -> str:
 
 def query_string(query: Mapping[str, str]) -> str:
     """The parameters, encoded."""
-    if all(_PLAIN_VALUE(value) for value in query.values()):
-        return "&".join([f"{key}={value}" for key, value in query.items()])
-    return urlencode(query)
+    plain = [f"{key}={value}" for key, value in query.items() if _PLAIN_VALUE(value)]
+    return "&".join(plain) if len(plain) == len(query) else urlencode(query)
 
 
 def seconds_text(seconds: float) -> str:

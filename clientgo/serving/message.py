@@ -7,9 +7,11 @@ The reader is strict, because what it reads may come from anybody: a head that t
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from email.utils import formatdate
+from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import parse_qs, unquote
+
+from clientgo.clock import SYSTEM_CLOCK, utc
 
 PLAIN = "text/plain; charset=utf-8"
 JSON = "application/json"
@@ -17,6 +19,8 @@ JSON = "application/json"
 _START = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,8192}) HTTP/1\.([01])")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
 _ONCE = frozenset({"host", "content-length", "authorization"})
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class Refused(Exception):
@@ -92,7 +96,7 @@ def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> b
     body = response.body.encode() if isinstance(response.body, str) else response.body
     lines = [
         f"HTTP/1.1 {response.status} {_phrase(response.status)}",
-        f"Date: {formatdate(usegmt=True)}",
+        f"Date: {http_date(utc(SYSTEM_CLOCK))}",
         f"Content-Type: {response.content_type}",
         f"Content-Length: {len(body)}",
         "Cache-Control: no-cache, private",
@@ -102,6 +106,12 @@ def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> b
         *(f"{name}: {value}" for name, value in response.headers.items()),
     ]
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body if with_body else b"")
+
+
+def http_date(at: datetime) -> str:
+    """A time in UTC as HTTP has it (RFC 9110, 5.6.7); in English, whatever the program's locale."""
+    # Not email.utils, which has it: that loads seven modules for it.
+    return f"{_DAYS[at.weekday()]}, {at:%d} {_MONTHS[at.month - 1]} {at:%Y %H:%M:%S} GMT"
 
 
 def _headers(lines: list[bytes]) -> dict[str, str]:

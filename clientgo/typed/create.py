@@ -79,7 +79,10 @@ class CreateClient(Generic[T]):
 
     def _do(self, request: Request) -> bytes:
         """Ask about one object; raises `BadRequest` where the namespace it must be in is not given."""
+        self._need_namespace(request)
+        return self._requester.do(request)
+
+    def _need_namespace(self, request: Request) -> None:
         # An empty namespace means all of them. Sent all the same, the answer would be a 405 or a 404 that names none.
         if not self._namespace and self._api.namespaced:
             raise BadRequest(f"a namespace must be given to {request.verb} a {self._api.kind}")
-        return self._requester.do(request)

@@ -6,14 +6,21 @@ The methods below are for those methods alone, hence their names; each is told t
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from clientgo.meta.codec import codec_for, encode, encode_value
+from msgspec.structs import replace
+
+from clientgo.errors import BadRequest
+from clientgo.meta.codec import ObjectList, codec_for, encode, encode_value
+from clientgo.meta.options import ListOptions
 from clientgo.meta.scheme import api_of
-from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH
+from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient
 from clientgo.typed.options import write_query
+from clientgo.typed.watch import DecodedWatch, ObjectWatch
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_EVERYTHING = ListOptions()
 
 
 class SubresourceClient(CreateClient[T]):
@@ -21,6 +28,28 @@ class SubresourceClient(CreateClient[T]):
 
     def _get_from(self, name: str, subresource: str, result: type[R]) -> R:
         return codec_for(result).decode(self._do(self._request("get", name, subresource=subresource)))
+
+    def _list_at(self, name: str, subresource: str, result: type[R], options: ListOptions | None) -> ObjectList[R]:
+        return codec_for(result).decode_list(self._do(self._many("list", name, subresource, options or _EVERYTHING)))
+
+    def _watch_at(self, name: str, subresource: str, result: type[R], options: ListOptions | None) -> ObjectWatch[R]:
+        asked = replace(options or _EVERYTHING, allow_watch_bookmarks=True, watch=True)
+        request = self._many("watch", name, subresource, asked)
+        self._need_namespace(request)
+        return ObjectWatch(DecodedWatch(self._requester.watch(request), codec_for(result)))
+
+    def _many(self, verb: str, name: str, subresource: str, options: ListOptions) -> Request:
+        if not name:
+            # Without it the path would be that of all objects, and the answer of another kind.
+            raise BadRequest("resource name may not be empty")
+        return self._request(
+            verb,
+            name,
+            subresource=subresource,
+            query=options.query(),
+            timeout=(float(options.timeout_seconds) or None) if verb == "list" else None,
+            retry_lagging=options.retry_lagging,
+        )
 
     def _send_to(
         self,

@@ -136,6 +136,7 @@ def test_a_lock_is_called_by_namespace_and_name() -> None:
     assert repr(one) == "<LeaseLock test-namespace/test-name for test-identity>"
 
 
+@pytest.mark.feature("C-38")
 @pytest.mark.behaviour("LE-36")
 def test_labels_are_set_on_a_lease_that_has_none() -> None:
     clientset = FakeClientset()

@@ -100,6 +100,7 @@ def event_threads() -> set[str]:
     return {thread.name for thread in threading.enumerate() if thread.name.startswith("events-")}
 
 
+@pytest.mark.feature("B-REC-11", "C-01")
 @pytest.mark.behaviour("REC-01")
 def test_leaving_the_broadcaster_s_block_leaves_no_thread() -> None:
     with EventBroadcaster() as broadcaster:
@@ -108,6 +109,7 @@ def test_leaving_the_broadcaster_s_block_leaves_no_thread() -> None:
     assert event_threads() == set()
 
 
+@pytest.mark.feature("B-REC-01")
 @pytest.mark.behaviour("REC-02")
 def test_a_direct_shutdown_ends_the_watcher_and_may_be_repeated() -> None:
     broadcaster = EventBroadcaster(pause=0)
@@ -135,6 +137,7 @@ def test_a_hundred_threads_record_while_nobody_gets_hurt() -> None:
     assert len({event.metadata.name for event in seen}) == 100
 
 
+@pytest.mark.feature("B-REC-01")
 @pytest.mark.behaviour("REC-04")
 def test_events_are_created_counted_and_logged() -> None:
     clock, sink = FakeClock(), RecordingSink()
@@ -151,6 +154,7 @@ def test_events_are_created_counted_and_logged() -> None:
     assert len(lines) == len(ROWS)
 
 
+@pytest.mark.feature("B-REC-01")
 @pytest.mark.behaviour("REC-04")
 def test_structured_logging_has_its_keys_in_order(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "clientgo.record")
@@ -253,7 +257,7 @@ def test_unknown_types_and_things_without_kind_are_logged_and_dropped(caplog: py
     ]  # fmt: skip
 
 
-@pytest.mark.feature("B-REC-02")
+@pytest.mark.feature("B-REC-02", "B-REC-01")
 def test_a_full_queue_drops_for_that_watcher_alone_and_never_blocks() -> None:
     busy, go_on, quick = threading.Event(), threading.Event(), queue.Queue[Event]()
 

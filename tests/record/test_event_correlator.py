@@ -122,7 +122,7 @@ def test_25_events_may_come_at_once_and_one_every_five_minutes_after() -> None:
     assert (sent.skip, sent.event.count) == (False, 29)
 
 
-@pytest.mark.feature("B-REC-07")
+@pytest.mark.feature("B-REC-07", "A-04")
 def test_the_same_event_again_is_a_patch_of_count_time_and_message(correlator: EventCorrelator) -> None:
     first, second = correlated(correlator, event(at=0), event(at=60))
     assert (first.event, first.patch) == (event(at=0), b"")

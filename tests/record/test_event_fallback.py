@@ -110,7 +110,7 @@ def test_a_broadcaster_records_series_where_the_group_is_not_served() -> None:
     assert (stored.message, stored.series and stored.series.count) == ("3 replicas", 2)
 
 
-@pytest.mark.feature("B-EV-04")
+@pytest.mark.feature("B-EV-04", "C-07")
 def test_code_for_the_newer_recorders_may_be_given_one_of_the_older() -> None:
     fake = FakeRecorder(10)
     recorder: SeriesEventRecorder = EventRecorderAdapter(fake)
@@ -119,10 +119,11 @@ def test_code_for_the_newer_recorders_may_be_given_one_of_the_older() -> None:
     assert fake.drain() == ["Normal Scaled 3 replicas", "Warning Failed 100% failed map[a:b]"]
 
 
+@pytest.mark.feature("B-EV-01", "C-07")
 def test_a_series_recorder_is_of_the_shape_such_code_wants() -> None:
     seen: list[events_v1.Event] = []
     with SeriesBroadcaster() as broadcaster:
         broadcaster.start_event_watcher(seen.append)
         recorder: SeriesEventRecorder = broadcaster.new_recorder("c")
-        recorder.eventf(POD, "Normal", "R", "a", "n", related=NODE)
-    assert [event.related for event in seen] == [NODE]
+        recorder.eventf(POD, "Normal", "R", "a", "n", related=NODE, annotations={"a": "b"})
+    assert [(event.related, dict(event.metadata.annotations)) for event in seen] == [(NODE, {"a": "b"})]

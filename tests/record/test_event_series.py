@@ -68,6 +68,7 @@ def cache_with(*events: Event) -> SeriesCache:
     return cache
 
 
+@pytest.mark.feature("B-EV-01")
 @pytest.mark.behaviour("EV-01")
 def test_the_second_equal_event_starts_a_series() -> None:
     sink, clock = RecordingSink(), FakeClock()

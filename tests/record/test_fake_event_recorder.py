@@ -11,6 +11,7 @@ from clientgo.testing.recorder import FakeRecorder
 POD = Pod(metadata=ObjectMeta(name="p"))
 
 
+@pytest.mark.feature("B-REC-10", "B-REC-12")
 @pytest.mark.behaviour("REC-15")
 def test_events_become_strings() -> None:
     fake = FakeRecorder(3)
@@ -26,6 +27,7 @@ def test_events_become_strings() -> None:
     assert fake.drain() == []
 
 
+@pytest.mark.feature("B-REC-10")
 @pytest.mark.behaviour("REC-15")
 def test_the_object_is_appended_when_wanted() -> None:
     fake = FakeRecorder(1, include_object=True)

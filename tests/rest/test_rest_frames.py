@@ -89,3 +89,16 @@ def test_closing_in_the_middle_of_a_frame_is_no_failure() -> None:
     assert next(frames).type == "ADDED"
     opened.close()
     assert list(frames) == []
+
+
+def test_a_frame_whose_object_is_nested_too_deep_to_be_decoded_passes_and_so_do_those_after_it() -> None:
+    deep = b'{"metadata":{"name":"a"},"spec":%s1%s}' % (b'{"a":[' * 5000, b"]}" * 5000)
+    frames = FrameSplitter().feed(b'{"type":"MODIFIED","object":%s}\n' % deep + frame("ADDED", "b"))
+    assert [f.type for f in frames] == ["MODIFIED", "ADDED"]
+    assert bytes(frames[0].object) == deep
+
+
+@pytest.mark.parametrize("line", [b'{"object":%s}', b'{"type":%s}', b'{"type":["A"],"object":%s}', b"[%s]"])
+def test_what_is_nested_too_deep_and_no_frame_is_refused(line: bytes) -> None:
+    with pytest.raises(Garbage):
+        FrameSplitter().feed(line % (b"[" * 5000 + b"]" * 5000) + b"\n")

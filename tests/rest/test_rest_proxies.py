@@ -54,6 +54,12 @@ def test_an_unusable_proxy_is_named_without_its_password() -> None:
     assert "secret" not in str(failed.value)
 
 
+def test_a_proxy_at_no_port_is_named_without_its_password() -> None:
+    with pytest.raises(ConfigError, match=r"the proxy http://p:99999 can't be used") as failed:
+        Dialer(Config("https://api", proxy_url="http://me:k7Rz-proxy@p:99999"), environ={})
+    assert "k7Rz" not in str(failed.value)
+
+
 def test_a_plain_request_is_handed_to_the_proxy_whole() -> None:
     with loopback([http(b"ok")]) as proxy:
         url = proxy.address.replace("http://", "http://me:pass%20word@")

@@ -65,6 +65,16 @@ def test_a_server_name_stands_in_for_the_address(certificates: Path) -> None:
             ask(Config(server.address, ca_file=ca, server_name="other.example"))
 
 
+def test_the_dot_that_ends_a_name_is_no_part_of_it(certificates: Path) -> None:
+    with loopback([OK], tls=server_context(certificates)) as server:
+        assert ask(Config(server.address, ca_file=str(certificates / "ca.pem"), server_name="api.example.")) == b"ok"
+
+
+def test_a_server_name_that_is_none_is_said_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"the TLS server name 'a\.\.b' can't be used"):
+        Dialer(Config("https://127.0.0.1:1", server_name="a..b"), environ={})
+
+
 def test_a_client_certificate_is_shown_when_it_is_demanded(certificates: Path) -> None:
     certificate, key = certificates / "client.pem", certificates / "client.key"
     with loopback([OK], [OK], tls=server_context(certificates, demand=True)) as server:

@@ -190,15 +190,14 @@ def test_the_path_of_the_address_stands_before_every_path() -> None:
 
 def test_connections_notice_dead_peers_and_send_at_once() -> None:
     with loopback([OK]) as server:
-        connection = Dialer(Config(server.address), environ={}).dial()
-        sock = connection.sock
+        sock = Dialer(Config(server.address), environ={}).dial()
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         wanted = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
         for name, value in wanted.items():
             if hasattr(socket, name):
                 assert sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
-        connection.close()
+        sock.close()
 
 
 def test_a_stream_gives_what_came_while_more_is_awaited() -> None:

@@ -1,0 +1,121 @@
+"""Connections through a proxy, by urllib3: tunnels, TLS to the proxy itself, TLS in TLS. Loaded if there is a proxy.
+
+These are where the edge cases are, and where others keep up with them; a direct connection has none of them.
+"""
+
+import base64
+import ssl
+from collections.abc import Callable
+from http.client import HTTPException
+from socket import socket
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from urllib3.connection import HTTPConnection, HTTPSConnection, ProxyConfig
+from urllib3.exceptions import HTTPError, LocationParseError
+from urllib3.util import parse_url
+
+from clientgo.errors import ConfigError
+from clientgo.log import conceal
+from clientgo.rest.http1 import Garbled
+
+OpenSocket = Callable[[str, int, float], socket]
+"""Connects to a host's port, within so many seconds."""
+
+
+class _Plain(HTTPConnection):
+    """urllib3's connection over a socket of ours."""
+
+    open: Callable[[], socket]
+
+    def _new_conn(self) -> socket:
+        # urllib3's own hook for this, as its SOCKS connections use it.
+        return self.open()
+
+
+class _Secure(HTTPSConnection):
+    """The same with TLS."""
+
+    open: Callable[[], socket]
+
+    def _new_conn(self) -> socket:
+        return self.open()
+
+
+class Proxy:
+    """The proxy at a URL, on the way to the port of a host.
+
+    Raises:
+        ConfigError: the URL is none.
+    """
+
+    def __init__(self, url: str, host: str, port: int, open_socket: OpenSocket) -> None:
+        self._host = host
+        self._port = port
+        self._open = open_socket
+        self.headers = _credentials(url)
+        """What the proxy is told besides the request, or besides CONNECT."""
+        parts = urlsplit(url)
+        self.name = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        """Its address, without the password."""
+        try:
+            self._url = parse_url(url)
+        except LocationParseError as error:
+            raise ConfigError(f"the proxy {self.name} can't be used: it is no address") from error
+
+    def __repr__(self) -> str:
+        return f"<Proxy {self.name}>"
+
+    def connect(self, timeout: float, tls: ssl.SSLContext | None, server_name: str | None) -> Any:
+        """A connected socket, or what has its methods: to the proxy without `tls`, else to the server behind it.
+
+        Raises:
+            OSError: why there is none. Garbled: what answered is no proxy.
+        """
+        connection = self._connection(timeout, tls, server_name)
+        try:
+            connection.connect()
+        except OSError:
+            connection.close()
+            raise
+        except HTTPException as error:
+            connection.close()
+            raise Garbled(str(error)) from error
+        except HTTPError as error:
+            connection.close()
+            raise OSError(str(error)) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection.sock
+
+    def _connection(self, timeout: float, tls: ssl.SSLContext | None, server_name: str | None) -> HTTPConnection:
+        url = self._url
+        host, port = url.host or "", url.port or (443 if url.scheme == "https" else 80)
+        config = ProxyConfig(None, False, None, None)
+        connection: _Plain | _Secure
+        if tls is None:
+            kind = _Secure if url.scheme == "https" else _Plain
+            connection = kind(host, port, timeout=timeout, proxy=url, proxy_config=config)
+        else:
+            connection = _Secure(
+                host,
+                port,
+                timeout=timeout,
+                proxy=url,
+                proxy_config=config,
+                ssl_context=tls,
+                server_hostname=server_name,
+            )
+            connection.set_tunnel(self._host, self._port, self.headers, url.scheme or "http")
+        connection.open = lambda: self._open(host, port, timeout)
+        return connection
+
+
+def _credentials(url: str) -> dict[str, str]:
+    parts = urlsplit(url)
+    if not parts.username:
+        return {}
+    name, password = unquote(parts.username), unquote(parts.password or "")
+    conceal(password)
+    return {"proxy-authorization": f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"}

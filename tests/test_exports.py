@@ -1,0 +1,67 @@
+"""Packages whose names load their modules when asked for: what type checkers read is what Python does."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clientgo.exports import on_demand
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = sorted(
+    str(path.parent.relative_to(ROOT)).replace("/", ".")
+    for folder in ("clientgo", "generated")
+    for path in (ROOT / folder).rglob("__init__.py")
+    if "on_demand(" in path.read_text()
+)
+
+
+def read_by_type_checkers(package: str) -> dict[str, set[str]]:
+    """What a package imports for them, by module."""
+    tree = ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text())
+    (choice,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in choice.body if isinstance(node, ast.ImportFrom)]
+    return {node.module or "": {alias.name for alias in node.names} for node in imports}
+
+
+def test_the_packages_are_found() -> None:
+    assert {"clientgo.cache", "clientgo.rest", "clientgo.typed", "generated.clientset"} <= set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_name_is_that_of_the_module_type_checkers_look_in(package: str) -> None:
+    read = read_by_type_checkers(package)
+    loaded = importlib.import_module(package)
+    assert {name for names in read.values() for name in names} == set(loaded.__all__)
+    for module, names in read.items():
+        for name in names:
+            assert getattr(loaded, name) is getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_name_is_that_of_a_module_which_would_stand_in_its_place(package: str) -> None:
+    loaded = importlib.import_module(package)
+    modules = {found.name for found in pkgutil.iter_modules(loaded.__path__)}
+    assert not modules & set(loaded.__all__)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_importing_a_package_loads_none_of_its_modules_and_asking_loads_one(package: str) -> None:
+    (name, *_) = importlib.import_module(package).__all__
+    code = (
+        f"import sys, {package}\n"
+        f"print([m for m in sys.modules if m.startswith('{package}.')])\n"
+        f"from {package} import {name}\n"
+        f"print('{name}' in vars(sys.modules['{package}']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "True"]
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'clientgo.cache' has no attribute 'Nothing'$"):
+        on_demand("clientgo.cache", {"lister": "Lister"})("Nothing")
