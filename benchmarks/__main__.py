@@ -17,23 +17,27 @@ from benchmarks.rounds import run
 from benchmarks.table import table
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], cases: Sequence[Case] = CASES) -> int:
     """Run what was asked for; the exit code."""
-    options = _parser().parse_args(arguments)
+    options = _parser(cases).parse_args(arguments)
     if options.list:
-        for case in CASES:
+        for case in cases:
             print(f"{case.name:12} {case.words}")
         return 0
+    chosen = [case for case in cases if not options.case or case.name in options.case]
     try:
-        return _check(options) if options.check else _bench(options)
+        return _check(options, chosen) if options.check else _bench(options, chosen, cases)
     except (Failed, OSError) as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"interrupted; the cases that were finished are kept in {options.output}", file=sys.stderr)
+        return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(cases: Sequence[Case]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
-    names = [case.name for case in CASES]
+    names = [case.name for case in cases]
     parser.add_argument("--list", action="store_true", help="only say what there is")
     parser.add_argument("--case", action="append", choices=names, metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--subject", action="append", metavar="NAME", help=f"only {OURS} and this one; may be repeated")
@@ -51,44 +55,41 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _bench(options: argparse.Namespace) -> int:
+def _bench(options: argparse.Namespace, chosen: Sequence[Case], cases: Sequence[Case]) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     base: Path = options.output / _stem(options)
-    file, setting, failed = base.with_suffix(".json"), _setting(options), False
-    for case in _chosen(options):
+    file, setting, failed, page = base.with_suffix(".json"), _setting(options), False, ""
+    for number, case in enumerate(chosen, 1):
+        setting.tell(f"{case.name}, case {number} of {len(chosen)}: {case.words}")
         now = _measure(options, setting, [case])
         failed |= OURS in now.cases[case.name].failures
         # After each case: a run that is cut off keeps what it has. A case takes its place among those not run now.
-        kept = ordered(merged(read(file), now), CASES)
+        kept = ordered(merged(read(file), now), cases)
         write(kept, file)
         page = table(kept)
         base.with_suffix(".md").write_text(page, encoding="utf-8")
-    plot(kept, base.with_suffix(".png"))
+        plot(kept, base.with_suffix(".png"))
     print(page)
     return 1 if failed else 0
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace, chosen: Sequence[Case]) -> int:
     file: Path = options.output / f"{_stem(options)}.json"
     before = read(file)
     if before is None:
         raise Failed(f"nothing to compare with: {file} is missing; make it by the same command without --check")
     setting = _setting(options)
-    lost = losses(before, _measure(options, setting, [case for case in _chosen(options) if case.name in before.cases]))
+    lost = losses(before, _measure(options, setting, [case for case in chosen if case.name in before.cases]))
     if lost:
         # Believed only when seen twice: a machine has bad minutes.
         names = {loss.case for loss in lost}
         print(f"measuring again: {', '.join(sorted(names))}", flush=True)
-        again = losses(before, _measure(options, setting, [case for case in CASES if case.name in names]))
+        again = losses(before, _measure(options, setting, [case for case in chosen if case.name in names]))
         lost = [loss for loss in again if (loss.case, loss.figure) in {(it.case, it.figure) for it in lost}]
     for loss in lost:
         print(f"LOST: {loss}")
     print("no figure was lost" if not lost else f"{len(lost)} ratios are more than 20 % worse than in {file.name}")
     return 1 if lost else 0
-
-
-def _chosen(options: argparse.Namespace) -> list[Case]:
-    return [case for case in CASES if not options.case or case.name in options.case]
 
 
 def _stem(options: argparse.Namespace) -> str:

@@ -18,7 +18,7 @@ class Outcome:
 
 
 def run(case: Case, setting: Setting, subjects: Sequence[str] = ()) -> Outcome:
-    """Measure one case; a subject that fails is left out from then on, and the others go on."""
+    """Measure one case; a subject that fails, in whatever way, is left out from then on, and the others go on."""
     outcome = Outcome(case)
     if setting.kubeconfig and case.bundled_only:
         outcome.skipped = f"needs {case.bundled_only}, which a real cluster does not give"
@@ -34,12 +34,19 @@ def run(case: Case, setting: Setting, subjects: Sequence[str] = ()) -> Outcome:
                     setting.tell(f"{case.name}: {subject}, round {number} of {rounds}")
                     try:
                         _keep(outcome, subject, measure(subject))
-                    except Failed as error:
-                        outcome.failures[subject] = str(error)
-                        setting.tell(f"{case.name}: {subject} FAILED: {error}")
-    except Failed as error:
-        outcome.skipped = str(error)
+                    except Exception as error:  # noqa: BLE001  # hours of figures must not hang on one subject
+                        outcome.failures[subject] = why = sentence(error)
+                        setting.tell(f"{case.name}: {subject} FAILED: {why}")
+    except Exception as error:  # noqa: BLE001  # nor on one case
+        outcome.skipped = why = sentence(error)
+        setting.tell(f"{case.name} COULD NOT BE RUN: {why}")
     return outcome
+
+
+def sentence(error: Exception) -> str:
+    """What went wrong, in one line; the type is said of what was not foreseen."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, Failed) else f"{type(error).__name__}: {text}"
 
 
 def _keep(outcome: Outcome, subject: str, figures: Mapping[str, float]) -> None:

@@ -13,10 +13,11 @@ SETTING = Setting(quick=True, rounds=2, kubeconfig="", plain=False, tell=lambda 
 class Subjects:
     """Notes who was measured; who is in `broken` fails."""
 
-    def __init__(self, *broken: str, opens: bool = True) -> None:
+    def __init__(self, *broken: str, opens: bool = True, error: type[BaseException] = Failed) -> None:
         self.measured: list[str] = []
         self._broken = broken
         self._opens = opens
+        self._error = error
 
     @contextmanager
     def open(self, _: Setting) -> Iterator[Measure]:
@@ -27,7 +28,7 @@ class Subjects:
     def measure(self, subject: str) -> Mapping[str, float]:
         self.measured.append(subject)
         if subject in self._broken:
-            raise Failed(f"{subject} broke")
+            raise self._error(f"{subject}\n broke")
         return {"cpu": float(len(self.measured)), "writes": float("nan")}
 
 
@@ -53,6 +54,12 @@ def test_a_subject_that_fails_is_left_out_and_the_others_go_on() -> None:
     outcome = run(case(subjects), SETTING)
     assert subjects.measured == [OURS, FLOOR, KOPF, OURS, KOPF]
     assert outcome.failures == {FLOOR: "floor broke"}
+
+
+def test_what_nobody_foresaw_in_one_subject_is_one_line_and_costs_the_others_nothing() -> None:
+    outcome = run(case(Subjects(KOPF, error=KeyError)), SETTING)
+    assert outcome.failures == {KOPF: "KeyError: 'kopf\\n broke'"}
+    assert len(outcome.figures[OURS]["cpu"]) == len(outcome.figures[FLOOR]["cpu"]) == 2
 
 
 def test_a_case_that_can_not_be_opened_says_why() -> None:

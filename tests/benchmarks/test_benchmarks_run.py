@@ -1,0 +1,71 @@
+"""The command: progress as it goes, and nothing that was measured is lost, whatever happens after it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.model import FLOOR, KOPF, OURS, Case, Failed, Figure, Measure, Setting
+from benchmarks.results import read
+
+
+def case(name: str, costs: Mapping[str, float], error: BaseException | None = None) -> Case:
+    """A case whose subjects cost what is said; one of whom nothing is said raises the error."""
+
+    def measure(subject: str) -> Mapping[str, float]:
+        if subject not in costs:
+            raise error or Failed("no such subject")
+        return {"cpu": costs[subject]}
+
+    @contextmanager
+    def opened(_: Setting) -> Iterator[Measure]:
+        yield measure
+
+    figures = (Figure(key="cpu", unit="s", words="processor time"),)
+    return Case(name=name, words="something", figures=figures, subjects=(OURS, FLOOR, KOPF), open=opened, rounds=1)
+
+
+ALL = {OURS: 1.0, FLOOR: 0.5, KOPF: 4.0}
+
+
+def test_an_interrupted_run_keeps_every_case_that_was_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = [case("first", ALL), case("second", {OURS: 1.0}, KeyboardInterrupt())]
+    assert main(["--output", str(tmp_path)], cases) == 130
+    assert list(kept.cases if (kept := read(tmp_path / "latest.json")) else []) == ["first"]
+    assert "## first" in (tmp_path / "latest.md").read_text()
+    assert (tmp_path / "latest.png").read_bytes().startswith(b"\x89PNG")
+    assert "are kept in" in capsys.readouterr().err
+
+
+def test_progress_names_case_subject_and_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--output", str(tmp_path), "--case", "second"], [case("first", ALL), case("second", ALL)])
+    said = capsys.readouterr().err
+    assert "second, case 1 of 1: something" in said
+    assert "second: kopf, round 1 of 1" in said
+    assert "first" not in said
+
+
+def test_a_peer_that_fails_stands_in_the_table_and_fails_no_run(tmp_path: Path) -> None:
+    cases = [case("first", {OURS: 1.0, FLOOR: 0.5}, OSError("no route")), case("second", ALL)]
+    assert main(["--output", str(tmp_path)], cases) == 0
+    page = (tmp_path / "latest.md").read_text()
+    assert "kopf failed: OSError: no route" in page
+    assert "| processor time | 1 s |  | 0.5 s (2.00 x) | 4 s (0.25 x) |" in page
+
+
+def test_a_run_in_which_the_product_fails_has_failed(tmp_path: Path) -> None:
+    assert main(["--output", str(tmp_path)], [case("first", {FLOOR: 1.0}, Failed("broken"))]) == 1
+
+
+def test_a_check_compares_ratios_and_is_not_misled_by_a_slower_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--output", str(tmp_path)], [case("first", ALL)])
+    slower = {subject: 3 * cost for subject, cost in ALL.items()}
+    assert main(["--output", str(tmp_path), "--check"], [case("first", slower)]) == 0
+    assert main(["--output", str(tmp_path), "--check"], [case("first", {**ALL, OURS: 1.5})]) == 1
+    assert "LOST: first, processor time: 3.00 x floor in place of 2.00 (+50 %)" in capsys.readouterr().out
