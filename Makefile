@@ -110,17 +110,12 @@ fuzz: $(STAMP) ## Feed all that reads input with inputs made by chance; ARGS="--
 
 ##@ Benchmarks
 
-# The other libraries that are measured beside ours, and what draws the plot.
-$(VENV)/.bench: $(STAMP)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --editable '.[bench]'
-	@touch $@
-
 .PHONY: bench
-bench: $(VENV)/.bench ## Measure beside floor and peers, into benchmarks/results; ARGS="--case create --quick", SERVER=kubeconfig
+bench: $(STAMP) ## Measure beside floor and peers, into benchmarks/results; ARGS="--case create --quick", SERVER=kubeconfig
 	@$(IN_VENV) python -m benchmarks $(if $(SERVER),--server "$(SERVER)") $(ARGS)
 
 .PHONY: bench-check
-bench-check: $(VENV)/.bench ## Fail if a ratio is more than 20 % worse than in benchmarks/results; ARGS=--quick: small sizes
+bench-check: $(STAMP) ## Fail if a ratio is more than 20 % worse than in benchmarks/results; ARGS=--quick: small sizes
 	@$(IN_VENV) python -m benchmarks --check $(ARGS)
 
 ##@ Code generation
