@@ -15,6 +15,7 @@ from benchmarks.fit import exponent
 from benchmarks.model import OURS, Case, Figure, Limit, Measure, Setting
 
 STEPS = (1, 2, 4, 8)
+TURNS = 3
 
 
 def _created(setting: Setting, size: int) -> float:
@@ -43,6 +44,11 @@ def _queued(_: Setting, size: int) -> float:
     return size / cycles(OURS, 1, size)
 
 
+def _least(work: Callable[[Setting, int], float], setting: Setting, size: int) -> float:
+    # Of several: what disturbs adds to the one or the other size, and a fit takes it for growth.
+    return min(work(setting, size) for _ in range(TURNS))
+
+
 MEASURED: tuple[tuple[str, str, Callable[[Setting, int], float], int, int], ...] = (
     ("create", "creating Foos", _created, 250, 50),
     ("cold_start", "a cold start, its constant part included", _started, 1_000, 250),
@@ -59,7 +65,7 @@ def _open(setting: Setting) -> Iterator[Measure]:
         for key, words, work, full, quick in MEASURED:
             setting.tell(f"growth: {words}")
             base = setting.size(full, quick)
-            figures[key] = exponent({base * step: work(setting, base * step) for step in STEPS})
+            figures[key] = exponent({base * step: _least(work, setting, base * step) for step in STEPS})
         return figures
 
     yield measure
@@ -73,5 +79,5 @@ GROWTH = Case(
     ),
     subjects=(OURS,),
     open=_open,
-    rounds=2,
+    rounds=1,
 )

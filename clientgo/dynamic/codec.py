@@ -8,6 +8,7 @@ import msgspec
 from clientgo.cache.fitness import is_table
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity
+from clientgo.meta.collector import without_collection
 from clientgo.meta.deep import raw_list, reason
 from clientgo.meta.objects import ListMeta, ObjectMeta
 from clientgo.meta.scheme import api_of
@@ -41,6 +42,7 @@ class UnstructuredCodec(Codec[Unstructured]):
         except _UNREADABLE as error:
             raise Undecodable(self._called, identity(data), reason(error)) from error
 
+    @without_collection
     def decode_list(self, data: bytes) -> ObjectList[Unstructured]:
         """The page of a list in `data`; items that are no objects are set aside.
 

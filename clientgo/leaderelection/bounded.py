@@ -2,8 +2,9 @@
 
 A leader that waits for a dead connection has to step down before its lease expires elsewhere, but a request under way
 can't be broken off. So every call runs on a thread of its own, and whoever made it stops waiting when its time is over.
-A call that was given up may still reach the server; then it is one more write by the same candidate, which the
-resourceVersion keeps from undoing anything newer.
+A call that was given up may still reach the server, at any time. So it is made by a copy of the lock, which takes the
+lock's place only if it was waited for: what the call reads later is not taken for what this candidate has decided upon,
+and what it writes later replaces only the record that it was meant to replace.
 """
 
 import math
@@ -60,15 +61,15 @@ class BoundedLock:
 
     def get(self) -> LeaderElectionRecord:
         """The record as it is."""
-        return self._call("get", self._lock.get)
+        return self._call("get", lambda lock: lock.get())
 
     def create(self, record: LeaderElectionRecord) -> None:
         """Keep the first record."""
-        self._call("create", lambda: self._lock.create(record))
+        self._call("create", lambda lock: lock.create(record))
 
     def update(self, record: LeaderElectionRecord) -> None:
         """Replace the record as it was last read or written."""
-        self._call("update", lambda: self._lock.update(record))
+        self._call("update", lambda lock: lock.update(record))
 
     def record_event(self, message: str) -> None:
         """Let people see that something happened; not bounded, because it never waits."""
@@ -78,8 +79,13 @@ class BoundedLock:
         """What the lock is called in logs."""
         return self._lock.describe()
 
-    def _call(self, what: str, call: Callable[[], R]) -> R:
-        made, now = _Call(call), self._clock.now()
+    def fork(self) -> "BoundedLock":
+        """Another that has read the same, without a limit."""
+        return BoundedLock(self._lock.fork(), longest=self._longest, clock=self._clock)
+
+    def _call(self, what: str, call: Callable[[Lock], R]) -> R:
+        lock = self._lock.fork()
+        made, now = _Call(lambda: call(lock)), self._clock.now()
         deadline = min(self._deadline, now + self._longest)
         if self._stop.is_set() or now >= deadline:
             raise CallGivenUp(f"no time is left to {what} lease {self.describe()}")
@@ -90,7 +96,9 @@ class BoundedLock:
                 if self._stop.is_set() or now >= deadline:
                     raise CallGivenUp(f"{what} of lease {self.describe()} did not end in time")
                 self._clock.wait(made.changed, min(deadline, now + LOOK_AT_STOP))
-        return made.result()
+        answer = made.result()
+        self._lock = lock
+        return answer
 
 
 class _Call(Generic[R]):

@@ -7,6 +7,7 @@ first. What decides between two who write at once is the object's resourceVersio
 import socket
 import uuid
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace as replace_config
 from typing import Protocol
 
@@ -49,6 +50,12 @@ class Lock(Protocol):
     def describe(self) -> str:
         """What the lock is called in logs."""
 
+    def fork(self) -> "Lock":
+        """Another for the same candidate and lease that has read what this one has; what one does, the other forgets.
+
+        Calls that may be given up are made by one of these, so that their late ends go unnoticed.
+        """
+
 
 class EventRecorder(Protocol):
     """What a lock needs of an event recorder; `clientgo.record`'s are such."""
@@ -79,8 +86,8 @@ class LeaseLock:
         self._identity = identity
         self._labels = labels
         self._recorder = recorder
-        # The lease as last read or written. A call that was given up may still set it, from another thread: to
-        # something older, and the next update is a Conflict; or to something newer, and it is right.
+        # The lease as last read or written. What is decided upon is decided upon this one, so nothing else may set it:
+        # were it newer than what was read, the next update would replace another's record, and not be a Conflict.
         self._lease: Lease | None = None
 
     def __repr__(self) -> str:
@@ -129,6 +136,10 @@ class LeaseLock:
     def describe(self) -> str:
         """`namespace/name`."""
         return str(self._name)
+
+    def fork(self) -> "LeaseLock":
+        """Another that has read the same lease."""
+        return copy(self)
 
 
 def new_identity() -> str:

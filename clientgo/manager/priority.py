@@ -14,6 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.prioritymetrics import Depths, WithoutDepth
 from clientgo.metrics import Provider, provider
 from clientgo.workqueue import RateLimiter, RateLimitingQueue
+from clientgo.workqueue.turns import give_way
 
 K = TypeVar("K")
 
@@ -44,6 +45,8 @@ class PriorityQueue(RateLimitingQueue[K]):
 
     def add(self, item: K, *, priority: int = NORMAL) -> None:
         """Mark a key as needing work now, with at least that priority; dropped if the queue is shutting down."""
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             self._order.wish(item, priority)
             # What fell due before goes before.
@@ -55,12 +58,16 @@ class PriorityQueue(RateLimitingQueue[K]):
 
         Of a key that is not being processed that is `NORMAL`.
         """
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             self._order.wish(item, self._order.taken.get(item, NORMAL) if priority is None else priority)
         super().add_after(item, delay)
 
     def done(self, item: K) -> None:
         """Give back a key from `get`; it is handed out again if it was added in the meantime."""
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             self._order.taken.pop(item, None)
         super().done(item)

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from clientgo.meta.collector import without_collection
 from clientgo.meta.deep import names_alone, raw_list, reason
 from clientgo.meta.objects import ListMeta, MicroTime, ObjectMeta
 from clientgo.meta.scheme import api_of
@@ -103,6 +104,7 @@ class Codec(Generic[T]):
         except _UNREADABLE as error:
             return self._salvage(data, error)
 
+    @without_collection
     def decode_list(self, data: bytes) -> ObjectList[T]:
         """The page of a list in `data`; items that can't be decoded are set aside.
 

@@ -57,7 +57,10 @@ class MicroTime(datetime):
         return self.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+# gc=False here, as in generated types: values are no part of cycles, and caches full of them need no search for any.
+
+
+class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Who an object belongs to; it is collected once all its owners are gone."""
 
     api_version: str = ""
@@ -68,7 +71,7 @@ class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     block_owner_deletion: bool | None = None
 
 
-class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Which fields a manager owns (server-side apply)."""
 
     manager: str | None = None
@@ -80,7 +83,7 @@ class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="came
     subresource: str | None = None
 
 
-class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Name, identity and bookkeeping of one object."""
 
     name: str = ""

@@ -50,6 +50,7 @@ def _derive(cls: type, inside: tuple[type, ...]) -> type[msgspec.Struct]:
         kw_only=True,
         rename="camel",
         omit_defaults=True,
+        gc=False,
         module=cls.__module__,
     )
 

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
 from clientgo.workqueue.queue import ShutDown, Storage, WorkQueue
+from clientgo.workqueue.turns import give_way
 
 K = TypeVar("K")
 
@@ -101,6 +102,8 @@ class DelayingQueue(WorkQueue[K]):
 
     def add(self, item: K) -> None:
         """Mark a key as needing work now; dropped if it is marked already or the queue is shutting down."""
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             if self._delayed:
                 # What fell due before goes before.
@@ -109,6 +112,8 @@ class DelayingQueue(WorkQueue[K]):
 
     def add_after(self, item: K, delay: float) -> None:
         """Add a key once `delay` seconds have passed; at once if that is not positive. Dropped after `shut_down`."""
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             if self._shutting_down:
                 return
@@ -129,6 +134,8 @@ class DelayingQueue(WorkQueue[K]):
         Raises:
             ShutDown: the queue is shut down and empty; keys that are not due yet are dropped.
         """
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             if self._delayed:
                 self._promote()

@@ -14,6 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
 from clientgo.workqueue.state import QueueState, since, until
+from clientgo.workqueue.turns import give_way
 
 K = TypeVar("K")
 
@@ -66,7 +67,8 @@ class WorkQueue(Generic[K]):
     ) -> None:
         self.name = name
         self._clock = clock
-        # Guards every field below. Not reentrant: storage and metrics must not call back into the queue.
+        # Guards every field below. Not reentrant: storage and metrics must not call back into the queue. What is done
+        # for every key gives way before it takes it: see clientgo.workqueue.turns.
         self._lock = threading.Lock()
         # Notified once for every key that becomes ready while a consumer waits, and to all on shutdown.
         self._wake = threading.Condition(self._lock)
@@ -109,6 +111,8 @@ class WorkQueue(Generic[K]):
 
     def add(self, item: K) -> None:
         """Mark a key as needing work; dropped if it is marked already or the queue is shutting down."""
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             self._add(item)
 
@@ -118,6 +122,8 @@ class WorkQueue(Generic[K]):
         Raises:
             ShutDown: the queue is shut down and empty.
         """
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             if not self._ready:
                 self._wait_until_ready()
@@ -128,6 +134,8 @@ class WorkQueue(Generic[K]):
 
         A key that is not out is ignored.
         """
+        if self._lock.locked():
+            give_way(self._lock)
         with self._lock:
             taken_at = self._processing.pop(item, None)
             if taken_at is None:

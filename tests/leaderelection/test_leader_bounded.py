@@ -5,15 +5,17 @@ import threading
 
 import pytest
 
-from clientgo.errors import NotFound
+from clientgo.errors import Conflict, NotFound
 from clientgo.leaderelection import LeaderElectionRecord
 from clientgo.leaderelection.bounded import BoundedLock, CallGivenUp
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
 from clientgo.testing.kubernetes import FakeClientset
 from tests.leaderelection.election import SECONDS, Gate, Updates, lease_lock
 
 RECORD = LeaderElectionRecord(holder_identity="baz", lease_duration_seconds=1)
+THEIRS = LeaderElectionRecord(holder_identity="other", lease_duration_seconds=1)
 
 
 def bounded(clientset: FakeClientset, clock: FakeClock) -> BoundedLock:
@@ -76,6 +78,32 @@ def test_an_answer_ends_the_wait_for_it_with_no_time_passing() -> None:
         clock.wait_for_waiters(1)
         gate.open()
         group.join(SECONDS)
+
+
+def test_what_a_call_reads_after_it_was_given_up_is_no_ground_to_replace_it() -> None:
+    clientset, clock, gate = FakeClientset(versioned=True), FakeClock(), Gate()
+    one, other = bounded(clientset, clock), lease_lock(clientset, "other")
+    one.create(RECORD)
+    Updates(clientset, "get", lambda number: gate.pass_through() if number == 1 else None)
+    with Group() as group:
+        group.start(lambda: _give_up(one), name="calling")
+        gate.wait_until_reached()
+        clock.wait_for_waiters(1)
+        clock.step(5)
+        group.join(SECONDS)
+    assert one.get() == RECORD
+    other.get()
+    other.update(THEIRS)
+    gate.open()
+    eventually(one.under_way, lambda late: not late)
+    with pytest.raises(Conflict):
+        one.update(RECORD)
+    assert one.get() == THEIRS
+
+
+def _give_up(lock: BoundedLock) -> None:
+    with pytest.raises(CallGivenUp):
+        lock.get()
 
 
 def test_no_call_is_begun_when_there_is_no_time_for_it() -> None:

@@ -6,6 +6,7 @@ of their requests, their work, under a scheduler that lets time pass at any plac
 
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -104,6 +105,9 @@ class LossyLock:
 
     def describe(self) -> str:
         return "ns/lease"
+
+    def fork(self) -> "LossyLock":
+        return copy(self)
 
     def _write(self, record: Any) -> int:
         self._server.record = record
