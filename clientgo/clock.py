@@ -5,10 +5,17 @@ for what is written into objects. A fake clock (`clientgo.testing.FakeClock`) st
 time instead of sleeping.
 """
 
+import math
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
+
+SIGNAL_SECONDS = 1.0
+"""How long the main thread waits at a stretch; until then a signal that came as it began to wait may go unnoticed."""
+
+_now = time.monotonic
 
 
 class Clock(Protocol):
@@ -40,11 +47,27 @@ class SystemClock:
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
         """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`."""
-        condition.wait(None if deadline is None else _waitable(deadline - self.now()))
+        attentive(condition.wait, None if deadline is None else deadline - self.now())
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
         """Let `seconds` pass unless `stop` is set first; return whether it is set."""
-        return stop.wait(_waitable(seconds))
+        return attentive(stop.wait, seconds)
+
+
+def attentive(wait: Callable[[float | None], bool], seconds: float | None) -> bool:
+    """`wait(seconds)`, in which the main thread still notices signals; what that gives: whether it came to an end.
+
+    A signal that comes when the main thread has made up its mind to wait for a lock, and does not wait yet, interrupts
+    nothing, and Python runs its handler only after the wait: Ctrl-C or a SIGTERM would be lost. So that thread looks up
+    every `SIGNAL_SECONDS`.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return wait(None if seconds is None else _waitable(seconds))
+    end = math.inf if seconds is None else _now() + seconds
+    while (left := end - _now()) > SIGNAL_SECONDS:
+        if wait(SIGNAL_SECONDS):
+            return True
+    return wait(max(0.0, left))
 
 
 def _waitable(seconds: float) -> float:

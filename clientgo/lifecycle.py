@@ -9,9 +9,10 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.clock import SYSTEM_CLOCK, Clock, attentive
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ class Group:
         deadline = None if timeout is None else self._clock.now() + timeout
         while others := self._others():
             for thread in others:
-                thread.join(None if deadline is None else max(0.0, deadline - self._clock.now()))
+                attentive(partial(_joined, thread), None if deadline is None else deadline - self._clock.now())
             if late := [thread.name for thread in others if thread.is_alive()]:
                 raise StillRunning(f"still running after {timeout} s: {', '.join(late)}") from self._crash
         self.raise_crash()
@@ -103,3 +104,8 @@ class Group:
                     self._crash = error
             self.stop_event.set()
             log.exception("thread died; stopping its group")
+
+
+def _joined(thread: threading.Thread, seconds: float | None) -> bool:
+    thread.join(seconds)
+    return not thread.is_alive()

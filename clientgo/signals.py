@@ -6,10 +6,19 @@ import signal
 import threading
 from types import FrameType
 
+from clientgo.clock import attentive
+
 log = logging.getLogger(__name__)
 
 _asked: list[threading.Event] = []
 """The event of the one call there may be."""
+
+
+class _Asked(threading.Event):
+    """An event for which the main thread waits in such a way that it notices the signal that sets it."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return attentive(super().wait, timeout)
 
 
 def stop_on_signals() -> threading.Event:
@@ -22,7 +31,7 @@ def stop_on_signals() -> threading.Event:
     """
     if _asked:
         raise RuntimeError("the program's signals have an event already: call stop_on_signals once, and pass it on")
-    stop = threading.Event()
+    stop = _Asked()
     _asked.append(stop)
 
     def handle(number: int, _: FrameType | None) -> None:

@@ -49,22 +49,22 @@ class Environment:
     def __init__(
         self,
         *,
-        crd_paths: Sequence[Path] = (),
-        webhook_paths: Sequence[Path] = (),
+        crd_paths: Sequence[Path | str] = (),
+        webhook_paths: Sequence[Path | str] = (),
         webhook_host: str = "127.0.0.1",
         webhook_port: int = 0,
         port: int = 0,
         host: str = "127.0.0.1",
         secure: bool = False,
-        kubeconfig: Path | None = None,
+        kubeconfig: Path | str | None = None,
         bundled: bool = False,
         simulate: bool = True,
         ready_seconds: float = 0.0,
         replica_sets: bool = False,
-        data_dir: Path | None = None,
+        data_dir: Path | str | None = None,
         enable_faults: bool = False,
         owner_references_permissions: bool = False,
-        audit_log: Path | None = None,
+        audit_log: Path | str | None = None,
         audit_reads: bool = False,
         environ: Mapping[str, str] = os.environ,
         clock: Clock = SYSTEM_CLOCK,
@@ -92,8 +92,8 @@ class Environment:
 
         `server.faults` lets things go wrong; with `enable_faults` clients of the server may do so too.
         """
-        self._crds = read_crds(crd_paths)
-        self._webhook_paths = webhook_paths
+        self._crds = read_crds(map(Path, crd_paths))
+        self._webhook_paths = [Path(path) for path in webhook_paths]
         self._webhook_host = webhook_host
         self._webhook_port = webhook_port
         self.webhooks: WebhookInstall | None = None
@@ -103,9 +103,9 @@ class Environment:
         self._host = host
         self._secure = secure
         self._config: Config | None = None
-        self._kubeconfig = kubeconfig
+        self._kubeconfig = _path(kubeconfig)
         self._simulate = simulate
-        self._data_dir = data_dir
+        self._data_dir = _path(data_dir)
         self._enable_faults = enable_faults
         self._options = Options(
             ready_seconds=ready_seconds,
@@ -113,7 +113,7 @@ class Environment:
             audit_reads=audit_reads,
             owner_references_permissions=owner_references_permissions,
         )
-        self._audit_log = audit_log
+        self._audit_log = _path(audit_log)
         self._clock = clock
         self._written: Path | None = None
         self.server: BundledServer | None = None
@@ -170,7 +170,7 @@ class Environment:
             return self._plane.user(name, *groups)
         if self.server is None:
             return replace(self._config, impersonate=Impersonation(name, groups=groups))
-        token = secrets.token_urlsafe(32)
+        token = _new_token().decode()
         self.server.add_user(token, authenticated(name, *groups))
         return replace(self._config, token=token)
 
@@ -242,8 +242,13 @@ class Environment:
         webhooks.close()
 
 
+def _path(given: Path | str | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
 def _new_token() -> bytes:
-    return secrets.token_urlsafe(32).encode()
+    # Of digits and letters: programs take an argument that begins with a dash for an option.
+    return secrets.token_hex(32).encode()
 
 
 def _control_plane(environ: Mapping[str, str], clock: Clock) -> _ControlPlane | None:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from clientgo.cache import SharedInformer
-from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.clock import SYSTEM_CLOCK, Clock, attentive
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
@@ -207,7 +207,7 @@ class Manager:
         stage = self._stages[LEADER]
         stage.begin(over)
         self.elected.set()
-        over.wait()
+        attentive(over.wait, None)
         self._end(LEADER, deadline)
         # Here, because events may be sent only as long as the lease is held.
         self._end_events()

@@ -30,6 +30,12 @@ def test_the_kinds_of_its_crds_are_served_until_it_stops() -> None:
         ask(config, FOOS)
 
 
+def test_paths_may_be_text(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    with Environment(crd_paths=[str(CRDS)], kubeconfig=str(kubeconfig), data_dir=str(tmp_path / "data"), bundled=True):
+        assert kubeconfig.exists()
+
+
 def test_its_kubeconfig_leads_to_it_and_goes_with_it(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with Environment(kubeconfig=path, bundled=True) as config:

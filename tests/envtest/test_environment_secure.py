@@ -32,6 +32,11 @@ def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> Non
 
 
 @pytest.mark.feature("B-CR-13")
+def test_its_tokens_can_stand_on_a_command_line() -> None:
+    with Environment(secure=True, bundled=True) as config:
+        assert config.token.isalnum()
+
+
 def test_another_user_is_held_to_roles() -> None:
     environment = Environment(secure=True, bundled=True)
     with environment:

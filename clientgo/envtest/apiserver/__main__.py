@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
+from clientgo.clock import attentive
 from clientgo.envtest.apiserver.journal import DataUnusable
 from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.envtest.apiserver.state import Options
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None, *, out: TextIO = sys.stdout, er
             place = shlex.quote(str(path))
             out.write(f"API server at {url}, kubeconfig {place}; try: kubectl --kubeconfig {place} api-resources\n")
             out.flush()
-            stop.wait()
+            attentive(stop.wait, None)
     except (ApiError, ConfigError, ConnectionFailed, DataUnusable, NotOurKubeconfig, OSError) as error:
         why = f"port {options.port} of {options.host} is taken" if _is_taken(error) else str(error)
         err.write(f"the API server can't start: {why}\n")
