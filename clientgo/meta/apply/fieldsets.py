@@ -109,6 +109,19 @@ def fields_of(value: Any, rules: Rules, where: Path = (), prefix: Path = ()) -> 
         yield prefix
 
 
+def all_of(obj: dict[str, Any], rules: Rules) -> Tree:
+    """The set of every field of an object that was not there before.
+
+    It is `tree_of` what a `Difference` from nothing has as changed, made in one walk: most writes create something.
+    """
+    tree: Tree = {}
+    if not _atomic(rules(())):
+        for field, child in obj.items():
+            node = tree[f"f:{field}"] = {}
+            _grow(node, child, rules, (field,), held=isinstance(child, dict))
+    return tree
+
+
 class Difference:
     """Which fields two objects have otherwise: `changed` were added or modified, `removed` are gone."""
 
@@ -205,6 +218,40 @@ def _chain(path: Path) -> Tree:
     for element in reversed(path):
         tree = {element: tree}
     return tree
+
+
+def _grow(node: Tree, value: Any, rules: Rules, where: Path, *, held: bool) -> None:
+    """Put every field of a value below its node; `held` says that the set holds the node's own path as well."""
+    if isinstance(value, dict):
+        if value and not _atomic(rules(where)):
+            if held and not node:
+                node["."] = {}
+            _grow_members(node, value, rules, where)
+            return
+    elif isinstance(value, list) and value:
+        rule = rules(where)
+        if rule is not None and rule.list_type in ("map", "set"):
+            if held and not node:
+                node["."] = {}
+            for element, item in items(value, rule):
+                inner = node.setdefault(element, {})
+                if rule.list_type == "map":
+                    _grow(inner, item, rules, where, held=True)
+            return
+    if node and "." not in node:
+        node["."] = {}  # of two items with one key, the other one had fields here
+
+
+def _grow_members(node: Tree, value: dict[str, Any], rules: Rules, where: Path) -> None:
+    for field, child in value.items():
+        element = f"f:{field}"
+        known = node.get(element)
+        if known is not None:
+            _grow(known, child, rules, (*where, field), held=True)
+            continue
+        inner = node[element] = {}
+        if isinstance(child, dict | list):
+            _grow(inner, child, rules, (*where, field), held=False)
 
 
 def _insert(tree: Tree, path: Path) -> None:

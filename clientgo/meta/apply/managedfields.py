@@ -7,7 +7,7 @@ fields it changed from everybody else; an Apply that would do so is a conflict u
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import Difference, Path, Rules, Tree, add, contains, managed, remove, tree_of
+from clientgo.meta.apply.fieldsets import Difference, Path, Rules, Tree, add, all_of, contains, managed, remove, tree_of
 
 Object = dict[str, Any]
 
@@ -47,6 +47,9 @@ def after_update(
     entries: list[Object], old: Object, new: Object, who: Manager, *, rules: Rules, time: str
 ) -> list[Object]:
     """The entries after `who` turned `old` into `new`: what it changed is its own now, and nobody else's."""
+    if not old and not entries:
+        fields = all_of(managed(new), rules)
+        return [who.entry(fields, time)] if fields else entries
     difference = Difference(managed(old), managed(new), rules)
     if not difference:
         return entries
