@@ -12,7 +12,7 @@ from typing import Any
 from clientgo.envtest.apiserver import nonresource, serviceaccounts
 from clientgo.envtest.apiserver.audit import Audit
 from clientgo.envtest.apiserver.authentication import authenticate
-from clientgo.envtest.apiserver.authorization import Attributes, authorize
+from clientgo.envtest.apiserver.authorization import Attributes, authorize, may_everything
 from clientgo.envtest.apiserver.messages import (
     Query,
     Request,
@@ -150,7 +150,7 @@ class Api:
             request.user = authenticate(self.state, request)
         if len(request.body) > self.state.options.max_body:
             raise too_large(self.state.options.max_body)
-        if self.state.options.authorization != "AlwaysAllow" and not request.internal:
+        if not request.internal and not may_everything(self.state, request.user):
             authorize(self.state, _wanted(request))
 
     def _route(self, request: Request) -> Route | None:

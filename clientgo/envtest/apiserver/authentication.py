@@ -20,6 +20,7 @@ from clientgo.envtest.apiserver.users import (
     service_account_name,
 )
 
+_PREFIX = "impersonate-"
 _EXTRA = "impersonate-extra-"
 _GROUP = "authentication.k8s.io"
 
@@ -63,6 +64,8 @@ def _shown(state: State, request: Request) -> User:
 
 
 def _impersonated(request: Request) -> User | None:
+    if _PREFIX not in " ".join(request.headers):
+        return None
     name = request.headers.get("impersonate-user", "")
     groups = _repeated(request, "impersonate-group")
     uid = request.headers.get("impersonate-uid", "")

@@ -70,18 +70,18 @@ class GarbageCollector:
         obj = new if new is not None else old
         if obj is None or key in _IGNORED:
             return
-        item = _item(key, obj)
         if kind == "DELETED":
-            self._forget(item, obj)
+            self._forget(_item(key, obj), obj)
             return
         before = _owners(old) if old is not None else []
         after = _owners(obj)
         if after != before:
+            item = _item(key, obj)
             self._relink(item, before, after)
             if after:
                 self._enqueue(item)
         if _is_deleting(obj) and set(_finalizers(obj)) & {FOREGROUND, ORPHAN}:
-            self._enqueue(item)
+            self._enqueue(_item(key, obj))
 
     def _relink(self, item: _Item, before: list[Object], after: list[Object]) -> None:
         for uid in {owner.get("uid", "") for owner in before} - {owner.get("uid", "") for owner in after}:

@@ -19,6 +19,7 @@ _STRINGS = ("name", "generateName", "namespace", "uid", "resourceVersion", "crea
 _TIMES = ("creationTimestamp", "deletionTimestamp")
 _NUMBERS = ("generation", "deletionGracePeriodSeconds")
 KNOWN = frozenset((*_MAPS, *_LISTS, *_STRINGS, *_NUMBERS, "selfLink"))
+_EMPTY = (None, "", {}, [])
 _MAX_ANNOTATIONS = 256 * 1024
 _DNS_LABEL = frozenset(("namespaces",))
 _PATH_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
@@ -45,7 +46,7 @@ def normalize(meta: Any, kind: str, unknown: list[str] | None = None) -> Object:
         return {}
     if not isinstance(meta, dict):
         raise _mistyped(kind, "metadata", meta, "v1.ObjectMeta")
-    kept = {field: value for field, value in meta.items() if value not in (None, "", {}, []) and field in KNOWN}
+    kept = {field: value for field, value in meta.items() if (value or value not in _EMPTY) and field in KNOWN}
     kept.pop("selfLink", None)
     if unknown is not None:
         unknown.extend(f"metadata.{field}" for field in meta if field not in KNOWN)

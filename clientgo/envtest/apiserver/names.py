@@ -13,6 +13,11 @@ _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_QUALIFIED})?"
 _DATA_KEY = "[-._a-zA-Z0-9]+"
 
+_is_subdomain, _is_label_1123, _is_label_1035, _is_qualified, _is_value, _is_data_key = (
+    re.compile(pattern).fullmatch
+    for pattern in (_SUBDOMAIN, _LABEL_1123, _LABEL_1035, _QUALIFIED, _VALUE, _DATA_KEY)
+)
+
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words come about
 _SUFFIX_LENGTH = 5
 _MAX_GENERATED = 63
@@ -27,7 +32,7 @@ def generate(prefix: str) -> str:
 def subdomain_faults(value: str) -> list[str]:
     """What keeps a text from being a DNS subdomain: the rule for most objects' names."""
     faults = [] if len(value) <= 253 else [_too_long(253)]
-    if not re.fullmatch(_SUBDOMAIN, value):
+    if not _is_subdomain(value):
         faults.append(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must"
             " start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"
@@ -39,7 +44,7 @@ def subdomain_faults(value: str) -> list[str]:
 def label_faults(value: str) -> list[str]:
     """What keeps a text from being a DNS label: the rule for namespaces."""
     faults = [] if len(value) <= 63 else [_too_long(63)]
-    if not re.fullmatch(_LABEL_1123, value):
+    if not _is_label_1123(value):
         faults.append(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
             " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
@@ -51,7 +56,7 @@ def label_faults(value: str) -> list[str]:
 def label_1035_faults(value: str) -> list[str]:
     """What keeps a text from being an RFC 1035 label: the stricter rule for services."""
     faults = [] if len(value) <= 63 else [_too_long(63)]
-    if not re.fullmatch(_LABEL_1035, value):
+    if not _is_label_1035(value):
         faults.append(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
             " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
@@ -85,7 +90,7 @@ def qualified_faults(value: str) -> list[str]:
         faults.append("name part must be non-empty")
     elif len(name) > 63:
         faults.append("name part " + _too_long(63))
-    if not re.fullmatch(_QUALIFIED, name):
+    if not _is_qualified(name):
         faults.append(
             "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
             " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
@@ -97,7 +102,7 @@ def qualified_faults(value: str) -> list[str]:
 def label_value_faults(value: str) -> list[str]:
     """What keeps a text from being a label's value."""
     faults = [] if len(value) <= 63 else [_too_long(63)]
-    if not re.fullmatch(_VALUE, value):
+    if not _is_value(value):
         faults.append(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
             " start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for"
@@ -109,7 +114,7 @@ def label_value_faults(value: str) -> list[str]:
 def data_key_faults(value: str) -> list[str]:
     """What keeps a text from being a key of a ConfigMap or Secret."""
     faults = [] if len(value) <= 253 else [_too_long(253)]
-    if not re.fullmatch(_DATA_KEY, value):
+    if not _is_data_key(value):
         faults.append(
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or"
             f" 'KEY_NAME',  or 'key-name', regex used for validation is '{_DATA_KEY}')"

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.apiserver.builtin import builtin_registry
@@ -117,8 +117,7 @@ class Options:
     audit_reads: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """What a request is counted under, as apiserver_request_total labels it."""
 
     verb: str

@@ -1,8 +1,7 @@
 """One handler for each verb: from a routed request to its answer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,8 +29,7 @@ Object = dict[str, Any]
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """A request's verb and what it is about."""
 
     resource: Resource
