@@ -67,6 +67,16 @@ def _one(route: Route, request: Request, obj: Object, status: int) -> Response:
     return json_response(render(route.resource, obj, _form(request), include), status)
 
 
+def _written(state: State, route: Route, request: Request, obj: Object, status: int) -> Response:
+    """The answer to a write. The object it shows is the very one that is stored, as a rule, and encoded already."""
+    if _form(request).plain:
+        meta = obj["metadata"]
+        entry = state.store.entry(route.resource.storage, meta.get("namespace", ""), meta["name"])
+        if entry is not None and entry.object is obj:
+            return Response(status, entry.raw)
+    return _one(route, request, obj, status)
+
+
 def _get(state: State, route: Route, request: Request) -> Response:
     if route.subresource == "scale":
         return json_response(read_scale(state, route.resource, route.namespace, route.name))
@@ -115,7 +125,7 @@ def _create(state: State, route: Route, request: Request) -> Response:
         answer = reviews.review(state, route.resource.kind, obj, request.user, route.namespace)
         return json_response(answer, 201)
     _check_duplicates(write, request)
-    return _one(route, request, _settled(state, route, create(state, write, obj)), 201)
+    return _written(state, route, request, _settled(state, route, create(state, write, obj)), 201)
 
 
 def _update(state: State, route: Route, request: Request) -> Response:
@@ -126,7 +136,7 @@ def _update(state: State, route: Route, request: Request) -> Response:
     obj = read_object(request.body, content_type, route.resource)
     _check_duplicates(write, request)
     updated, created = update(state, write, obj)
-    return _one(route, request, _settled(state, route, updated), 201 if created else 200)
+    return _written(state, route, request, _settled(state, route, updated), 201 if created else 200)
 
 
 def _patch(state: State, route: Route, request: Request) -> Response:
@@ -135,7 +145,7 @@ def _patch(state: State, route: Route, request: Request) -> Response:
     if route.subresource == "scale":
         return json_response(write_scale(state, write, request.body, content_type, patch=True))
     patched, created = patch(state, write, request.body, content_type)
-    return _one(route, request, _settled(state, route, patched), 201 if created else 200)
+    return _written(state, route, request, _settled(state, route, patched), 201 if created else 200)
 
 
 def _settled(state: State, route: Route, written: Object) -> Object:
