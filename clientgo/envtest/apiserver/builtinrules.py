@@ -25,6 +25,8 @@ Check = Callable[[Object, Object | None], list[Cause]]
 _WRITTEN_EMPTY = frozenset({"eventTime", "firstTimestamp", "lastTimestamp", "rules", "conditions", "emptyDir"})
 # A schema is data to us: an empty default in it means something.
 _OPAQUE = ".openAPIV3Schema"
+# What most values are: of these types exactly, and so without a further question as they should be.
+_PLAIN: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
 _GO_TYPES = {"integer": "int32", "string": "string", "boolean": "bool", "number": "float64"}
 
 
@@ -46,6 +48,8 @@ def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str
             kept[field] = value  # metadata is normalized elsewhere
         elif known is None:
             unknown.append(field)
+        elif _PLAIN.get(type(value)) == known.get("type", ""):
+            kept[field] = value
         elif value is not None or field in _WRITTEN_EMPTY:
             kept[field] = _value(known, value, field, (resource.kind, unknown))
     return kept
@@ -72,18 +76,23 @@ def _value(schema: Schema, value: Any, path: str, place: tuple[str, list[str]]) 
 
 def _object(schema: Schema, value: Object, path: str, place: tuple[str, list[str]]) -> Object:
     properties, additional = schema.get("properties"), schema.get("additionalProperties")
-    if properties is None and not isinstance(additional, dict):
-        return value
+    if not isinstance(additional, dict):
+        additional = None
+    if properties is None:
+        if additional is None:
+            return value
+        properties = {}
     kept: Object = {}
     for field, child in value.items():
-        where = f"{path}.{field}"
-        known = (properties or {}).get(field, additional if isinstance(additional, dict) else None)
+        known = properties.get(field, additional)
         if known is None:
-            place[1].append(where)
+            place[1].append(f"{path}.{field}")
+        elif _PLAIN.get(type(child)) == known.get("type", ""):
+            kept[field] = child
         elif child is None and field not in _WRITTEN_EMPTY:
             continue
         elif not _vanishes(known, field, child):
-            kept[field] = _value(known, child, where, place)
+            kept[field] = _value(known, child, f"{path}.{field}", place)
     return kept
 
 

@@ -26,6 +26,7 @@ from clientgo.envtest.apiserver.status import Cause
 Schema = dict[str, Any]
 Faults = Iterator[Cause]
 
+_COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
 _ROOT_FIELDS = ("apiVersion", "kind", "metadata")
 # What decoders give; subclasses of these are told apart one by one.
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
@@ -36,7 +37,7 @@ def schema_faults(schema: Schema | None, obj: dict[str, Any]) -> list[Cause]:
     if schema is None:
         return []
     found = list(_value(schema, obj, ""))
-    return found or list(_lists(schema, obj, ""))
+    return found or (list(_lists(schema, obj, "")) if _has_keyed_lists(schema) else [])
 
 
 def json_type(value: Any) -> str:
@@ -60,11 +61,14 @@ def json_type(value: Any) -> str:
 def _value(schema: Schema, value: Any, path: str) -> Faults:
     if value is None and schema.get("nullable"):
         return
-    mistyped = _type(schema, value, path)
-    if mistyped is not None:
-        yield mistyped
-    yield from _combined(schema, value, path)
-    check = _CHECKS.get(json_type(value))
+    actual = json_type(value)
+    if actual != schema.get("type") or "x-kubernetes-int-or-string" in schema:
+        mistyped = _type(schema, value, path)
+        if mistyped is not None:
+            yield mistyped
+    if not _COMBINING.isdisjoint(schema):
+        yield from _combined(schema, value, path)
+    check = _CHECKS.get(actual)
     if check is not None:
         yield from check(schema, value, path)
     if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
@@ -207,6 +211,25 @@ def _lists(schema: Schema, value: Any, path: str) -> Faults:
             known = properties.get(field, additional)
             if isinstance(known, dict) and isinstance(child, dict | list):
                 yield from _lists(known, child, _join(path, field))
+
+
+def _has_keyed_lists(schema: Schema) -> bool:
+    """Whether the schema or anything below it is a list whose items must differ; told once for each schema object."""
+    known = _KNOWN.get(id(schema))
+    if known is None or known[0] is not schema:
+        children = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+        found = _list_keys(schema) is not None or any(
+            _has_keyed_lists(child) for child in children if isinstance(child, dict)
+        )
+        if len(_KNOWN) > _KNOWN_LIMIT:
+            _KNOWN.clear()
+        known = _KNOWN[id(schema)] = (schema, found)
+    return known[1]
+
+
+# Keeps the schema beside the answer: an id is only good for as long as its object lives.
+_KNOWN: dict[int, tuple[Schema, bool]] = {}
+_KNOWN_LIMIT = 20_000
 
 
 def _list_keys(schema: Schema) -> Callable[[Any], Any] | None:
