@@ -32,7 +32,7 @@ class WatchStream:
     """One watch. `chunks` serves it over a connection; `take` hands out what is pending, for use in process.
 
     `direct` may be given a shorter way to the client: once what was there at the beginning has been taken by `chunks`,
-    each frame goes that way as soon as it is made. `overflowed` says that the client did not read, and was given up.
+    frames go that way, those of one turn of the loop together. `overflowed` says that the client did not read, and was given up.
     """
 
     status = 200
@@ -79,8 +79,7 @@ class WatchStream:
 
     def take(self) -> list[Object]:
         """The frames that are pending, decoded; they are not handed out again."""
-        frames, self._pending, self._size = b"".join(self._pending), [], 0
-        return [msgspec.json.decode(line) for line in frames.splitlines()]
+        return [msgspec.json.decode(line) for line in self._taken().splitlines()]
 
     @property
     def closed(self) -> bool:
@@ -99,14 +98,14 @@ class WatchStream:
         deadline = loop.time() + self._seconds
         try:
             while not self.overflowed:
-                if self._pending:
-                    chunk, self._pending, self._size = b"".join(self._pending), [], 0
-                    yield chunk
+                left = deadline - loop.time()
+                # What goes the direct way is left to it, unless there will be no later turn.
+                if self._pending and (not self._direct or self._closed or left <= 0):
+                    yield self._taken()
                     continue
                 if self._closed:
                     return
                 self._direct = self.direct is not None
-                left = deadline - loop.time()
                 if left <= 0:
                     if self._bookmarks:
                         yield self._bookmark()
@@ -216,16 +215,28 @@ class WatchStream:
         return _frame("BOOKMARK", _encode(obj))
 
     def _push(self, frame: bytes) -> None:
-        if self._direct and self.direct is not None:
-            self.direct(frame)
-            return
         self._pending.append(frame)
+        if self._direct:
+            if len(self._pending) == 1:
+                # Encrypting and sending costs more than making a frame, and requests come several in a turn.
+                self._state.scheduler.call_soon(self._send)
+            return
         self._size += len(frame)
         if self._size > self._state.options.watch_buffer:
             self._pending, self._size = [], 0
             self.overflowed = True
             self.close()
         self._wake.set()
+
+
+    def _send(self) -> None:
+        # Once closed, what is pending is handed out by `chunks`, before the end.
+        if self._pending and self.direct is not None and not self._closed:
+            self.direct(self._taken())
+
+    def _taken(self) -> bytes:
+        frames, self._pending, self._size = b"".join(self._pending), [], 0
+        return frames
 
 
 def _shown(kind: str, event: Event) -> Entry:
