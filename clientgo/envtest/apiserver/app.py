@@ -15,7 +15,7 @@ from clientgo.envtest.apiserver.status import ApiFailure, too_large
 from clientgo.envtest.apiserver.suspension import Suspended
 from clientgo.envtest.apiserver.users import ANONYMOUS
 from clientgo.envtest.apiserver.watching import WatchStream
-from clientgo.envtest.apiserver.wire import StallGuard, Transport, in_one_piece, sink, transport_of
+from clientgo.envtest.apiserver.wire import StallGuard, Transport, has_arrived, in_one_piece, sink, transport_of
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -84,6 +84,8 @@ class App:
     async def _body(self, receive: Receive, transport: Transport | None) -> bytes | None:
         """The body, for which a client has limited time; None where it is too large."""
         options = self.api.state.options
+        if has_arrived(transport):
+            return await _read_body(receive, options.max_body)
         patience = asyncio.get_running_loop().call_later(options.stall_seconds, _drop, transport)
         try:
             return await _read_body(receive, options.max_body)

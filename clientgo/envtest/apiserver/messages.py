@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -12,6 +13,7 @@ from clientgo.envtest.apiserver.users import ANONYMOUS, User
 JSON = "application/json"
 REPEATED = "\n"
 """Parts the values of an impersonation header that came several times: no header has one in it."""
+_LONGEST = 256  # of a query that is remembered: whoever sends longer ones must not fill the memory with them
 _encode = msgspec.json.Encoder().encode
 _TRUE = ("true", "1", "True", "TRUE", "t", "T")
 
@@ -28,9 +30,17 @@ def parse_query(text: str) -> Query:
     """Read the part of a URL behind the question mark."""
     found = Query()
     if text:
-        for name, value in parse_qsl(text, keep_blank_values=True):
+        for name, value in _read_pairs(text) if len(text) <= _LONGEST else _pairs(text):
             found.setdefault(name, value)
     return found
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return parse_qsl(text, keep_blank_values=True)
+
+
+# Clients ask with the same few words, again and again.
+_read_pairs = lru_cache(maxsize=256)(_pairs)
 
 
 def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -14,8 +14,7 @@ _VALUE = f"({_QUALIFIED})?"
 _DATA_KEY = "[-._a-zA-Z0-9]+"
 
 _is_subdomain, _is_label_1123, _is_label_1035, _is_qualified, _is_value, _is_data_key = (
-    re.compile(pattern).fullmatch
-    for pattern in (_SUBDOMAIN, _LABEL_1123, _LABEL_1035, _QUALIFIED, _VALUE, _DATA_KEY)
+    re.compile(pattern).fullmatch for pattern in (_SUBDOMAIN, _LABEL_1123, _LABEL_1035, _QUALIFIED, _VALUE, _DATA_KEY)
 )
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words come about

@@ -32,7 +32,8 @@ class WatchStream:
     """One watch. `chunks` serves it over a connection; `take` hands out what is pending, for use in process.
 
     `direct` may be given a shorter way to the client: once what was there at the beginning has been taken by `chunks`,
-    frames go that way, those of one turn of the loop together. `overflowed` says that the client did not read, and was given up.
+    frames go that way, those of one turn of the loop together. `overflowed` says that the client did not read, and was
+    given up.
     """
 
     status = 200
@@ -227,7 +228,6 @@ class WatchStream:
             self.overflowed = True
             self.close()
         self._wake.set()
-
 
     def _send(self) -> None:
         # Once closed, what is pending is handed out by `chunks`, before the end.

@@ -5,8 +5,8 @@ answer or because nobody reads, is no part of ASGI.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -43,14 +43,19 @@ class Joining:
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._held: list[bytes] | None = None
+        self.arrived = False  # the request read last: all of it, and so of every one before it
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
-    def hold(self) -> None:
-        """Send nothing from now on until `release`."""
+    def __enter__(self) -> None:
+        """Send nothing from now on until the block is left."""
         if self._held is None:
             self._held = []
+
+    def __exit__(self, *_: object) -> None:
+        """Send what was held back, and from now on everything at once."""
+        self.release()
 
     def release(self) -> None:
         """Send what was held back, and from now on everything at once."""
@@ -99,10 +104,10 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Note the transport of the new connection."""
-        transport = Joining(transport)  # type: ignore[assignment]
-        super().connection_made(transport)
+        self._joining = Joining(transport)
+        super().connection_made(self._joining)  # type: ignore[arg-type]
         # A copy of it becomes the `state` of every request on this connection, and of no other.
-        self.app_state = {**self.app_state, "transport": transport}
+        self.app_state = {**self.app_state, "transport": self._joining}
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -124,13 +129,13 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head has come: what follows is counted by whoever reads the body."""
-        self._in_head = False
+        self._in_head = self._joining.arrived = False
         self._stop_waiting()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The next that comes is a head."""
-        self._in_head, self._head = True, 0
+        self._in_head, self._head, self._joining.arrived = True, 0, True
         super().on_message_complete()
 
     def _expect(self) -> None:
@@ -148,17 +153,14 @@ def transport_of(scope: Any) -> Transport | None:
     return found
 
 
-@contextmanager
-def in_one_piece(transport: Transport | None) -> Iterator[None]:
+def in_one_piece(transport: Transport | None) -> AbstractContextManager[None]:
     """Send what is written inside when it is left, in one piece."""
-    if not isinstance(transport, Joining):
-        yield
-        return
-    transport.hold()
-    try:
-        yield
-    finally:
-        transport.release()
+    return transport if isinstance(transport, Joining) else nullcontext()
+
+
+def has_arrived(transport: Transport | None) -> bool:
+    """Whether a request that is being answered is known to have come in full, body and all."""
+    return isinstance(transport, Joining) and transport.arrived
 
 
 def sink(transport: Transport, limit: int) -> Callable[[bytes], None]:
