@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.envtest.apiserver.patches.merge import merge_patch
-from clientgo.meta.apply.fieldsets import Difference, add, contains, paths, remove, tree_of
+from clientgo.meta.apply.fieldsets import Difference, add, all_of, contains, paths, remove, tree_of
+from clientgo.meta.mergerules import MergeRule
 from tests.envtest.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, deployment, foo
 
 PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)
+PLACE = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda child: st.lists(child, max_size=3) | st.dictionaries(st.sampled_from("abc"), child, max_size=3),
@@ -31,6 +33,16 @@ def test_two_values_differ_as_a_set_only_if_they_differ(old: Any, new: Any) -> N
     if old == new:
         assert not difference
     assert bool(difference) or {"x": old} == {"x": new}
+
+
+RULES = (None, MergeRule(list_type="map", map_keys=("a",)), MergeRule(list_type="set"), MergeRule(list_type="atomic"))
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), JSON, max_size=4), st.dictionaries(PLACE, st.sampled_from(RULES)))
+def test_all_fields_of_a_new_object_are_what_differs_from_nothing(obj: Any, rules: dict[Any, Any]) -> None:
+    differing = tree_of(Difference({}, obj, rules.get).changed)
+    # In the same order, too: the set is part of what clients are sent.
+    assert repr(all_of(obj, rules.get)) == repr(differing)
 
 
 @given(JSON, JSON)

@@ -136,6 +136,47 @@ def test_a_quiet_watch_is_told_how_far_it_has_come(kube: Kube) -> None:
     assert frame["object"]["metadata"] == {"resourceVersion": str(kube.api.state.store.revision)}
 
 
+def direct(kube: Kube, url: str, *, ending: str = "") -> list[bytes]:
+    """What a stream sends of two Foos that are written in one turn, and of one in the next; or when it ends first."""
+    watch = kube.watch(url)
+    sent: list[bytes] = []
+
+    async def read() -> None:
+        watch.direct = sent.append
+        reader = asyncio.ensure_future(_read(watch, sent))
+        await asyncio.sleep(0)
+        for name in "ab":
+            kube.api.handle("POST", FOOS, "", {"content-type": "application/json"}, json.dumps(foo(name)).encode())
+        if ending == "closed":
+            watch.close()
+            await reader
+        kube.scheduler.run()
+        kube.ok("POST", FOOS, foo("c"))
+        watch.close()
+        await reader
+
+    asyncio.run(read())
+    return sent
+
+
+async def _read(watch: WatchStream, into: list[bytes]) -> None:
+    into.extend([chunk async for chunk in watch.chunks()])
+
+
+def told(sent: list[bytes]) -> list[list[str]]:
+    return [[json.loads(line)["object"]["metadata"]["name"] for line in one.splitlines()] for one in sent]
+
+
+def test_frames_of_one_turn_of_the_loop_are_sent_together(kube: Kube) -> None:
+    url = f"{FOOS}?resourceVersion={kube.api.state.store.revision}"
+    assert told(direct(kube, url)) == [["a", "b"], ["c"]]
+
+
+def test_what_is_pending_when_a_watch_is_closed_is_sent_before_its_end_and_once(kube: Kube) -> None:
+    url = f"{FOOS}?resourceVersion={kube.api.state.store.revision}"
+    assert told(direct(kube, url, ending="closed")) == [["a", "b"]]
+
+
 STEPS = st.lists(
     st.tuples(st.sampled_from(["POST", "PATCH", "DELETE"]), st.sampled_from("abc"), st.sampled_from("xy")), max_size=25
 )

@@ -46,7 +46,7 @@ def mutated(state: State, write: Write, operation: str, new: Object, old: Object
         ApiFailure: admission refuses.
     """
     changed = admission.mutate(state, write, operation, new, old)
-    if changed is None or changed == new:
+    if changed is None or changed is new or changed == new:
         return new
     # What a webhook adds beyond the schema is dropped without a word: it is not the client's fault.
     silent = replace(write, validation="Ignore", unknown=[])

@@ -6,7 +6,7 @@ caches a document made from the registry compares that number and nothing else.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from clientgo.meta.scheme import Column, Scale
@@ -55,16 +55,24 @@ class Resource:
     unconditional_update: bool = True  # an update without resourceVersion is taken
     create_on_update: bool = False  # a PUT of what is not there creates it
     returns_deleted: bool = False  # a DELETE is answered with the object in place of a Status
+    api_version: str = field(init=False, repr=False)
+    """`v1` for core, `group/version` for others: what an object's apiVersion says."""
+    storage: tuple[str, str] = field(init=False, repr=False)
+    """The key the store keeps its objects under, the same for every version and view."""
+    stored_version: str = field(init=False, repr=False)
+    """The apiVersion under which its objects are stored."""
 
-    @property
-    def api_version(self) -> str:
-        """`v1` for core, `group/version` for others: what an object's apiVersion says."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def storage(self) -> tuple[str, str]:
-        """The key the store keeps its objects under, the same for every version and view."""
-        return (self.group if self.storage_group is None else self.storage_group, self.plural)
+    def __post_init__(self) -> None:
+        # Each write asks for these a dozen times.
+        group = self.group if self.storage_group is None else self.storage_group
+        version = self.storage_version or self.version
+        derived = {
+            "api_version": f"{self.group}/{self.version}" if self.group else self.version,
+            "storage": (group, self.plural),
+            "stored_version": f"{group}/{version}" if group else version,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @property
     def qualified(self) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -289,9 +289,9 @@ class BundledServer:
         await self._server.serve(sockets=[listener])
         api.state.store.commit()
 
-    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+    def _serve(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
         assert self._app is not None, "made before the first request"
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)
 
     def _disconnect(self) -> None:
         if self._server is not None:

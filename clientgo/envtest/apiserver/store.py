@@ -251,7 +251,8 @@ class Store:
             watcher.deliver(event)
 
     def _notify(self, kind: str, event: Event, old: Entry | None, new: Entry | None) -> None:
-        before, after = (entry.object if entry is not None else None for entry in (old, new))
+        before = old.object if old is not None else None
+        after = new.object if new is not None else None
         for listener in self._listeners[:]:
             listener(kind, event.key, before, after)
 

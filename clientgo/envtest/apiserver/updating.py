@@ -49,7 +49,9 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Trac
     _check_managers(meta, old["metadata"])
     shown_old = from_storage(resource, old)
     new = refine(state, write, _kept(write, obj, shown_old), shown_old)
-    new = _kept(write, mutated(state, write, "UPDATE", new, shown_old), shown_old)
+    changed = mutated(state, write, "UPDATE", new, shown_old)
+    if changed is not new:
+        new = _kept(write, changed, shown_old)
     carried = metadata.carry_over(new["metadata"], old["metadata"])
     if resource.generation and write.subresource != "status" and desired(resource, new) != desired(resource, shown_old):
         carried = {**carried, "generation": old["metadata"].get("generation", 0) + 1}

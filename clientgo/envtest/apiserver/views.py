@@ -23,16 +23,9 @@ _TO_STORAGE: dict[tuple[str, str, str], Callable[[Object], Object]] = {
 }
 
 
-def stored_api_version(resource: Resource) -> str:
-    """The apiVersion under which objects of this resource are stored."""
-    group = resource.group if resource.storage_group is None else resource.storage_group
-    version = resource.storage_version or resource.version
-    return f"{group}/{version}" if group else version
-
-
 def as_stored(resource: Resource) -> bool:
     """Whether this resource shows objects as they are stored, so that stored bytes can be sent."""
-    return stored_api_version(resource) == resource.api_version
+    return resource.stored_version == resource.api_version
 
 
 def to_storage(resource: Resource, obj: Object) -> Object:
@@ -45,9 +38,9 @@ def to_storage(resource: Resource, obj: Object) -> Object:
     if as_stored(resource):
         return obj
     if resource.converter is not None:
-        return resource.converter.convert([obj], stored_api_version(resource))[0]
+        return resource.converter.convert([obj], resource.stored_version)[0]
     convert = _TO_STORAGE.get((resource.group, resource.version, resource.plural))
-    return {**(convert(obj) if convert else obj), "apiVersion": stored_api_version(resource)}
+    return {**(convert(obj) if convert else obj), "apiVersion": resource.stored_version}
 
 
 def from_storage(resource: Resource, obj: Object) -> Object:
@@ -103,7 +96,7 @@ def current(resource: Resource, obj: Object) -> Object:
         Paused: a webhook has to convert it first.
         ApiFailure: 500, it cannot be converted.
     """
-    wanted = stored_api_version(resource)
+    wanted = resource.stored_version
     if resource.converter is None or obj["apiVersion"] == wanted:
         return {**obj, "apiVersion": wanted}
     return resource.converter.convert([obj], wanted)[0]

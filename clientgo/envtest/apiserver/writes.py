@@ -14,7 +14,6 @@ from clientgo.envtest.apiserver.state import State
 from clientgo.envtest.apiserver.status import invalid
 from clientgo.envtest.apiserver.stored import Entry
 from clientgo.envtest.apiserver.users import ANONYMOUS, User
-from clientgo.envtest.apiserver.views import stored_api_version
 
 Object = dict[str, Any]
 
@@ -115,7 +114,7 @@ def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
         removed = state.store.remove(write.resource.storage, meta.get("namespace", ""), meta["name"])
         revision = removed.revision if removed is not None else old.revision
         return {**new, "metadata": {**meta, "resourceVersion": str(revision)}}
-    new = {**new, "apiVersion": stored_api_version(write.resource)}
+    new = {**new, "apiVersion": write.resource.stored_version}
     return state.store.put(write.resource.storage, new).object
 
 

@@ -20,6 +20,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 # Key members that Kubernetes' schemas give a default, so that items may leave them out.
 _KEY_DEFAULTS = {"protocol": "TCP"}
+_NESTED = (dict, list)
 # What no manager owns: the server's own fields, and what names the object.
 _UNMANAGED_META = frozenset(
     ("name", "namespace", "creationTimestamp", "selfLink", "uid", "resourceVersion", "generation", "managedFields")
@@ -250,7 +251,7 @@ def _grow_members(node: Tree, value: dict[str, Any], rules: Rules, where: Path) 
             _grow(known, child, rules, (*where, field), held=True)
             continue
         inner = node[element] = {}
-        if isinstance(child, dict | list):
+        if isinstance(child, _NESTED):
             _grow(inner, child, rules, (*where, field), held=False)
 
 
