@@ -143,6 +143,8 @@ class State:
     carrier: Carrier = field(default_factory=Carrier)
     # What reacts to the write under way before it is answered, in order.
     prompt: deque[Callable[[], object]] = field(default_factory=deque)
+    # What is called in the next turn of the loop, all of it at once: a call of the loop's own for each costs more.
+    next_turn: list[Callable[[], object]] = field(default_factory=list, repr=False)
     # What will be called again, because the store refused what it wrote.
     again: set[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=set, repr=False)
 
@@ -162,6 +164,17 @@ class State:
             self._again_later(callback, args)
         else:
             self.scheduler.call_soon(self.insist, callback, *args)
+
+    def in_next_turn(self, callback: Callable[[], object]) -> None:
+        """Have it called, once, when what is ready now is done; it must not raise."""
+        self.next_turn.append(callback)
+        if len(self.next_turn) == 1:
+            self.scheduler.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        due, self.next_turn = self.next_turn, []
+        for callback in due:
+            callback()
 
     def insist(self, callback: Callable[..., object], *args: Any) -> None:
         """Call it, and again later whenever the store refuses what it writes: a cluster's controllers don't give up.

@@ -220,7 +220,7 @@ class WatchStream:
         if self._direct:
             if len(self._pending) == 1:
                 # Encrypting and sending costs more than making a frame, and requests come several in a turn.
-                self._state.scheduler.call_soon(self._send)
+                self._state.in_next_turn(self._send)
             return
         self._size += len(frame)
         if self._size > self._state.options.watch_buffer:
