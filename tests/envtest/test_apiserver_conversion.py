@@ -39,7 +39,7 @@ def definition(conversion: Object | None = None, storage: str = "v1") -> Object:
             "schema": {
                 "openAPIV3Schema": {
                     "type": "object",
-                    "properties": {"spec": {"type": "object", "properties": fields}},
+                    "properties": {"spec": {"type": "object", "properties": {**fields}}},
                 }
             },
         }
@@ -113,6 +113,38 @@ def test_a_list_is_converted_in_one_call_and_not_again(kube: Kube, hook: Webhook
     assert [len(request["objects"]) for _, request in hook.asked] == [3]
     kube.ok("PATCH", f"{sites('v2')}/b", {"spec": {"port": 2}}, MERGE)
     assert kube.ok("GET", f"{sites('v1')}/b")["spec"] == {"address": "b:2"}
+
+
+def defaulting(made: Object, version: str, **defaults: Any) -> Object:
+    """The definition with these defaults in one of its versions."""
+    for each in made["spec"]["versions"]:
+        fields = each["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        for field, value in defaults.items() if each["name"] == version else ():
+            fields[field] = {**fields.get(field, {"type": "string"}), "default": value}
+    return made
+
+
+@pytest.mark.feature("A-18", "A-22")
+def test_what_was_stored_gets_its_own_versions_defaults_before_it_is_converted(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", DEFINITIONS, definition(by(hook)))
+    kube.ok("POST", sites("v1"), site("v1"))
+    grown = defaulting(defaulting(definition(by(hook)), "v1", address="h:80"), "v2", host="none", colour="blue")
+    kube.ok("PATCH", f"{DEFINITIONS}/sites.{GROUP}", {"spec": grown["spec"]}, MERGE)
+    assert kube.ok("GET", f"{sites('v1')}/a")["spec"] == {"address": "h:80"}
+    assert kube.ok("GET", f"{sites('v2')}/a")["spec"] == {"host": "h", "port": 80}
+    assert [item["spec"] for item in kube.ok("GET", sites("v2"))["items"]] == [{"host": "h", "port": 80}]
+
+
+@pytest.mark.feature("A-18", "A-22")
+def test_what_only_the_stored_version_has_gets_its_default_whatever_version_it_was_written_in(kube: Kube) -> None:
+    made = defaulting(defaulting(definition(), "v1", address="h:80"), "v2", host="h")
+    for version in made["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-preserve-unknown-fields"] = True
+    kube.ok("POST", DEFINITIONS, made)
+    assert kube.ok("POST", sites("v2"), site("v2"))["spec"] == {"host": "h", "address": "h:80"}
+    assert kube.ok("GET", f"{sites('v1')}/a")["spec"] == {"host": "h", "address": "h:80"}
+    kube.ok("POST", sites("v1"), site("v1", "b"))
+    assert kube.ok("GET", f"{sites('v2')}/b")["spec"] == {"address": "h:80"}
 
 
 @pytest.mark.feature("A-18")

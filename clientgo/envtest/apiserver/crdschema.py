@@ -115,15 +115,27 @@ def served_resources(definition: Object, converter: Converter | None = None) -> 
     """One resource for each served version; `converter` turns objects of one into another."""
     spec = definition["spec"]
     storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
-    return [_resource(definition, version, storage, converter) for version in spec["versions"] if version.get("served")]
+    filling = {f"{spec['group']}/{version['name']}": _schema_of(version) for version in spec["versions"]}
+    filling = {api_version: schema for api_version, schema in filling.items() if has_defaults(schema)}
+    return [
+        _resource(definition, version, storage, converter, filling)
+        for version in spec["versions"]
+        if version.get("served")
+    ]
 
 
-def _resource(definition: Object, version: Object, storage: str, converter: Converter | None) -> Resource:
+def _schema_of(version: Object) -> Object:
+    schema: Object = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return schema
+
+
+def _resource(
+    definition: Object, version: Object, storage: str, converter: Converter | None, filling: dict[str, Object]
+) -> Resource:
     spec = definition["spec"]
     names = spec["names"]
     subresources = version.get("subresources") or {}
     scale = subresources.get("scale")
-    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
     return Resource(
         group=spec["group"],
         version=version["name"],
@@ -139,14 +151,15 @@ def _resource(definition: Object, version: Object, storage: str, converter: Conv
         if scale
         else None,
         columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()) or (_AGE,),
-        schema=schema,
+        schema=_schema_of(version),
         storage_version=storage,
         converter=converter,
         custom=True,
         selectable_fields=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
         definition=definition["metadata"]["name"],
         deprecation=_deprecation(spec, version),
-        defaults_since=int(definition["metadata"].get("resourceVersion") or 0) if has_defaults(schema) else 0,
+        filling=filling,
+        defaults_since=int(definition["metadata"].get("resourceVersion") or 0) if filling else 0,
         unconditional_update=False,
     )
 

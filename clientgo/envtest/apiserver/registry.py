@@ -5,7 +5,7 @@ CustomResourceDefinition changes all of them by one `add`. `Registry.version` ri
 caches a document made from the registry compares that number and nothing else.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -50,6 +50,9 @@ class Resource:
     converter: Converter | None = None  # of custom kinds whose versions differ in more than apiVersion
     definition: str = ""  # name of the CustomResourceDefinition it comes from
     deprecation: str = ""  # what whoever uses a deprecated version is told
+    # By apiVersion, the schemas of versions that name defaults: what an object lacks is filled in by the version it is
+    # stored in, before it is converted.
+    filling: Mapping[str, Any] = field(default_factory=dict, repr=False)
     defaults_since: int = 0  # revision of a definition with defaults: objects stored before may lack some of them
     generation: bool = True  # metadata.generation counts changes of what is desired
     unconditional_update: bool = True  # an update without resourceVersion is taken

@@ -38,31 +38,39 @@ def to_storage(resource: Resource, obj: Object) -> Object:
     if as_stored(resource):
         return obj
     if resource.converter is not None:
-        return resource.converter.convert([obj], resource.stored_version)[0]
-    convert = _TO_STORAGE.get((resource.group, resource.version, resource.plural))
-    return {**(convert(obj) if convert else obj), "apiVersion": resource.stored_version}
+        stored = resource.converter.convert([obj], resource.stored_version)[0]
+    else:
+        convert = _TO_STORAGE.get((resource.group, resource.version, resource.plural))
+        stored = {**(convert(obj) if convert else obj), "apiVersion": resource.stored_version}
+    # What the other version does not know has the defaults of this one. A real server fills them in at each reading.
+    return _filled(resource, stored)
 
 
 def from_storage(resource: Resource, obj: Object) -> Object:
     """The stored object as the resource shows it; an object stored in an older version is shown in this one too.
 
-    What was stored before its kind had a default is shown with it, as a real server's storage gives it out; but for
-    what a webhook made of another version, which would have had to be given that version's defaults.
+    What was stored before its version had a default is shown with it, as a real server's storage gives it out: filled
+    in first, then converted.
 
     Raises:
         Paused: a webhook has to convert it first.
         ApiFailure: 500, it cannot be converted.
     """
-    shown = _converted(resource, obj)
-    if has_its_defaults(resource, obj) or (resource.converter is not None and shown is not obj):
-        return shown
-    return apply_defaults(resource.schema, shown)
+    return _converted(resource, _complete(resource, obj))
 
 
 def has_its_defaults(resource: Resource, obj: Object) -> bool:
     """Whether a stored object was written when its kind had the defaults that it has now."""
     since = resource.defaults_since
     return not since or int(obj["metadata"].get("resourceVersion") or 0) >= since
+
+
+def _complete(resource: Resource, obj: Object) -> Object:
+    return obj if has_its_defaults(resource, obj) else _filled(resource, obj)
+
+
+def _filled(resource: Resource, obj: Object) -> Object:
+    return apply_defaults(resource.filling.get(obj["apiVersion"]), obj)
 
 
 def _converted(resource: Resource, obj: Object) -> Object:
@@ -96,7 +104,7 @@ def current(resource: Resource, obj: Object) -> Object:
         Paused: a webhook has to convert it first.
         ApiFailure: 500, it cannot be converted.
     """
-    wanted = resource.stored_version
+    wanted, obj = resource.stored_version, _complete(resource, obj)
     if resource.converter is None or obj["apiVersion"] == wanted:
         return {**obj, "apiVersion": wanted}
     return resource.converter.convert([obj], wanted)[0]
@@ -110,5 +118,5 @@ def prepare(resource: Resource, objects: Iterable[Object]) -> None:
         ApiFailure: 500, some cannot be converted.
     """
     if resource.converter is not None:
-        others = [obj for obj in objects if obj["apiVersion"] != resource.api_version]
+        others = [_complete(resource, obj) for obj in objects if obj["apiVersion"] != resource.api_version]
         resource.converter.convert(others, resource.api_version)
