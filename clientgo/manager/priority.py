@@ -14,7 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.prioritymetrics import Depths, WithoutDepth
 from clientgo.metrics import Provider, provider
 from clientgo.workqueue import RateLimiter, RateLimitingQueue
-from clientgo.workqueue.turns import give_way
+from clientgo.workqueue.turns import take
 
 K = TypeVar("K")
 
@@ -45,31 +45,34 @@ class PriorityQueue(RateLimitingQueue[K]):
 
     def add(self, item: K, *, priority: int = NORMAL) -> None:
         """Mark a key as needing work now, with at least that priority; dropped if the queue is shutting down."""
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             self._order.wish(item, priority)
             # What fell due before goes before.
             self._promote()
             self._add(item)
+        finally:
+            self._lock.release()
 
     def add_after(self, item: K, delay: float, *, priority: int | None = None) -> None:
         """Add a key once `delay` seconds have passed, with at least that priority; None is the one it was taken with.
 
         Of a key that is not being processed that is `NORMAL`.
         """
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             self._order.wish(item, self._order.taken.get(item, NORMAL) if priority is None else priority)
+        finally:
+            self._lock.release()
         super().add_after(item, delay)
 
     def done(self, item: K) -> None:
         """Give back a key from `get`; it is handed out again if it was added in the meantime."""
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             self._order.taken.pop(item, None)
+        finally:
+            self._lock.release()
         super().done(item)
 
 

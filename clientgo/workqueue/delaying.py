@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
 from clientgo.workqueue.queue import ShutDown, Storage, WorkQueue
-from clientgo.workqueue.turns import give_way
+from clientgo.workqueue.turns import take
 
 K = TypeVar("K")
 
@@ -102,19 +102,19 @@ class DelayingQueue(WorkQueue[K]):
 
     def add(self, item: K) -> None:
         """Mark a key as needing work now; dropped if it is marked already or the queue is shutting down."""
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             if self._delayed:
                 # What fell due before goes before.
                 self._promote()
             self._add(item)
+        finally:
+            self._lock.release()
 
     def add_after(self, item: K, delay: float) -> None:
         """Add a key once `delay` seconds have passed; at once if that is not positive. Dropped after `shut_down`."""
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             if self._shutting_down:
                 return
             if self._metrics is not None:
@@ -127,6 +127,8 @@ class DelayingQueue(WorkQueue[K]):
             self._delayed.push(item, self._clock.now() + delay)
             if self._waiting and self._delayed.earliest < self._watched:
                 self._wake.notify()
+        finally:
+            self._lock.release()
 
     def get(self) -> K:
         """The next key, waited for if there is none; `done` must be called with it afterwards.
@@ -134,14 +136,15 @@ class DelayingQueue(WorkQueue[K]):
         Raises:
             ShutDown: the queue is shut down and empty; keys that are not due yet are dropped.
         """
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             if self._delayed:
                 self._promote()
             if not self._ready:
                 self._wait_until_ready()
             return self._take()
+        finally:
+            self._lock.release()
 
     # What follows is called with the lock held.
 

@@ -14,7 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
 from clientgo.workqueue.state import QueueState, since, until
-from clientgo.workqueue.turns import give_way
+from clientgo.workqueue.turns import take
 
 K = TypeVar("K")
 
@@ -68,7 +68,7 @@ class WorkQueue(Generic[K]):
         self.name = name
         self._clock = clock
         # Guards every field below. Not reentrant: storage and metrics must not call back into the queue. What is done
-        # for every key gives way before it takes it: see clientgo.workqueue.turns.
+        # for every key takes it by `take`, so that many threads do not hinder each other; all else by `with`.
         self._lock = threading.Lock()
         # Notified once for every key that becomes ready while a consumer waits, and to all on shutdown.
         self._wake = threading.Condition(self._lock)
@@ -111,10 +111,11 @@ class WorkQueue(Generic[K]):
 
     def add(self, item: K) -> None:
         """Mark a key as needing work; dropped if it is marked already or the queue is shutting down."""
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             self._add(item)
+        finally:
+            self._lock.release()
 
     def get(self) -> K:
         """The next key, waited for if there is none; `done` must be called with it afterwards.
@@ -122,21 +123,21 @@ class WorkQueue(Generic[K]):
         Raises:
             ShutDown: the queue is shut down and empty.
         """
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             if not self._ready:
                 self._wait_until_ready()
             return self._take()
+        finally:
+            self._lock.release()
 
     def done(self, item: K) -> None:
         """Give back a key from `get`; it is handed out again if it was added in the meantime.
 
         A key that is not out is ignored.
         """
-        if self._lock.locked():
-            give_way(self._lock)
-        with self._lock:
+        take(self._lock)
+        try:
             taken_at = self._processing.pop(item, None)
             if taken_at is None:
                 return
@@ -146,6 +147,8 @@ class WorkQueue(Generic[K]):
                 self._push(item)
             elif self._draining and not self._busy():
                 self._idle.notify_all()
+        finally:
+            self._lock.release()
 
     def taking(self) -> "Taking[K]":
         """Hand out one key and mark it done, whatever becomes of it: `with queue.taking() as key`.

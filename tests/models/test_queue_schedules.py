@@ -10,9 +10,12 @@ from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock
 from tests.models.schedules import Failed, Program, Scheduler, execute, exhaust, explore, replay, search
 
-QUEUE = ["clientgo.workqueue.queue", "clientgo.workqueue.delaying"]
+QUEUE = ["clientgo.workqueue.turns", "clientgo.workqueue.queue", "clientgo.workqueue.delaying"]
 
-RIGHT = Copies(QUEUE)
+# Trying again and again would be as many decisions, each of them about nothing.
+NO_TURNS = ("_TURNS = 100", "_TURNS = 0")
+
+RIGHT = Copies(QUEUE, {"turns": NO_TURNS})
 
 
 class Bench:
@@ -282,16 +285,15 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         "queue",
         (
             (
-                "        with self._lock:\n"
                 "            if not self._ready:\n"
                 "                self._wait_until_ready()\n"
                 "            return self._take()"
             ),
             (
-                "        with self._lock:\n"
                 "            if not self._ready:\n"
                 "                self._wait_until_ready()\n"
-                "        with self._lock:\n"
+                "            self._lock.release()\n"
+                "            take(self._lock)\n"
                 "            return self._take()"
             ),
         ),
@@ -302,7 +304,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
-    wrong = program(Copies(QUEUE, {module: edit}))
+    wrong = program(Copies(QUEUE, {"turns": NO_TURNS, module: edit}))
     with pytest.raises(Failed) as found:
         search(wrong, 150, 300)
     schedule = str(found.value).rpartition("schedule: ")[2]

@@ -1,37 +1,43 @@
-"""Giving way to whoever holds a lock: for as long as it is held, but not for ever."""
+"""A lock that many want: tried for as long as it is held for moments, waited for when it is held for longer."""
 
 import sys
 import threading
 
 from clientgo.workqueue import WorkQueue
-from clientgo.workqueue.turns import give_way
+from clientgo.workqueue.turns import take
 
 
 class Held:
-    """A lock that is found free when it has been asked for so many times; infinity: never."""
+    """A lock that is free when it is asked for the so many-th time; infinity: only to whoever waits for it."""
 
     def __init__(self, turns: float) -> None:
         self.turns = turns
-        self.asked = 0
+        self.asked: list[bool] = []
 
-    def locked(self) -> bool:
-        self.asked += 1
-        return self.asked < self.turns
+    def acquire(self, blocking: bool = True) -> bool:
+        self.asked.append(blocking)
+        return blocking or len(self.asked) >= self.turns
 
 
-def asked(turns: float) -> int:
+def asked(turns: float) -> list[bool]:
     lock = Held(turns)
-    give_way(lock)  # type: ignore[arg-type]  # all that is asked of a lock
+    take(lock)  # type: ignore[arg-type]  # all that is asked of a lock
     return lock.asked
 
 
-def test_it_goes_on_as_soon_as_the_lock_is_free() -> None:
-    assert asked(1) == 1
-    assert asked(7) == 7
+def test_it_is_taken_as_soon_as_it_is_free() -> None:
+    assert asked(1) == [False]
+    assert asked(7) == [False] * 7
 
 
-def test_a_holder_that_waits_for_something_itself_is_not_waited_for_here() -> None:
-    assert asked(float("inf")) == 100
+def test_a_holder_that_waits_for_something_itself_is_waited_for() -> None:
+    assert asked(float("inf")) == [False] * 101 + [True]
+
+
+def test_it_is_held_until_it_is_released() -> None:
+    lock = threading.Lock()
+    take(lock)
+    assert lock.locked()
 
 
 def test_many_threads_on_one_queue_each_get_their_keys_through() -> None:
