@@ -135,18 +135,6 @@ def test_what_was_stored_gets_its_own_versions_defaults_before_it_is_converted(k
     assert [item["spec"] for item in kube.ok("GET", sites("v2"))["items"]] == [{"host": "h", "port": 80}]
 
 
-@pytest.mark.feature("A-18", "A-22")
-def test_what_only_the_stored_version_has_gets_its_default_whatever_version_it_was_written_in(kube: Kube) -> None:
-    made = defaulting(defaulting(definition(), "v1", address="h:80"), "v2", host="h")
-    for version in made["spec"]["versions"]:
-        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-preserve-unknown-fields"] = True
-    kube.ok("POST", DEFINITIONS, made)
-    assert kube.ok("POST", sites("v2"), site("v2"))["spec"] == {"host": "h", "address": "h:80"}
-    assert kube.ok("GET", f"{sites('v1')}/a")["spec"] == {"host": "h", "address": "h:80"}
-    kube.ok("POST", sites("v1"), site("v1", "b"))
-    assert kube.ok("GET", f"{sites('v2')}/b")["spec"] == {"address": "h:80"}
-
-
 @pytest.mark.feature("A-18")
 def test_objects_stored_in_an_older_version_are_shown_and_deleted_after_storage_moved_on(
     kube: Kube, hook: WebhookServer

@@ -38,12 +38,9 @@ def to_storage(resource: Resource, obj: Object) -> Object:
     if as_stored(resource):
         return obj
     if resource.converter is not None:
-        stored = resource.converter.convert([obj], resource.stored_version)[0]
-    else:
-        convert = _TO_STORAGE.get((resource.group, resource.version, resource.plural))
-        stored = {**(convert(obj) if convert else obj), "apiVersion": resource.stored_version}
-    # What the other version does not know has the defaults of this one. A real server fills them in at each reading.
-    return _filled(resource, stored)
+        return resource.converter.convert([obj], resource.stored_version)[0]
+    convert = _TO_STORAGE.get((resource.group, resource.version, resource.plural))
+    return {**(convert(obj) if convert else obj), "apiVersion": resource.stored_version}
 
 
 def from_storage(resource: Resource, obj: Object) -> Object:
@@ -66,11 +63,7 @@ def has_its_defaults(resource: Resource, obj: Object) -> bool:
 
 
 def _complete(resource: Resource, obj: Object) -> Object:
-    return obj if has_its_defaults(resource, obj) else _filled(resource, obj)
-
-
-def _filled(resource: Resource, obj: Object) -> Object:
-    return apply_defaults(resource.filling.get(obj["apiVersion"]), obj)
+    return obj if has_its_defaults(resource, obj) else apply_defaults(resource.filling.get(obj["apiVersion"]), obj)
 
 
 def _converted(resource: Resource, obj: Object) -> Object:
