@@ -15,8 +15,6 @@ from typing import Protocol
 SIGNAL_SECONDS = 1.0
 """How long the main thread waits at a stretch; until then a signal that came as it began to wait may go unnoticed."""
 
-_now = time.monotonic
-
 
 class Clock(Protocol):
     """Reads the time and waits for it to pass."""
@@ -63,8 +61,8 @@ def attentive(wait: Callable[[float | None], bool], seconds: float | None) -> bo
     """
     if threading.current_thread() is not threading.main_thread():
         return wait(None if seconds is None else _waitable(seconds))
-    end = math.inf if seconds is None else _now() + seconds
-    while (left := end - _now()) > SIGNAL_SECONDS:
+    end = math.inf if seconds is None else SYSTEM_CLOCK.now() + seconds
+    while (left := end - SYSTEM_CLOCK.now()) > SIGNAL_SECONDS:
         if wait(SIGNAL_SECONDS):
             return True
     return wait(max(0.0, left))
