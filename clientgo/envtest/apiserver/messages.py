@@ -2,18 +2,17 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from clientgo.envtest.apiserver.remembering import remembered
 from clientgo.envtest.apiserver.users import ANONYMOUS, User
 
 JSON = "application/json"
 REPEATED = "\n"
 """Parts the values of an impersonation header that came several times: no header has one in it."""
-_LONGEST = 256  # of a query that is remembered: whoever sends longer ones must not fill the memory with them
 _encode = msgspec.json.Encoder().encode
 _TRUE = ("true", "1", "True", "TRUE", "t", "T")
 
@@ -30,17 +29,14 @@ def parse_query(text: str) -> Query:
     """Read the part of a URL behind the question mark."""
     found = Query()
     if text:
-        for name, value in _read_pairs(text) if len(text) <= _LONGEST else _pairs(text):
+        for name, value in _pairs(text):
             found.setdefault(name, value)
     return found
 
 
+@remembered(texts=256, longest=256)
 def _pairs(text: str) -> list[tuple[str, str]]:
     return parse_qsl(text, keep_blank_values=True)
-
-
-# Clients ask with the same few words, again and again.
-_read_pairs = lru_cache(maxsize=256)(_pairs)
 
 
 def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

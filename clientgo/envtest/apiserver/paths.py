@@ -5,9 +5,8 @@ and a subresource. `/watch/` before these is the old spelling of `?watch=true`.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-_LONGEST = 512  # of a path that is remembered: whoever asks for longer ones must not fill the memory with them
+from clientgo.envtest.apiserver.remembering import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +22,10 @@ class Target:
     watch: bool = False
 
 
+# Each request is asked for its path twice and more, and creations of one kind share theirs.
+@remembered(texts=1024, longest=512)
 def parse_path(path: str) -> Target | None:
     """What the path names, or None if it is no path of a resource (discovery, health, nonsense)."""
-    return _kept(path) if len(path) <= _LONGEST else _parse(path)
-
-
-def _parse(path: str) -> Target | None:
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -49,10 +46,6 @@ def _parse(path: str) -> Target | None:
         return None
     rest = [*rest, "", ""]
     return Target(group, version, namespace, rest[0], rest[1], rest[2], watch)
-
-
-# Each request is asked for its path twice and more, and creations of one kind share theirs.
-_kept = lru_cache(maxsize=1024)(_parse)
 
 
 def _namespace_subresource(group: str, rest: list[str]) -> bool:
