@@ -1,4 +1,5 @@
-# Needs Python >= 3.11 with venv, make and a package index; everything else is installed into $(VENV) on first use.
+# Needs Python >= 3.11 with venv, make and a package index; everything else is installed into $(VENV) by the first target
+# that needs it: what `make run` runs, or the development tools as well.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,9 +11,13 @@ PLATFORMS ?= linux/amd64,linux/arm64
 OVERLAY ?= default
 ARGS ?=
 
-STAMP := $(VENV)/.installed
-# Not `export PATH`: the make that macOS ships looks commands up in the PATH it was started with.
-IN_VENV := PATH="$(abspath $(VENV))/bin:$$PATH"
+RUNTIME := $(VENV)/.embedded
+DEV := $(VENV)/.dev
+# Not `export PATH`: the make that macOS ships looks commands up in the PATH it was started with. Bytecode is kept even
+# where the user's environment says otherwise: nothing here is compiled at installation, and tests start many processes.
+IN_VENV := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(VENV))/bin:$$PATH"
+# One process for each core; tests/layers.py orders the tests by layer, the fast ones first.
+PYTEST := python -m pytest -n auto --dist worksteal
 
 # What the image says of itself; asked of git only by the targets that build one. A remote's address may hold a password.
 VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' clientgo/version.py)
@@ -34,112 +39,127 @@ help: ## List the targets
 		/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
 
-$(STAMP): setup.cfg pyproject.toml hack/venv.sh
-	@hack/venv.sh "$(PYTHON)" "$(VENV)"
+PACKAGING := setup.cfg setup.py pyproject.toml hack/venv.sh
+
+$(RUNTIME): $(PACKAGING)
+	@hack/venv.sh "$(PYTHON)" "$(VENV)" embedded
+
+# What `make run` needs is part of it.
+$(DEV): $(PACKAGING)
+	@hack/venv.sh "$(PYTHON)" "$(VENV)" dev
+	@touch $(RUNTIME)
 
 .PHONY: venv
-venv: $(STAMP) ## Make or renew .venv, which every other target does by itself
+venv: $(DEV) ## Install the development tools into .venv, which every other target does by itself
 
 .PHONY: run
-run: $(STAMP) ## Run the controller with its own API server on this machine; no cluster needed
+run: $(RUNTIME) ## Run the controller with its own API server on this machine; no cluster needed
 	@$(IN_VENV) exec python main.py --embedded $(ARGS)
 
 .PHONY: clean
-clean: ## Remove what builds, checks and runs leave behind; the venv stays
-	rm -rf build dist *.egg-info .embedded .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+clean: ## Remove what builds, checks and runs leave behind; the virtual environments stay
+	rm -rf build dist .embedded .coverage .coverage.*
+	find . \( -path ./.git -o -name '.venv*' -o -path './$(VENV)' \) -prune -o \
+		\( -name __pycache__ -o -name '*.egg-info' -o -name .hypothesis -o -name '.*_cache' \) -prune -exec rm -rf {} +
 
 ##@ Checks
 
 .PHONY: check
-check: $(STAMP) ## Everything continuous integration runs
+check: static test ## Everything continuous integration runs: the static checks and make test
+
+.PHONY: static
+static: $(DEV) ## Check style, types, import rows, generated code and docs/parity; look for insecure code
 	@$(IN_VENV) hack/check.sh
 
 .PHONY: test
-test: $(STAMP) ## Run the tests; ARGS="tests/cache -k resync" narrows them
-	@$(IN_VENV) python -m pytest $(ARGS)
+test: $(DEV) ## Run the tests but for the long searches; ARGS="tests/cache -k resync" narrows them
+	@$(IN_VENV) $(PYTEST) -m "not slow" $(ARGS)
+
+.PHONY: test-all
+test-all: $(DEV) ## Run every test, the long searches included; takes long
+	@$(IN_VENV) $(PYTEST) --hypothesis-profile=full $(ARGS)
 
 .PHONY: unit
-unit: $(STAMP) ## Run the tests without processes, servers and long searches, on two cores; ARGS narrows them
-	@$(IN_VENV) python -m pytest -m "not e2e" --ignore=tests/fuzz --ignore=tests/models -n 2 --dist worksteal $(ARGS)
+unit: $(DEV) ## Run the unit tests: no server, no process, at most a minute on two cores
+	@$(IN_VENV) $(PYTEST) -m "unit and not slow" $(ARGS)
+
+.PHONY: coverage
+coverage: $(DEV) ## Run the tests and report which lines and branches they reach
+	@$(IN_VENV) $(PYTEST) -m "not slow" --cov --cov-report=term $(ARGS)
 
 .PHONY: lint
-lint: $(STAMP) ## Look for mistakes and bad style
+lint: $(DEV) ## Look for mistakes and bad style
 	@$(IN_VENV) ruff check
 
 .PHONY: format
-format: $(STAMP) ## Format the code in place
+format: $(DEV) ## Format the code in place
 	@$(IN_VENV) ruff format
 
 .PHONY: typecheck
-typecheck: $(STAMP) ## Check the types, strictly
+typecheck: $(DEV) ## Check the types, strictly
 	@$(IN_VENV) mypy
 
 .PHONY: imports
-imports: $(STAMP) ## Check that imports point only downward
+imports: $(DEV) ## Check that imports point only downward
 	@$(IN_VENV) lint-imports --no-logo
 
-.PHONY: behaviours
-behaviours: $(STAMP) ## List the census' behaviours, each with its test or why it does not apply
-	@$(IN_VENV) python -m hack.behaviours $(ARGS)
-
-.PHONY: features
-features: $(STAMP) ## List the census' features, each with its test, why it does not apply, or that it is not built
-	@$(IN_VENV) python -m hack.features $(ARGS)
+.PHONY: parity
+parity: $(DEV) ## Write the tests of each behaviour and feature into docs/parity/
+	@$(IN_VENV) python -m hack.parity $(ARGS)
 
 .PHONY: mutants
-mutants: $(STAMP) ## Break the code a bit at a time and count what the tests notice; takes long
+mutants: $(DEV) ## Break the code a bit at a time and count what the tests notice; takes long
 	@$(IN_VENV) python -m hack.mutants $(ARGS)
 
 .PHONY: audit
-audit: $(STAMP) ## Look for insecure code, and for known vulnerabilities in what the image is made of
+audit: $(DEV) ## Look for insecure code, and for known vulnerabilities in what the image is made of
 	@$(IN_VENV) hack/bandit.sh
 	@$(IN_VENV) python -m hack.audit hack/requirements.lock $(ARGS)
 
 .PHONY: reliability
-reliability: $(STAMP) ## Let every fault happen once, and write docs/reliability.md from what was measured
+reliability: $(DEV) ## Let every fault happen once, and write docs/reliability.md from what was measured
 	@$(IN_VENV) python -m hack.reliability $(ARGS)
 
 .PHONY: soak
-soak: $(STAMP) ## Let faults happen at random, to 2,000 Foos; ARGS="--minutes 30 --seed 8"
+soak: $(DEV) ## Let faults happen at random, to 2,000 Foos; ARGS="--minutes 30 --seed 8"
 	@$(IN_VENV) python -m hack.soak $(ARGS)
 
 .PHONY: fuzz
-fuzz: $(STAMP) ## Feed all that reads input with inputs made by chance; ARGS="--minutes 10 --targets kubeconfigs"
+fuzz: $(DEV) ## Feed all that reads input with inputs made by chance; ARGS="--minutes 10 --targets kubeconfigs"
 	@$(IN_VENV) python -m hack.fuzz $(ARGS)
 
 ##@ Benchmarks
 
 .PHONY: bench
-bench: $(STAMP) ## Measure beside floor and peers, into benchmarks/results; ARGS="--case create --quick", SERVER=kubeconfig
+bench: $(DEV) ## Measure beside floor and peers, into benchmarks/results; ARGS="--case create --quick", SERVER=kubeconfig
 	@$(IN_VENV) python -m benchmarks $(if $(SERVER),--server "$(SERVER)") $(ARGS)
 
 .PHONY: bench-check
-bench-check: $(STAMP) ## Fail if a ratio is more than 20 % worse than in benchmarks/results; ARGS=--quick: small sizes
+bench-check: $(DEV) ## Fail if a ratio is more than 20 % worse than in benchmarks/results; ARGS=--quick: small sizes
 	@$(IN_VENV) python -m benchmarks --check $(ARGS)
 
 ##@ Code generation
 
 .PHONY: update-codegen
-update-codegen: $(STAMP) ## Write clients, listers, informers and CRDs anew from the types
+update-codegen: $(DEV) ## Write clients, listers, informers and CRDs anew from the types
 	@$(IN_VENV) hack/update-codegen.sh
 
 .PHONY: verify-codegen
-verify-codegen: $(STAMP) ## Fail, with a diff, if what is generated is not what the types say
+verify-codegen: $(DEV) ## Fail, with a diff, if what is generated is not what the types say
 	@$(IN_VENV) hack/verify-codegen.sh
 
 ##@ Build
 
 .PHONY: build
-build: $(STAMP) ## Build the wheel of the library into dist/
+build: $(DEV) ## Build the wheel of the library into dist/
 	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . && ls dist/*.whl
 
 .PHONY: lock
-lock: $(STAMP) ## Lock what the image is made of, with hashes; ARGS="--upgrade" takes the newest releases
+lock: $(DEV) ## Lock what the image is made of, with hashes; ARGS="--upgrade" takes the newest releases
 	@$(IN_VENV) hack/lock.sh $(ARGS)
 
 .PHONY: sbom
-sbom: $(STAMP) ## Write the image's bill of materials (CycloneDX) into dist/
+sbom: $(DEV) ## Write the image's bill of materials (CycloneDX) into dist/
 	@$(IN_VENV) SOURCE_DATE_EPOCH=$(EPOCH) python -m hack.sbom hack/requirements.lock dist/sbom.cdx.json
 
 .PHONY: docker-build

@@ -1,4 +1,11 @@
-"""The sample controller's program: flags, logs, signals; then `controller.program`, which is all the rest."""
+"""Entry point of the sample controller: flags, log and signals, then `controller.program`."""
+
+import signal
+
+if __name__ == "__main__":
+    # Before all other imports: until stop_on_signals takes over, Ctrl-C ends the process at once, as SIGTERM does.
+    # Python's own handler raises KeyboardInterrupt in the middle of an import, which may swallow it or crash.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import gc
 import logging
@@ -9,16 +16,15 @@ from clientgo.errors import ClientGoError
 from clientgo.lifecycle import StillRunning
 from clientgo.log import set_level, setup
 from clientgo.signals import stop_on_signals
+from controller import COMPONENT
 from controller.options import parse
-
-log = logging.getLogger("sample-controller")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run until a signal; returns the exit code."""
+    """Run until a signal, and return the exit code."""
     options = parse(arguments)
-    gc.disable()  # what is loaded now stays: looking through it for garbage, again and again, is part of the start
-    # Loaded here: whoever asks for help, or errs in a flag, is answered before a tenth of a second has gone by.
+    gc.disable()  # modules stay: collections during the imports would only delay the start
+    # Loaded here, so that --help and invalid flags answer within a tenth of a second.
     from controller.program import start  # noqa: PLC0415
 
     gc.enable()
@@ -28,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         start(options, stop_on_signals())
     except (ClientGoError, OSError, StillRunning) as error:
-        log.error(str(error))
+        logging.getLogger(COMPONENT).error(str(error))
         return 1
     return 0
 

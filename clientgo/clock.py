@@ -5,15 +5,10 @@ for what is written into objects. A fake clock (`clientgo.testing.FakeClock`) st
 time instead of sleeping.
 """
 
-import math
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
-
-SIGNAL_SECONDS = 1.0
-"""How long the main thread waits at a stretch; until then a signal that came as it began to wait may go unnoticed."""
 
 
 class Clock(Protocol):
@@ -26,10 +21,20 @@ class Clock(Protocol):
         """Seconds since the epoch, as other machines would read them."""
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
-        """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`; wake-ups may be spurious."""
+        """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`.
+
+        It may return earlier, and does not say why it returned: the caller checks its predicate again, in a loop.
+        """
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
         """Let `seconds` pass unless `stop` is set first; return whether it is set."""
+
+    def wait_for(self, done: threading.Event, limit: float) -> bool:
+        """Wait until `done` is set, `limit` seconds at most; return whether it is set.
+
+        For limits on the work of other threads. A fake clock that moves by itself does so for `sleep`, but not for a
+        limit: the others would never be in time.
+        """
 
 
 class SystemClock:
@@ -44,32 +49,20 @@ class SystemClock:
         return time.time()
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
-        """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`."""
-        attentive(condition.wait, None if deadline is None else deadline - self.now())
+        """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`, or for no reason at all."""
+        condition.wait(None if deadline is None else waitable(deadline - self.now()))
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
         """Let `seconds` pass unless `stop` is set first; return whether it is set."""
-        return attentive(stop.wait, seconds)
+        return stop.wait(waitable(seconds))
+
+    def wait_for(self, done: threading.Event, limit: float) -> bool:
+        """Wait until `done` is set, `limit` seconds at most; return whether it is set."""
+        return self.sleep(done, limit)
 
 
-def attentive(wait: Callable[[float | None], bool], seconds: float | None) -> bool:
-    """`wait(seconds)`, in which the main thread still notices signals; what that gives: whether it came to an end.
-
-    A signal that comes when the main thread has made up its mind to wait for a lock, and does not wait yet, interrupts
-    nothing, and Python runs its handler only after the wait: Ctrl-C or a SIGTERM would be lost. So that thread looks up
-    every `SIGNAL_SECONDS`.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return wait(None if seconds is None else _waitable(seconds))
-    end = math.inf if seconds is None else SYSTEM_CLOCK.now() + seconds
-    while (left := end - SYSTEM_CLOCK.now()) > SIGNAL_SECONDS:
-        if wait(SIGNAL_SECONDS):
-            return True
-    return wait(max(0.0, left))
-
-
-def _waitable(seconds: float) -> float:
-    # Python refuses to wait longer than TIMEOUT_MAX (some 292 years); an infinite delay would. Waking early is allowed.
+def waitable(seconds: float) -> float:
+    """Return `seconds` limited to what a lock accepts: 0 to `threading.TIMEOUT_MAX` (292 years)."""
     return min(max(0.0, seconds), threading.TIMEOUT_MAX)
 
 

@@ -41,14 +41,29 @@ class LeaseNotHeld(ClientGoError):
 class ConnectionFailed(ClientGoError):
     """The network gave no usable answer; `__cause__` is what happened.
 
-    `sent` tells whether the server may have seen the request: a write may then have happened.
+    `sent` tells whether the server may have seen the request: a write may then have happened. `broken` tells whether
+    the peer closed or reset the connection, or garbled it, so that a read may be repeated at once; by default every
+    failure after sending counts, except a timeout.
     """
 
-    def __init__(self, message: str, *, sent: bool = True, refused: bool = False, timeout: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        sent: bool = True,
+        refused: bool = False,
+        timeout: bool = False,
+        broken: bool | None = None,
+    ) -> None:
         super().__init__(message)
         self.sent = sent
         self.refused = refused
         self.timeout = timeout
+        self.broken = (sent and not refused and not timeout) if broken is None else broken
+
+    def with_message(self, message: str) -> "ConnectionFailed":
+        """Return the same failure with another message."""
+        return ConnectionFailed(message, sent=self.sent, refused=self.refused, timeout=self.timeout, broken=self.broken)
 
 
 class StatusCause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -9,10 +9,9 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
-from clientgo.clock import SYSTEM_CLOCK, Clock, attentive
+from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +68,7 @@ class Group:
         deadline = None if timeout is None else self._clock.now() + timeout
         while others := self._others():
             for thread in others:
-                attentive(partial(_joined, thread), None if deadline is None else deadline - self._clock.now())
+                thread.join(None if deadline is None else waitable(deadline - self._clock.now()))
             if late := [thread.name for thread in others if thread.is_alive()]:
                 raise StillRunning(f"still running after {timeout} s: {', '.join(late)}") from self._crash
         self.raise_crash()
@@ -104,8 +103,3 @@ class Group:
                     self._crash = error
             self.stop_event.set()
             log.exception("thread died; stopping its group")
-
-
-def _joined(thread: threading.Thread, seconds: float | None) -> bool:
-    thread.join(seconds)
-    return not thread.is_alive()

@@ -1,29 +1,23 @@
-"""What should exist for a Foo, and what must be done about what does: pure, so that it can be read and tested alone."""
+"""Desired state of a Foo: the Deployment that should exist, and the step that leads there. Pure functions."""
 
 from dataclasses import dataclass
 
-from clientgo.kubernetes.types.apps_v1 import (
-    Container,
-    Deployment,
-    DeploymentSpec,
-    LabelSelector,
-    PodSpec,
-    PodTemplateSpec,
-)
+from clientgo.kubernetes.types import apps_v1
+from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.meta import ObjectMeta, is_controlled_by, new_controller_ref
 from controller.api.v1alpha1 import Foo
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """There is no Deployment: this one is to be created."""
+    """Step: create a missing Deployment."""
 
     deployment: Deployment
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The Deployment runs another number of replicas than the Foo asks for."""
+    """Step: change the number of replicas of the Deployment."""
 
     deployment: Deployment
     replicas: int
@@ -31,14 +25,14 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """The Deployment is as it should be."""
+    """No step: the Deployment matches the Foo."""
 
     deployment: Deployment
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A Deployment of that name exists and belongs to somebody else."""
+    """No step possible: a Deployment of that name exists and the Foo does not control it."""
 
     name: str
 
@@ -47,7 +41,7 @@ Plan = Create | Scale | Nothing | Foreign
 
 
 def plan(foo: Foo, deployment: Deployment | None) -> Plan:
-    """What to do, given the Deployment named in the Foo's spec (None if there is none)."""
+    """Return the step for the Deployment named in the Foo's spec; None means that it does not exist."""
     if deployment is None:
         return Create(new_deployment(foo))
     if not is_controlled_by(deployment, foo):
@@ -59,7 +53,7 @@ def plan(foo: Foo, deployment: Deployment | None) -> Plan:
 
 
 def new_deployment(foo: Foo) -> Deployment:
-    """The Deployment of a Foo: nginx, as many replicas as the Foo says, controlled by the Foo."""
+    """Return the Deployment of a Foo: nginx with the Foo's number of replicas, controlled by the Foo."""
     labels = {"app": "nginx", "controller": foo.metadata.name}
     return Deployment(
         metadata=ObjectMeta(
@@ -67,12 +61,12 @@ def new_deployment(foo: Foo) -> Deployment:
             namespace=foo.metadata.namespace,
             owner_references=(new_controller_ref(foo),),
         ),
-        spec=DeploymentSpec(
+        spec=apps_v1.DeploymentSpec(
             replicas=foo.spec.replicas,
-            selector=LabelSelector(match_labels=labels),
-            template=PodTemplateSpec(
+            selector=apps_v1.LabelSelector(match_labels=labels),
+            template=apps_v1.PodTemplateSpec(
                 metadata=ObjectMeta(labels=labels),
-                spec=PodSpec(containers=(Container(name="nginx", image="nginx:latest"),)),
+                spec=apps_v1.PodSpec(containers=(apps_v1.Container(name="nginx", image="nginx:latest"),)),
             ),
         ),
     )

@@ -1,19 +1,19 @@
-"""The cluster in a box: the bundled API server, Foo's CRD and an example Foo, for `main.py --embedded`."""
+"""Cluster for `main.py --embedded`: the bundled API server with Foo's CRD and an example Foo."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import yaml
 
 from clientgo.envtest import Environment
-from clientgo.errors import AlreadyExists
 from clientgo.meta import from_dict
 from clientgo.rest import Config
 from controller.api.v1alpha1 import Foo
 from generated.clientset import Clientset
 
-ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = ROOT / "artifacts" / "examples" / "example-foo.yaml"
+ARTIFACTS = Path(__file__).resolve().parent.parent / "artifacts"
 
 _GUIDE = """\
 An API server runs at {url} (in memory; it ends with this program).
@@ -31,39 +31,22 @@ Ctrl-C stops both.
 """
 
 
-class Embedded:
-    """An API server with Foos, running in this process until stopped."""
-
-    def __init__(self, *, port: int = 0) -> None:
-        self.kubeconfig = _kubeconfig_path()
-        self._environment = Environment(
-            crd_paths=[ROOT / "artifacts" / "crd"], port=port, kubeconfig=self.kubeconfig, bundled=True, secure=True
-        )
-
-    def start(self) -> Config:
-        """Start the server, install the CRD, create the example Foo; returns how to reach it."""
-        config = self._environment.start()
-        example = from_dict(Foo, yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")))
-        clientset = Clientset(config)
-        try:
-            clientset.samplecontroller_v1alpha1.foos("default").create(example, field_manager="kubectl-create")
-        except AlreadyExists:
-            pass  # a server with a data directory remembers it
-        finally:
-            clientset.close()
-        return config
-
-    def guide(self, config: Config) -> str:
-        """What to try, to be printed."""
-        return _GUIDE.format(url=config.host, kubeconfig=self.kubeconfig)
-
-    def stop(self) -> None:
-        """Stop the server and remove its kubeconfig."""
-        self._environment.stop()
+@contextmanager
+def embedded_cluster(*, port: int = 0) -> Iterator[Config]:
+    """Run the server until the block ends, and print what to try."""
+    path = _kubeconfig_path()
+    environment = Environment(crd_paths=[ARTIFACTS / "crd"], port=port, kubeconfig=path, bundled=True, secure=True)
+    with environment as config:
+        with closing(Clientset(config)) as clientset:
+            example = yaml.safe_load((ARTIFACTS / "examples" / "example-foo.yaml").read_text(encoding="utf-8"))
+            foos = clientset.samplecontroller_v1alpha1.foos("default")
+            foos.create(from_dict(Foo, example), field_manager="kubectl-create")
+        print(_GUIDE.format(url=config.host, kubeconfig=path), flush=True)  # noqa: T201  # for people, beside the log
+        yield config
 
 
 def _kubeconfig_path() -> Path:
-    """Below the working directory, where a second terminal finds it; elsewhere if that can't be written."""
+    """Return a path below the working directory, or below a temporary one if that is read-only."""
     folder = Path.cwd() / ".embedded"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,114 +1,123 @@
-"""The controller on one cluster, from the connection to the last thread: informers, controller, turns, servers."""
+"""The controller on one cluster, from the connection to the last thread: informers, workers, coordination, servers."""
 
 import gc
 import logging
 import signal
 import sys
 import threading
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
 from clientgo.cache.identity import InformerName
+from clientgo.commandline import flag_values
+from clientgo.coordination import coordination_options, coordinator_for
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
+from clientgo.preflight import Requirement, wait_until_ready
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.bodies import show_bodies
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Requester
+from clientgo.serving import Diagnostics, keys_not_stuck, serve_diagnostics
 from clientgo.serving.stacks import dump_stacks
-from controller.component import COMPONENT
+from clientgo.signals import on_signals
+from controller import COMPONENT
 from controller.controller import Controller
-from controller.exhibits import Exhibits
 from controller.options import Options
-from controller.preflight import Check, wait_until_ready
-from controller.replicas import turn_of
-from controller.serving import showing
 from generated.clientset import Clientset
 from generated.informers import SharedInformerFactory
 
-log = logging.getLogger("sample-controller")
+STUCK_SECONDS = 1800.0
+"""Seconds after which a worker with one Foo hangs, even if the API server rejects its requests.
+
+A sync takes milliseconds. At worst each of its four requests is repeated ten times, with 32 s between, which is the
+longest Retry-After of an API server, and the last one is not answered for 75 s: 1,580 s.
+"""
 
 
 def start(options: Options, stop: threading.Event) -> None:
-    """Run on the cluster the flags name, until `stop` is set.
+    """Run on the cluster that the flags name, until `stop` is set.
 
     Raises:
-        ConfigError: there is no such cluster, or it is not the user's to use.
+        ConfigError: the configuration is invalid, or the cluster rejects the user.
         LeadershipLost: another replica may work now.
         StillRunning: workers did not end in time.
     """
     # Cached objects hold no cycles, and walking them all again and again is half the cost of a long list.
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)
-    # Where every thread is, for whoever wonders why nothing happens.
-    signal.signal(signal.SIGUSR1, lambda *_: dump_stacks(sys.stderr))
+    on_signals([signal.SIGUSR1], lambda _: dump_stacks(sys.stderr))
     show_bodies(options.verbosity or 0)
-    if options.embedded:
-        run_embedded(options, stop)
-    else:
+    if not options.embedded:
         run(load_config(kubeconfig=options.kubeconfig, master=options.master, context=options.context), options, stop)
-
-
-def run_embedded(options: Options, stop: threading.Event) -> None:
-    """Run on an API server of our own."""
+        return
     try:
         # Loaded here because a controller on a real cluster needs neither the server nor its libraries.
-        from controller.embedded import Embedded  # noqa: PLC0415
+        from controller.embedded import embedded_cluster  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"--embedded needs the bundled API server's libraries ({error.name} is missing): "
             "install them with pip install 'clientgo[embedded]'"
         ) from error
-
-    embedded = Embedded(port=options.embedded_port)
-    try:
-        config = embedded.start()
-        print(embedded.guide(config), flush=True)  # noqa: T201  # for a person, beside the log
+    with embedded_cluster(port=options.embedded_port) as config:
         run(config, options, stop)
-    finally:
-        embedded.stop()
 
 
 def run(config: Config, options: Options, stop: threading.Event) -> None:
-    """Run on a cluster."""
+    """Run on a cluster, once it serves both kinds."""
+    diagnostics = diagnostics_for(options, config)
     with (
-        showing(options, config, stop) as exhibits,
+        serve_diagnostics(diagnostics, stop),
         closing(RESTClient(replace(config, qps=options.qps, burst=options.burst), stop=stop)) as client,
     ):
-        kinds = checks(KubernetesClientset(client), Clientset(client), options.namespaces)
-        if wait_until_ready(config.host, kinds, stop):
-            control(config, client, options, exhibits, stop)
+        if wait_until_ready(config.host, requirements(client, options), stop):
+            control(config, client, options, diagnostics, stop)
 
 
-def checks(kube: KubernetesClientset, foos: Clientset, namespaces: Sequence[str]) -> list[Check]:
-    """What must be there before the controller starts: both of its kinds, listable."""
-    first = namespaces[0] if namespaces else ""
+def diagnostics_for(options: Options, config: Config) -> Diagnostics:
+    """Return the checks and pages; metrics count what is created from now on."""
+    diagnostics = Diagnostics(options, config, component=COMPONENT, flags=flag_values(options))
+    diagnostics.alive["workers"] = keys_not_stuck(diagnostics.queues, seconds=STUCK_SECONDS)
+    return diagnostics
+
+
+def requirements(client: Requester, options: Options) -> list[Requirement]:
+    """Return the kinds that the cluster must serve."""
+    namespace = options.namespaces[0] if options.namespaces else ""
+    foos = Clientset(client).samplecontroller_v1alpha1.foos(namespace)
+    deployments = KubernetesClientset(client).apps_v1.deployments(namespace)
+    install = "install the CRD with kubectl apply -k artifacts/crd"
+    grant = "grant it with kubectl apply -k artifacts/rbac, or use --namespace"
     return [
-        ("foos.samplecontroller.k8s.io", lambda: foos.samplecontroller_v1alpha1.foos(first).list(limit=1)),
-        ("deployments.apps", lambda: kube.apps_v1.deployments(first).list(limit=1)),
+        Requirement("foos.samplecontroller.k8s.io", lambda: foos.list(limit=1), install, grant),
+        Requirement("deployments.apps", lambda: deployments.list(limit=1), grant=grant),
     ]
 
 
-def control(config: Config, client: Requester, options: Options, exhibits: Exhibits, stop: threading.Event) -> None:
-    """Sync Foos until `stop` is set; then let workers finish, send what events wait, and end every thread.
+def control(
+    config: Config, client: Requester, options: Options, diagnostics: Diagnostics, stop: threading.Event
+) -> None:
+    """Sync Foos until `stop` is set; then let workers finish, send the queued events, and end every thread.
 
-    Caches are filled before it is this replica's turn, so that a stand-by takes over at once.
+    Caches are filled before this replica may work, so that a standby takes over at once.
     """
     name, resync, spaces = InformerName(COMPONENT), options.resync_period, options.namespaces
     kube_informers = KubernetesInformerFactory(KubernetesClientset(client), resync=resync, namespace=spaces, name=name)
     foo_informers = SharedInformerFactory(Clientset(client), resync=resync, namespace=spaces, name=name)
     broadcaster = EventBroadcaster()
     recorder = broadcaster.new_recorder(component=COMPONENT)
-    with turn_of(options, config, recorder) as turn:
-        writer = FencedRequester(client, turn.may_write)
+    with coordinator_for(coordination_options(options), config, recorder=recorder) as coordinator:
+        writer = FencedRequester(client, coordinator.may_write)
         broadcaster.start_recording_to_sink(sink_for(writer))
         deployments, foos = kube_informers.apps.v1.deployments, foo_informers.samplecontroller.v1alpha1.foos
         apps, samplecontroller = KubernetesClientset(writer).apps_v1, Clientset(writer).samplecontroller_v1alpha1
-        controller = Controller(apps, samplecontroller, deployments, foos, recorder, turn=turn)
-        exhibits.show(controller.queue, deployments.informer, foos.informer, turn=turn)
+        controller = Controller(apps, samplecontroller, deployments, foos, recorder, coordinator=coordinator)
+        diagnostics.queues.append(controller.queue)
+        diagnostics.add_informers(lambda: (deployments.informer, foos.informer))
+        diagnostics.alive["leaderElection"] = coordinator.check
+        diagnostics.facts["Coordination"] = coordinator.describe
 
         def work(over: threading.Event) -> None:
             try:
@@ -120,11 +129,11 @@ def control(config: Config, client: Requester, options: Options, exhibits: Exhib
         kube_informers.start(stop)
         foo_informers.start(stop)
         try:
-            turn.run(work, stop)
+            coordinator.run(work, stop)
         finally:
             stop.set()
             broadcaster.shutdown()
             kube_informers.shutdown(timeout=options.graceful_shutdown_timeout)
             foo_informers.shutdown(timeout=options.graceful_shutdown_timeout)
             name.release()
-            log.info("stopped")
+            logging.getLogger(COMPONENT).info("stopped")

@@ -42,16 +42,11 @@ class Group:
     tests: str
 
 
-_CORRELATION = ("correlator", "aggregator", "counter", "spamfilter", "eventlog", "keys")
-
 GROUPS = {
     "workqueue": Group(("clientgo/workqueue/*.py",), "tests/workqueue"),
     "informer": Group(("clientgo/cache/informer.py",), "tests/cache"),
     "reflector": Group(("clientgo/cache/reflector.py",), "tests/cache"),
-    "record": Group(
-        tuple(f"clientgo/record/{m}.py" for m in _CORRELATION),
-        "tests/record",
-    ),
+    "record": Group(("clientgo/record/correlator.py",), "tests/record"),
     "leaderelection": Group(("clientgo/leaderelection/*.py",), "tests/leaderelection"),
 }
 

@@ -22,7 +22,7 @@ _HEAD = """\
 Each row is a run of `tests/faults`: a controller of its own, over real HTTP, and the fault. After each of them every
 Foo has its Deployment as specified and a true status; the caches hold what the server has, version for version; no two
 workers were ever at one Foo; threads and files are as many as before; nothing was raised that nobody expected; and the
-controller was not restarted. `make test ARGS=tests/faults` checks it again; `make reliability` writes this page;
+controller was not restarted. `make test-all ARGS=tests/faults` checks it again; `make reliability` writes this page;
 `make soak` lets faults happen at random, for as long as wanted. Packets are lost by a router between network namespaces
 (Linux, root and iproute2; skipped elsewhere). Runs "with the defaults" take minutes: only `make reliability` has them.
 

@@ -5,12 +5,19 @@ import signal
 import freezegun
 from hypothesis import HealthCheck, settings
 
+from tests.budget import FULL, QUICK
+
+pytest_plugins = ["tests.layers"]
+
 # freezegun looks at every attribute of every loaded module; these two answer by building classes, of the frozen time.
 freezegun.configure(extend_ignore_list=["kubernetes", "pydantic"])
 
 # How long an example takes depends on who else uses the machine; whole tests have a timeout.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("full", UNHURRIED, max_examples=FULL)
+# make test-all asks for the other one.
+settings.register_profile("quick", UNHURRIED, max_examples=QUICK)
+settings.load_profile("quick")
 
 # A shell has what it starts in the background ignore SIGINT, and so would every program that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

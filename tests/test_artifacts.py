@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from clientgo.meta.yamlwriting import to_yaml
 from tests.manifests import (
     ARTIFACTS,
     NAME,
@@ -45,6 +46,7 @@ def test_file_is_yaml_and_holds_objects(path: Path) -> None:
     assert all(document["apiVersion"] and document["kind"] for document in objects)
 
 
+@pytest.mark.e2e
 def test_kubectl_renders_the_same_objects_we_list(default: list[Object]) -> None:
     assert sorted(rendered("default"), key=label) == sorted(default, key=label)
 
@@ -57,6 +59,7 @@ def test_every_manifest_is_used_by_its_folder_s_kustomization() -> None:
         assert files == {name for name in kustomization["resources"] if not name.startswith("..")}, folder
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_another_namespace_is_one_line(overlay: str, tmp_path: Path) -> None:
     shutil.copytree(ARTIFACTS, tmp_path / "artifacts")
@@ -69,6 +72,7 @@ def test_another_namespace_is_one_line(overlay: str, tmp_path: Path) -> None:
     assert subjects == [{"kind": "ServiceAccount", "name": NAME, "namespace": "team-a"}] * len(subjects)
 
 
+@pytest.mark.e2e
 def test_set_ups_of_one_s_own_render_as_the_page_shows_them(tmp_path: Path) -> None:
     shutil.copytree(ARTIFACTS, tmp_path / "artifacts")
     shown = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / "deploy.md").read_text(), re.MULTILINE | re.DOTALL)
@@ -76,7 +80,7 @@ def test_set_ups_of_one_s_own_render_as_the_page_shows_them(tmp_path: Path) -> N
     for at, block in enumerate(shown):
         (mine := tmp_path / f"mine-{at}").mkdir()
         over = {"resources": ["../artifacts/default"], **yaml.safe_load(block)}
-        (mine / "kustomization.yaml").write_text(yaml.safe_dump(over))
+        (mine / "kustomization.yaml").write_text(to_yaml(over))
     assert container(rendered(tmp_path / "mine-0"))["image"] == "registry.example.com/team/sample-controller:1.0"
     secured = rendered(tmp_path / "mine-1")
     [folder] = [mount["mountPath"] for mount in container(secured)["volumeMounts"]]
@@ -84,6 +88,7 @@ def test_set_ups_of_one_s_own_render_as_the_page_shows_them(tmp_path: Path) -> N
     assert [volume["name"] for volume in pod(secured)["spec"]["volumes"]] == ["certs"]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_binding_leads_from_the_pod_s_account_to_a_role_that_is_there(overlay: str) -> None:
     objects = rendered(overlay)
@@ -96,6 +101,7 @@ def test_every_binding_leads_from_the_pod_s_account_to_a_role_that_is_there(over
     assert ("ServiceAccount", pod(objects)["spec"]["serviceAccountName"]) in there
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_whatever_selects_pods_selects_the_controller_s(overlay: str) -> None:
     objects = rendered(overlay)
@@ -119,6 +125,7 @@ def test_monitor_finds_the_service_and_its_port(default: list[Object]) -> None:
     assert {"nonResourceURLs": [spec["endpoints"][0]["path"]], "verbs": ["get"]} in reader["rules"]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_port_that_is_named_is_one_the_program_listens_at(overlay: str) -> None:
     objects = rendered(overlay)
@@ -135,6 +142,7 @@ def test_every_port_that_is_named_is_one_the_program_listens_at(overlay: str) ->
     }
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_argument_is_a_flag_of_the_program(overlay: str) -> None:
     told = subprocess.run(
@@ -159,6 +167,7 @@ def test_budget_lets_nodes_be_drained_whatever_the_number_of_replicas(default: l
     assert (spec["maxUnavailable"], spec["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
 
 
+@pytest.mark.e2e
 def test_sharded_members_all_work() -> None:
     objects = rendered("sharded")
     arguments = container(objects)["args"]
@@ -171,6 +180,7 @@ def test_sharded_members_all_work() -> None:
     assert leases == {f"{NAME}-{member}" for member in range(named(objects, "Deployment")["spec"]["replicas"])}
 
 
+@pytest.mark.e2e
 def test_namespaced_controller_has_no_right_over_foos_elsewhere() -> None:
     """The same rules, in one namespace; at the cluster's scope it may only ask about tokens."""
     objects, everywhere = rendered("namespaced"), rendered("default")
@@ -198,7 +208,7 @@ def test_pod_and_image_run_as_the_same_user(default: list[Object]) -> None:
 @pytest.mark.feature("E-06")
 def test_pod_has_limits_and_time_to_end(default: list[Object]) -> None:
     assert container(default)["resources"] == {
-        "limits": {"cpu": "500m", "memory": "128Mi"},
+        "limits": {"cpu": "500m", "memory": "512Mi"},
         "requests": {"cpu": "10m", "memory": "64Mi"},
     }
     # --graceful-shutdown-timeout is 30 s.

@@ -52,6 +52,7 @@ def test_whoever_serves_metrics_may_ask_who_reads_them(one: Callable[..., Object
     }
 
 
+@pytest.mark.e2e
 def test_sharded_members_may_see_every_lease_and_write_their_own() -> None:
     role = named(rendered("sharded"), "Role", f"{NAME}-leader-election")
     group, members = "coordination.k8s.io", [f"{NAME}-{member}" for member in range(3)]

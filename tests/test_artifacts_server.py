@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from clientgo.envtest import Environment
+from clientgo.meta import ObjectMeta, to_dict
+from clientgo.meta.yamlwriting import to_yaml
+from controller.api.v1alpha1 import Foo, FooSpec
+from controller.desired import new_deployment
 from tests.manifests import NAME, NAMESPACE, OVERLAYS, ROOT, Object, gathered, named, pod, rendered
 
 pytestmark = [
@@ -106,7 +109,7 @@ def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     prepared = [named(default, "Namespace", NAMESPACE), named(default, "ServiceAccount")]
     with Environment(bundled=True, kubeconfig=home / "kubeconfig"):
         found = Shell(home)
-        found.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(prepared))
+        found.kubectl("apply", "-f", "-", stdin="---\n".join(map(to_yaml, prepared)))
         yield found
 
 
@@ -140,6 +143,21 @@ def test_nothing_of_the_pod_can_be_written_to() -> None:
     spec = pod(gathered(ROOT / "artifacts" / "default"))["spec"]
     assert [each["securityContext"]["readOnlyRootFilesystem"] for each in spec["containers"]] == [True]
     assert "volumes" not in spec
+
+
+@pytest.mark.feature("E-06")
+def test_namespaced_controller_can_run_the_pods_of_its_foos_beside_itself(shell: Shell) -> None:
+    shell.kubectl("apply", "-k", "artifacts/namespaced")
+    foo = Foo(ObjectMeta(name="a", namespace=NAMESPACE), FooSpec(deployment_name="a", replicas=1))
+    spec = to_dict(new_deployment(foo))["spec"]["template"]["spec"]
+    trial = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trial"}, "spec": spec}
+    said = shell.kubectl("-n", NAMESPACE, "create", "--dry-run=server", "-f", "-", stdin=json.dumps(trial))
+    assert said == "pod/trial created (server dry run)\n"
+    privileged = {**trial, "spec": {**spec, "hostNetwork": True}}
+    refused = shell.kubectl(
+        "-n", NAMESPACE, "create", "--dry-run=server", "-f", "-", stdin=json.dumps(privileged), code=1
+    )
+    assert 'violates PodSecurity "baseline' in refused
 
 
 # The commands of the Makefile, as they are typed.

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from freezegun import freeze_time
 
-from clientgo.clock import SIGNAL_SECONDS, SYSTEM_CLOCK, Clock, attentive, utc
-from clientgo.lifecycle import Group
+from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.testing.clock import FakeClock
 
 
@@ -47,6 +46,23 @@ def test_a_wait_without_end_ends_when_notified(deadline: float | None) -> None:
         SYSTEM_CLOCK.wait(condition, deadline)
 
 
+def test_wait_returns_whenever_the_condition_does_so_that_the_caller_checks_its_predicate() -> None:
+    class Waking(threading.Condition):
+        """Returns False although the wait was notified, which CPython's may."""
+
+        waits = 0
+
+        def wait(self, timeout: float | None = None) -> bool:
+            self.waits += 1
+            return False
+
+    condition = Waking()
+    with condition:
+        SYSTEM_CLOCK.wait(condition, None)
+        SYSTEM_CLOCK.wait(condition, SYSTEM_CLOCK.now() + 3600.0)
+    assert condition.waits == 2
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
 def test_sleeping_no_time_returns_whether_stop_is_set(seconds: float) -> None:
     stop = threading.Event()
@@ -65,36 +81,3 @@ def test_sleep_ends_when_stop_is_set(seconds: float) -> None:
 def test_both_clocks_are_clocks() -> None:
     clocks: list[Clock] = [SYSTEM_CLOCK, FakeClock()]
     assert all(clock.now() >= 0 for clock in clocks)
-
-
-class Stretches:
-    """A wait that notes how long it is to last, and comes to its end the so many-th time."""
-
-    def __init__(self, ends: int = 0) -> None:
-        self.asked: list[float | None] = []
-        self._ends = ends
-
-    def __call__(self, seconds: float | None) -> bool:
-        self.asked.append(seconds)
-        return len(self.asked) == self._ends
-
-
-@pytest.mark.parametrize("seconds", [None, math.inf, 1e300, 60.0])
-def test_the_main_thread_waits_a_stretch_at_a_time_so_that_no_signal_is_lost(seconds: float | None) -> None:
-    wait = Stretches(ends=3)
-    assert attentive(wait, seconds) is True
-    assert wait.asked == [SIGNAL_SECONDS] * 3
-
-
-@pytest.mark.parametrize("seconds", [0.25, 0.0, -1.0])
-def test_what_is_shorter_than_a_stretch_is_waited_for_at_once(seconds: float) -> None:
-    wait = Stretches()
-    assert attentive(wait, seconds) is False
-    assert wait.asked == [pytest.approx(max(seconds, 0.0), abs=0.2)]
-
-
-def test_another_thread_waits_as_long_as_it_takes() -> None:
-    wait = Stretches()
-    with Group() as group:
-        group.start(attentive, wait, None, name="waiting")
-    assert wait.asked == [None]

@@ -112,11 +112,12 @@ def test_the_rest_of_the_checkout_stays_out(path: str) -> None:
     assert not sent_to_the_builder(path)
 
 
+@pytest.mark.e2e
 def test_hadolint_finds_nothing() -> None:
     hadolint = shutil.which("hadolint", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if hadolint is None:
         pytest.skip("hadolint is not installed")
-    done = subprocess.run([hadolint, "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run([hadolint, "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -192,6 +193,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 
 @pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_second_build_holds_the_same_bytes(image: Image) -> None:
     """Built at the same place, since compiled files name it, as they do in a real build's /app."""
@@ -206,6 +208,7 @@ def test_second_build_holds_the_same_bytes(image: Image) -> None:
 
 @pytest.mark.feature("A-69")
 @pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_entrypoint_starts_in_what_the_steps_installed_and_writes_nothing(image: Image) -> None:
     before = image.files()
@@ -216,6 +219,7 @@ def test_entrypoint_starts_in_what_the_steps_installed_and_writes_nothing(image:
 
 
 @pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_image_holds_neither_pip_nor_what_only_developers_need(image: Image) -> None:
     [packages] = (image.root / "opt/venv/lib").glob("python*/site-packages")

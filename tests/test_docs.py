@@ -18,6 +18,7 @@ import pytest
 from clientgo.envtest import Environment
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.rest import RESTClient
+from tests.processes import Child
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -89,23 +90,17 @@ def test_own_kind_works_as_the_readme_has_it(own_kind: Path) -> None:
         meta = importlib.import_module("clientgo.meta").ObjectMeta(name="hello")
         greeting = greetings.Greeting(meta, greetings.GreetingSpec("good morning"))
         clientset.example_v1.greetings("default").create(greeting)
-        process = subprocess.Popen(
-            [sys.executable, "greeter.py"],
-            cwd=own_kind,
-            env=own_kind_environment(KUBECONFIG=str(kubeconfig)),
-            stderr=subprocess.PIPE,
-        )
-        try:
+        command, environ = [sys.executable, "greeter.py"], own_kind_environment(KUBECONFIG=str(kubeconfig))
+        with Child(command, own_kind / "output.txt", cwd=own_kind, env=environ) as process:
             watch = CoreV1(client).config_maps("default").watch(timeout_seconds=20)
             texts = (event.object.data.get("text") for event in watch if event.object.metadata.name == "hello")
             assert next(texts, "the watch ended first") == "good morning"
-        finally:
-            process.send_signal(signal.SIGINT)
-            _, complaints = process.communicate(timeout=10)
-            client.close()
-        assert complaints.decode().splitlines()[-1] == "KeyboardInterrupt"
+            _, complaints = process.end(signal.SIGINT, seconds=10)
+        client.close()
+        assert complaints.splitlines()[-1] == "KeyboardInterrupt"
 
 
+@pytest.mark.e2e
 def test_own_kind_is_strictly_typed(own_kind: Path) -> None:
     done = subprocess.run(
         [
@@ -236,6 +231,7 @@ def test_files_and_targets_that_are_named_exist(page: Path) -> None:
     assert sorted(named - targets) == []
 
 
+@pytest.mark.e2e
 def test_flags_that_are_named_exist() -> None:
     help_text = subprocess.run(
         [sys.executable, "main.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30

@@ -49,6 +49,7 @@ def test_no_name_is_that_of_a_module_which_would_stand_in_its_place(package: str
     assert not modules & set(loaded.__all__)
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("package", PACKAGES)
 def test_importing_a_package_loads_none_of_its_modules_and_asking_loads_one(package: str) -> None:
     (name, *_) = importlib.import_module(package).__all__
@@ -58,7 +59,9 @@ def test_importing_a_package_loads_none_of_its_modules_and_asking_loads_one(pack
         f"from {package} import {name}\n"
         f"print('{name}' in vars(sys.modules['{package}']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.splitlines() == ["[]", "True"]
 
 

@@ -4,7 +4,6 @@ import inspect
 import os
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from clientgo.envtest import Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import LeaderElector
 from clientgo.leaderelection.metrics import ElectionMetrics
+from tests.processes import Child
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "docs" / "guide" / "leaderelection.md").read_text()
@@ -29,20 +29,13 @@ def test_its_program_leads_and_hands_over(tmp_path: Path) -> None:
     path, kubeconfig = tmp_path / "program.py", tmp_path / "kubeconfig"
     path.write_text(program)
     with Environment(kubeconfig=kubeconfig, bundled=True) as config:
-        process = subprocess.Popen(
-            [sys.executable, str(path)],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(kubeconfig)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "leading\n"
-        clientset = Clientset(config)
-        leases = clientset.coordination_v1.leases("default")
-        assert leases.get("sample-controller").spec.holder_identity
-        process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=20)
-        assert (process.returncode, output) == (0, "stopped\n")
+        environ = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(kubeconfig)}
+        with Child([sys.executable, str(path)], tmp_path / "output", env=environ) as process:
+            process.wait_for("^leading$")
+            clientset = Clientset(config)
+            leases = clientset.coordination_v1.leases("default")
+            assert leases.get("sample-controller").spec.holder_identity
+            assert process.end(signal.SIGTERM) == (0, "leading\nstopped\n")
         assert leases.get("sample-controller").spec.holder_identity == ""
         clientset.close()
 

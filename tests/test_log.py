@@ -1,4 +1,4 @@
-"""What log lines look like, and that no call of ours breaks one."""
+"""Log formats: text in klog's format, and JSON."""
 
 import ast
 import io
@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo import log
-from clientgo.log.failures import MOST
-from clientgo.log.values import LONGEST
+from clientgo.log.formats import MAX_EXCEPTIONS, MAX_TEXT
 
 KLOG = re.compile(
     r"(?P<letter>[IWEF])\d{4} \d{2}:\d{2}:\d{2}\.\d{6} (?P<pid>[ \d]{7,}) (?P<place>\S+:\d+)\] (?P<rest>.*)"
@@ -58,7 +57,7 @@ def test_a_line_of_text_has_klogs_header() -> None:
     assert found["place"].startswith(f"{Path(__file__).name}:")
 
 
-def test_values_are_written_as_json_has_them() -> None:
+def test_values_are_encoded_as_json() -> None:
     to, stream = logger()
     to.info("synced", extra={"foo": "default/x", "count": 3, "ratio": 0.5, "quiet": True, "of": None, "in": ["a", 1]})
     assert pairs(stream) == '"synced" foo="default/x" count=3 ratio=0.5 quiet=true of=null in=["a", 1]'
@@ -86,7 +85,7 @@ def fail() -> None:
         raise ValueError("boom") from error
 
 
-def test_a_traceback_follows_a_line_of_text_and_its_messages_stay_in_their_lines() -> None:
+def test_traceback_follows_its_line_with_each_message_in_one_line() -> None:
     to, stream = logger()
     try:
         fail()
@@ -101,7 +100,7 @@ def test_a_traceback_follows_a_line_of_text_and_its_messages_stay_in_their_lines
     assert "which was the cause of:" in lines
 
 
-def test_groups_and_notes_are_shown_and_a_long_chain_ends() -> None:
+def test_exception_groups_and_notes_are_shown_and_long_chains_truncated() -> None:
     to, stream = logger()
     noted = ValueError("inner")
     noted.add_note("a note")
@@ -116,7 +115,7 @@ def test_groups_and_notes_are_shown_and_a_long_chain_ends() -> None:
         error.__cause__ = chain
         chain = error
     to.error("failed", exc_info=chain)
-    assert stream.getvalue().removeprefix(text).count("ValueError: ") == MOST
+    assert stream.getvalue().removeprefix(text).count("ValueError: ") == MAX_EXCEPTIONS
 
 
 def test_json_is_one_object_a_line() -> None:
@@ -148,7 +147,7 @@ def test_json_carries_the_traceback() -> None:
 
 
 @pytest.mark.parametrize("style", log.FORMATS)
-def test_a_value_never_takes_the_place_of_the_header(style: str) -> None:
+def test_value_does_not_override_the_header(style: str) -> None:
     to, stream = logger(style=style)
     to.info("true", extra={"level": "error", "ts": "never", "name_": "example", "v": 9})
     if style == "json":
@@ -181,7 +180,7 @@ class Changing(Mapping[str, str]):
     [Unshowable(), Changing(), 10**5000, float("nan"), {("a", 1): {2}}, [[[[[["deep"]]]]]]],
     ids=["no text", "changing", "huge", "nan", "keys", "deep"],
 )
-def test_no_value_keeps_a_line_from_being_written(style: str, value: object) -> None:
+def test_line_is_written_for_every_value(style: str, value: object) -> None:
     to, stream = logger(style=style)
     to.info("written", extra={"value": value})
     to.info("%d", value if isinstance(value, Unshowable) else "no number")
@@ -192,12 +191,12 @@ def test_no_value_keeps_a_line_from_being_written(style: str, value: object) -> 
         assert "value" in json.loads(first)
 
 
-def test_a_long_value_is_cut_and_says_so() -> None:
+def test_long_value_is_truncated() -> None:
     to, stream = logger(style="json")
-    to.info("x" * (LONGEST + 5), extra={"body": "y" * 10_000_000})
+    to.info("x" * (MAX_TEXT + 5), extra={"body": "y" * 10_000_000})
     entry = json.loads(stream.getvalue())
-    assert entry["msg"] == "x" * LONGEST + "… (5 more)"
-    assert entry["body"].endswith(f"y… ({10_000_000 - LONGEST} more)")
+    assert entry["msg"] == "x" * MAX_TEXT + "… (5 more)"
+    assert entry["body"].endswith(f"y… ({10_000_000 - MAX_TEXT} more)")
 
 
 ANYTHING = st.recursive(
@@ -212,7 +211,9 @@ KEYS = st.text(min_size=1, max_size=8).filter(lambda key: key not in RESERVED)
 
 @pytest.mark.parametrize("style", log.FORMATS)
 @given(message=st.text(), extra=st.dictionaries(KEYS, ANYTHING, max_size=3))
-def test_whatever_is_logged_is_one_printable_line(style: str, message: str, extra: dict[str, Any]) -> None:
+def test_every_message_and_value_is_logged_as_one_printable_line(
+    style: str, message: str, extra: dict[str, Any]
+) -> None:
     to, stream = logger(style=style)
     to.info("%s", message, extra=extra)
     text = stream.getvalue()
@@ -251,7 +252,7 @@ class Broken(io.StringIO):
         raise OSError("no space left on device")
 
 
-def test_a_line_that_can_not_be_written_is_counted_and_shown_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_that_cannot_be_written_is_counted_and_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     log.setup(stream=Broken())
     logging.getLogger("clientgo.test").warning("token %s", "s3cret-value")
     [handler] = logging.getLogger().handlers
@@ -267,7 +268,7 @@ def test_a_line_that_can_not_be_written_is_counted_and_shown_nowhere(capsys: pyt
         ({"style": "xml"}, "unknown log format 'xml'"),
     ],
 )
-def test_an_unknown_level_or_format_is_said_in_one_sentence(options: dict[str, Any], message: str) -> None:
+def test_unknown_level_or_format_is_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         logger(**options)
 
@@ -284,7 +285,7 @@ def extras(tree: ast.AST) -> Iterator[tuple[int, str]]:
                     yield node.value.lineno, key.value
 
 
-def test_no_log_call_uses_a_name_that_logging_refuses() -> None:
+def test_no_log_call_uses_a_name_that_logging_rejects() -> None:
     # logging raises KeyError for them, at the call: a line that is written rarely would crash its thread.
     found = [
         f"{path.relative_to(ROOT)}:{line}: {name}"

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from clientgo import log
 from clientgo.cache import SharedInformer
@@ -22,8 +21,9 @@ from clientgo.errors import ClientGoError
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.lifecycle import Group
-from clientgo.log.credentials import _CONCEALED
+from clientgo.log.credentials import _SECRETS
 from clientgo.meta import ObjectMeta
+from clientgo.meta.yamlwriting import to_yaml
 from clientgo.record import EventBroadcaster
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Delegated
@@ -55,13 +55,13 @@ BASIC = base64.b64encode(f"admin:{CANARY}".encode()).decode()
 @pytest.fixture(params=log.FORMATS)
 def output(request: pytest.FixtureRequest) -> Iterator[Output]:
     root, urllib3 = logging.getLogger(), logging.getLogger("urllib3")
-    handlers, level, known, forms = root.handlers[:], root.level, dict(_CONCEALED._known), _CONCEALED.forms
+    handlers, level, known, forms = root.handlers[:], root.level, dict(_SECRETS._known), _SECRETS.forms
     log.setup(level="debug", style=request.param, stream=(stream := Output()))
     yield stream
     root.handlers[:] = handlers
     root.setLevel(level)
     urllib3.setLevel(logging.NOTSET)
-    _CONCEALED._known, _CONCEALED.forms = known, forms
+    _SECRETS._known, _SECRETS.forms = known, forms
 
 
 def kubeconfig(folder: Path, **user: str) -> Config:
@@ -71,7 +71,7 @@ def kubeconfig(folder: Path, **user: str) -> Config:
         "clusters": [{"name": "it", "cluster": {"server": "https://fake:1"}}],
         "users": [{"name": "it", "user": user}],
     }
-    (path := folder / "kubeconfig").write_text(yaml.safe_dump(document))
+    (path := folder / "kubeconfig").write_text(to_yaml(document))
     return load_config(kubeconfig=str(path))
 
 
@@ -91,7 +91,7 @@ def plugin(folder: Path, status: object, *, instead: str = "") -> Delegated:
     script = folder / "plugin.py"
     script.write_text(f"#!{sys.executable}\nprint({told!r})\n")
     script.chmod(0o700)
-    return Delegated(exec={"apiVersion": version, "command": "./plugin.py"}, folder=str(folder), context="dev")
+    return Delegated(exec={"apiVersion": version, "command": str(script)}, context="dev")
 
 
 ECHOES = {
@@ -103,6 +103,7 @@ ECHOES = {
 }
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("kind", ["token", "token file", "password", "plugin"])
 @pytest.mark.parametrize("echo", ECHOES)
 def test_a_credential_that_a_server_echoes(output: Output, tmp_path: Path, kind: str, echo: str) -> None:
@@ -117,6 +118,7 @@ def test_a_credential_that_a_server_echoes(output: Output, tmp_path: Path, kind:
     assert any(word in output.getvalue() for word in ("failed: ", "the API server warns"))
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     "status",
     [
@@ -132,7 +134,7 @@ def test_a_plugin_s_output_that_makes_no_sense(output: Output, tmp_path: Path, s
     with pytest.raises(ClientGoError) as failed:
         client.raw("GET", "/version")
     log_of_the_test.error("failed", exc_info=failed.value)
-    output.must_show("the credential plugin './plugin.py'")
+    output.must_show(f"the credential plugin '{tmp_path}/plugin.py'")
 
 
 @pytest.mark.parametrize("password", [CANARY.replace("/", "%2F"), "tweety"])

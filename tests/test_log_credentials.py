@@ -1,4 +1,4 @@
-"""What is recognised as a credential, in which disguise, and what is left alone."""
+"""Redaction of credentials."""
 
 import base64
 import io
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clientgo import log
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.kubernetes.types.core_v1 import Secret
-from clientgo.log.credentials import _CONCEALED, REMEMBERED, may_hold_credentials
+from clientgo.log.credentials import _SECRETS, MAX_SECRETS, may_hold_credentials
 from clientgo.meta import ObjectMeta
 
 CANARY = "c4n4ry-T0ken_value"
@@ -34,11 +34,11 @@ def restored() -> Iterator[None]:
 
 
 @pytest.fixture
-def concealing() -> Iterator[None]:
-    """Forgets afterwards what a test conceals."""
-    known, forms = dict(_CONCEALED._known), _CONCEALED.forms
+def registering() -> Iterator[None]:
+    """Restore the registered secrets after the test."""
+    known, forms = dict(_SECRETS._known), _SECRETS.forms
     yield
-    _CONCEALED._known, _CONCEALED.forms = known, forms
+    _SECRETS._known, _SECRETS.forms = known, forms
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def concealing() -> Iterator[None]:
         (json.dumps(SECRET_JSON), json.dumps('{"kind": "Secret", "data": ')[:-1] + "[redacted]"),
     ],
 )  # fmt: skip
-def test_a_credential_is_masked_by_its_shape_or_name(text: str, left: str) -> None:
+def test_credential_is_redacted_by_its_format_or_name(text: str, left: str) -> None:
     assert may_hold_credentials(text)
     assert log.redact(text) == left
     assert log.redact(left) == left
@@ -91,13 +91,13 @@ def test_a_credential_is_masked_by_its_shape_or_name(text: str, left: str) -> No
         "keyboard, keys and monkeys: none is a secret",
     ],
 )
-def test_what_only_speaks_of_credentials_is_left_alone(text: str) -> None:
+def test_text_about_credentials_is_not_redacted(text: str) -> None:
     assert log.redact(text) == text
 
 
 @pytest.mark.parametrize("name", ["token", "Authorization", "client-key-data", "db_password", "apiKey", "bearerToken"])
 @pytest.mark.parametrize("value", [CANARY, CANARY.encode(), [CANARY], {"a": CANARY}, 4711])
-def test_a_value_is_masked_by_the_name_it_is_logged_under(name: str, value: Any) -> None:
+def test_value_is_redacted_by_its_name(name: str, value: Any) -> None:
     stream = io.StringIO()
     log.setup(stream=stream, style="json")
     logging.getLogger("x").info("a", extra={name: value, "in": {name: value}})
@@ -105,7 +105,7 @@ def test_a_value_is_masked_by_the_name_it_is_logged_under(name: str, value: Any)
     assert (entry[name], entry["in"]) == ("[redacted]", {name: "[redacted]"})
 
 
-def test_a_name_that_only_sounds_like_one_and_a_flag_are_shown() -> None:
+def test_similar_names_and_flags_are_not_redacted() -> None:
     stream = io.StringIO()
     log.setup(stream=stream, style="json")
     shown: dict[str, Any] = {"tokens": 3, "keys": ["a"], "secret": "default/tls", "automountToken": True, "token": None}
@@ -113,7 +113,7 @@ def test_a_name_that_only_sounds_like_one_and_a_flag_are_shown() -> None:
     assert json.loads(stream.getvalue()).items() >= shown.items()
 
 
-def test_the_content_of_a_secret_object_is_not_shown() -> None:
+def test_data_of_a_secret_object_is_redacted() -> None:
     stream = io.StringIO()
     log.setup(stream=stream)
     secret = Secret(metadata=ObjectMeta(name="db"), data={"k": ENCODED.encode()}, string_data={"any": CANARY})
@@ -132,11 +132,11 @@ ODD = 'pä"ss\\w{o}rd/1'
     [str, repr, json.dumps, lambda text: json.dumps(json.dumps(text, ensure_ascii=False)), lambda text: [{"x": text}],
      ValueError, lambda text: base64.b64encode(text.encode()).decode(), lambda _: "p%C3%A4%22ss%5Cw%7Bo%7Drd%2F1"],
 )  # fmt: skip
-@pytest.mark.usefixtures("concealing")
-def test_what_is_concealed_is_masked_wherever_it_stands(style: str, disguise: Any) -> None:
+@pytest.mark.usefixtures("registering")
+def test_registered_secret_is_redacted_in_every_encoding(style: str, disguise: Any) -> None:
     stream = io.StringIO()
     log.setup(stream=stream, style=style)
-    log.conceal(ODD, "", "short")
+    log.register_secret(ODD, "", "short")
     value = disguise(ODD)
     with log.context(given=value):
         try:
@@ -150,13 +150,13 @@ def test_what_is_concealed_is_masked_wherever_it_stands(style: str, disguise: An
     assert "short" in text
 
 
-@pytest.mark.usefixtures("concealing")
-def test_secrets_of_long_ago_are_forgotten() -> None:
-    for number in range(REMEMBERED + 1):
-        log.conceal(f"token-number-{number:04}")
-    log.conceal("token-number-0001")
+@pytest.mark.usefixtures("registering")
+def test_oldest_registered_secret_is_evicted() -> None:
+    for number in range(MAX_SECRETS + 1):
+        log.register_secret(f"token-number-{number:04}")
+    log.register_secret("token-number-0001")
     assert log.redact("token-number-0000 token-number-0001") == "token-number-0000 [redacted]"
-    assert len(_CONCEALED._known) == REMEMBERED
+    assert len(_SECRETS._known) == MAX_SECRETS
 
 
 PIECES = st.sampled_from(
@@ -166,7 +166,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))
-def test_masking_twice_masks_no_more_and_a_text_without_marks_stays(text: str) -> None:
+def test_redacting_twice_adds_nothing_and_text_without_marks_is_unchanged(text: str) -> None:
     once = log.redact(text)
     if not may_hold_credentials(text):
         assert once == text
@@ -179,7 +179,7 @@ def test_masking_twice_masks_no_more_and_a_text_without_marks_stays(text: str) -
      "bearer ", "bearer  ", "basic A", "token:", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "--a-", "--token ",
      "LS0tLS1CRUdJTi", "authorization: ", 'Secret"data":{', "Secret data={", "\\\\", "\\\"token", "sha256~", "A.b-"],
 )  # fmt: skip
-def test_no_text_takes_long_whatever_a_server_made_of_it(piece: str) -> None:
+def test_redaction_takes_linear_time(piece: str) -> None:
     # Quadratic time would be a minute; every pattern that is tried is tried on all of it.
     text = "token @" + piece * (100_000 // len(piece))
     began = SYSTEM_CLOCK.now()

@@ -1,4 +1,4 @@
-"""Levels that change at run time, fields that every line of a block carries, lines that are not repeated."""
+"""Log levels, context fields and the rate limit of repeated lines."""
 
 import io
 import json
@@ -36,7 +36,7 @@ def entries(stream: io.StringIO) -> list[dict[str, Any]]:
     ]
 
 
-def test_every_line_of_a_block_carries_its_fields(stream: io.StringIO) -> None:
+def test_every_line_of_a_block_has_its_fields(stream: io.StringIO) -> None:
     with log.context(namespace="default", name="x", kind="Foo", reconcile_id="1"):
         to.info("ours")
         logging.getLogger("somebody.else").warning("theirs")
@@ -45,7 +45,7 @@ def test_every_line_of_a_block_carries_its_fields(stream: io.StringIO) -> None:
     assert entries(stream) == [{"msg": "ours", **about}, {"msg": "theirs", **about}, {"msg": "outside"}]
 
 
-def test_inner_fields_add_to_outer_ones_and_the_line_s_own_win(stream: io.StringIO) -> None:
+def test_inner_fields_extend_outer_ones_and_the_call_overrides_them(stream: io.StringIO) -> None:
     with log.context(a=1, b=1, c=1):
         with log.context(b=2, c=None):
             to.info("in", extra={"a": 3})
@@ -53,7 +53,7 @@ def test_inner_fields_add_to_outer_ones_and_the_line_s_own_win(stream: io.String
     assert entries(stream) == [{"msg": "in", "a": 3, "b": 2}, {"msg": "out", "a": 1, "b": 1, "c": 1}]
 
 
-def test_a_block_that_is_left_by_an_exception_leaves_nothing_behind(stream: io.StringIO) -> None:
+def test_exception_removes_the_fields_of_its_block(stream: io.StringIO) -> None:
     with pytest.raises(RuntimeError), log.context(a=1):
         raise RuntimeError
     to.info("after")
@@ -66,7 +66,7 @@ def test_fields_belong_to_one_thread(stream: io.StringIO) -> None:
     assert entries(stream) == [{"msg": "elsewhere"}]
 
 
-def test_a_block_costs_next_to_nothing_when_nothing_is_logged() -> None:
+def test_context_without_log_lines_is_cheap() -> None:
     def many() -> float:
         began = SYSTEM_CLOCK.now()
         for _ in range(2000):
@@ -90,13 +90,13 @@ def test_a_level_is_a_name_or_klogs_verbosity(stream: io.StringIO, given: str | 
 
 
 @pytest.mark.parametrize("given", ["", "loud", "-1", "4.5", "٤", -1])
-def test_a_level_that_is_none_changes_nothing(stream: io.StringIO, given: str | int) -> None:
+def test_unknown_level_is_rejected_without_a_change(stream: io.StringIO, given: str | int) -> None:
     with pytest.raises(ValueError, match="unknown log"):
         log.set_level(given)
     assert log.current_level() == "info"
 
 
-def test_the_level_of_some_loggers_can_be_another(stream: io.StringIO) -> None:
+def test_one_logger_may_have_another_level(stream: io.StringIO) -> None:
     log.set_level("debug", logger="clientgo.fields.deeper")
     to.debug("left out")
     logging.getLogger("clientgo.fields.deeper.still").debug("shown")
@@ -104,7 +104,7 @@ def test_the_level_of_some_loggers_can_be_another(stream: io.StringIO) -> None:
     assert (log.current_level(), log.current_level(logger="clientgo.fields.deeper.still")) == ("info", "debug")
 
 
-def test_a_repeated_line_is_due_again_after_the_period_and_knows_how_many_it_stands_for() -> None:
+def test_repeated_line_is_due_after_the_period_with_the_number_left_out() -> None:
     clock = FakeClock()
     repeats = log.Repeats(60, clock=clock)
     assert [repeats.due("a", "why") for _ in range(3)] == [0, None, None]
@@ -116,6 +116,6 @@ def test_a_repeated_line_is_due_again_after_the_period_and_knows_how_many_it_sta
     assert repr(repeats) == "<Repeats every 60 s, 2 remembered>"
 
 
-def test_matters_not_asked_about_for_long_are_forgotten() -> None:
+def test_least_recently_used_matter_is_evicted() -> None:
     repeats = log.Repeats(60, size=2, clock=FakeClock())
     assert [repeats.due(matter) for matter in ("a", "b", "a", "c", "a", "b")] == [0, 0, None, 0, None, 0]

@@ -8,6 +8,8 @@ import pytest
 
 from clientgo.version import VERSION
 
+pytestmark = pytest.mark.e2e
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -98,4 +100,4 @@ def test_installation_that_failed_is_tried_again(tmp_path: Path) -> None:
         done = make("venv", f"PYTHON={python}", f"VENV={venv}")
         assert "no index today" in done.stderr
         assert "error: the packages could not be installed" in done.stderr
-        assert not (venv / ".installed").exists()
+        assert not (venv / ".dev").exists()

@@ -9,8 +9,20 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.e2e
+
 ROOT = Path(__file__).parent.parent
-INGREDIENTS = ("clientgo", "controller", "generated", "tests", "LICENSE", "README.md", "pyproject.toml", "setup.cfg")
+INGREDIENTS = (
+    "clientgo",
+    "controller",
+    "generated",
+    "tests",
+    "LICENSE",
+    "README.md",
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +35,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(ROOT / name, source / name)
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--wheel-dir", "dist"]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, "."], cwd=source, check=True, capture_output=True)
+    command = [sys.executable, "-m", "pip", "wheel", *options, "."]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=100)
+    assert {path.name for path in source.iterdir()} == {*INGREDIENTS, "dist"}, "the build leaves nothing in the tree"
     [built] = (source / "dist").iterdir()
     return built
 
@@ -33,7 +47,6 @@ def contents(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-@pytest.mark.e2e
 @pytest.mark.timeout(120)
 def test_wheel_holds_every_file_of_the_library_and_nothing_else(wheel: Path) -> None:
     files = {str(path.relative_to(ROOT)) for path in (ROOT / "clientgo").rglob("*") if path.is_file()}
@@ -42,17 +55,21 @@ def test_wheel_holds_every_file_of_the_library_and_nothing_else(wheel: Path) -> 
     assert "clientgo/py.typed" in library
 
 
-@pytest.mark.e2e
 def test_wheel_carries_its_licence(wheel: Path) -> None:
     assert [path for path in contents(wheel) if path.endswith("licenses/LICENSE")]
 
 
-@pytest.mark.e2e
 def test_library_imports_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     """Python reads a wheel like a folder; without the checkout on its path, the wheel is where clientgo comes from."""
     code = "import clientgo.meta, clientgo.version as v; print(v.__file__)"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": str(wheel)}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert done.stdout.startswith(str(wheel))

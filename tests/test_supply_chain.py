@@ -90,6 +90,7 @@ def test_bill_of_materials_lists_each_locked_package_with_version_and_hashes(tmp
 
 
 @pytest.mark.e2e
+@pytest.mark.slow
 def test_bill_of_materials_is_the_same_each_time(tmp_path: Path) -> None:
     first = written(tmp_path / "first.json", epoch=1_790_000_000)
     assert first == written(tmp_path / "second.json", epoch=1_790_000_000)

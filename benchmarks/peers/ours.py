@@ -89,7 +89,7 @@ def storm(arguments: list[str]) -> None:
 def _work(queue: WorkQueue[ObjectName], informer: SharedInformer[Foo]) -> None:
     while True:
         try:
-            with queue.taking() as key:
+            with queue.processing() as key:
                 informer.indexer.get_by_key(key)
         except ShutDown:
             return

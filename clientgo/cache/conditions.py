@@ -201,7 +201,7 @@ def _deadline(closable: _Closable, timeout: float | None, clock: Clock) -> Itera
 def _close_late(
     closable: _Closable, timeout: float, late: threading.Event, done: threading.Event, clock: Clock
 ) -> None:
-    if not clock.sleep(done, timeout):
+    if not clock.wait_for(done, timeout):
         late.set()
         closable.close()
 

@@ -58,10 +58,6 @@ class Feed(Generic[T]):
         self._metrics = metrics
         self._kind = source.kind.__name__
 
-    def covers(self, key: ObjectName) -> bool:
-        """Whether objects of that name come through this feed."""
-        return not self.namespace or key.namespace == self.namespace
-
     def prepare(self, page: ObjectList[T]) -> ObjectList[T]:
         """The page's objects transformed; one whose transform raises is set aside with those that can't be decoded.
 
@@ -87,6 +83,7 @@ class Feed(Generic[T]):
         for error in undecodable:
             self._cache.rejects.note(error)
             keep.add(ObjectName(error.metadata.namespace, error.metadata.name))
+        self._cache.rejects.keep_only(keep, self.namespace)
         self._cache.replace(self, objects, keep, version)
         self._stored(version)
 

@@ -27,7 +27,7 @@ from clientgo.cache.watching import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.objects import ApiObject
+from clientgo.meta.objects import ApiObject, ObjectMeta
 from clientgo.meta.watch import ListerWatcher, WatchEvent
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class SharedInformer(Generic[T]):
         kind = next(iter(sources.values())).kind.__name__
         self.name = name or kind.lower()
         self.resync = resync
-        self.indexer: Indexer[T] = Indexer({NAMESPACE_INDEX: by_namespace, **(indexers or {})})
+        self.indexer: Indexer[T] = Indexer({**(indexers or {}), NAMESPACE_INDEX: by_namespace})
         self.rejects = Rejects(kind)
         self.transform: Transform[T] = transform
         self._tweak = tweak
@@ -103,6 +103,11 @@ class SharedInformer(Generic[T]):
         """The newest version all of the store reflects: with several sources, the oldest of theirs."""
         return oldest([reflector.last_sync_resource_version for reflector in self._reflectors])
 
+    def last_sync_resource_version_in(self, namespace: str) -> str:
+        """Return the newest version that the stored objects of a namespace reflect; empty before the first list."""
+        pairs = zip(self._feeds, self._reflectors, strict=False)  # no reflectors before the start
+        return oldest([one.last_sync_resource_version for feed, one in pairs if feed.namespace in ("", namespace)])
+
     @property
     def resync_check_period(self) -> float:
         """The shortest period handlers are resynced at, in seconds; 0 for never."""
@@ -134,6 +139,7 @@ class SharedInformer(Generic[T]):
             watching_since=reflectors.watching_since,
             last_error=reflectors.last_error,
             waiting=self.waiting,
+            last_active=reflectors.last_active,
         )
 
     def add_event_handler(
@@ -184,10 +190,11 @@ class SharedInformer(Generic[T]):
         return Registration(listener, self.remove)
 
     def remove(self, listener: Listener[T]) -> None:
-        """Deliver nothing more to that listener."""
+        """Deliver nothing more to that listener; one of another informer is left alone."""
         with self._lock:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
+            if listener not in self._listeners:
+                return
+            self._listeners.remove(listener)
         listener.close()
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
@@ -248,12 +255,14 @@ class SharedInformer(Generic[T]):
         """These objects of the feed's namespace exist at that version, those named in `keep` too, and no others."""
         fresh = {object_name(obj): obj for obj in objects}
         with self._lock:
-            known = {object_name(obj): obj for obj in self.indexer.list()}
-            gone = [key for key in known if feed.covers(key) and key not in fresh and key not in keep]
-            stay = {**known, **fresh}
-            for key in gone:
-                del stay[key]
-            self.indexer.replace(stay.values(), version)
+            held = self.indexer.by_index(NAMESPACE_INDEX, feed.namespace) if feed.namespace else self.indexer.list()
+            known = {object_name(obj): obj for obj in held}
+            gone = [key for key in known if key not in fresh and key not in keep]
+            if feed.namespace:  # a replacement of everything for each namespace would cost the square of their number
+                self.indexer.replace_some(gone, fresh.values(), version)
+            else:
+                stay = {key: known[key] for key in keep if key in known}
+                self.indexer.replace({**stay, **fresh}.values(), version)
             # Deletions first: a name freed by one may be taken by another object of the same list.
             for key in gone:
                 self._publish(Removed(DeletedFinalStateUnknown(key, known[key])))
@@ -317,9 +326,14 @@ class SharedInformer(Generic[T]):
             tweak=self._tweak,
             on_error=self._on_error,
             watch_list=self._watch_list,
-            known=self.indexer.get_by_key,
+            known=self._last_metadata,
             clock=self._clock,
         )
+
+    def _last_metadata(self, key: ObjectName) -> ObjectMeta | None:
+        rejected = self.rejects.get(key)
+        obj = rejected or self.indexer.get_by_key(key)
+        return obj.metadata if obj is not None else None
 
     def _start_listener(self, group: Group, listener: Listener[T]) -> None:
         with self._lock:

@@ -14,24 +14,25 @@ from clientgo.meta.resourceversion import at_least
 
 T = TypeVar("T", bound=ApiObject)
 
-Known = Callable[[ObjectName], T | None]
-"""Gives the object of that name as it was told last."""
+Known = Callable[[ObjectName], ObjectMeta | None]
+"""Returns the metadata of an object as the server sent it last, whether or not the cache could store the object."""
 
 
-def foreign(page: ObjectList[T], seen: str, known: Known[T]) -> str:
-    """Why the server of this page can't be the one whose objects are known up to version `seen`; empty if it may be.
+def foreign(page: ObjectList[T], seen: str, known: Known, *, all_cached: bool = True) -> str:
+    """Return why another server than the one known up to version `seen` sent this page; empty if none is found.
 
-    Only the first object is looked at. One that came or changed after `seen` tells nothing, unless another has taken
-    its name: then a list is the safe way to learn of both.
+    Only the first object is examined. An object that came or changed after `seen` is no evidence, unless it has another
+    uid: then a list is the safe way to learn of both. Without `all_cached` a missing object is none either: the cache
+    holds a selection only.
     """
     if not page.items:
         return ""
     key, there = object_name(page.items[0]), page.items[0].metadata
-    obj = known(key)
-    here = obj.metadata if obj is not None else None
+    here = known(key)
     if here is not None and here.uid and there.uid and here.uid != there.uid:
         return f"the server has another {key} than the one it told of"
-    if at_least(seen, there.resource_version) and (here is None or _differs(here, there)):
+    differs = all_cached if here is None else _differs(here, there)
+    if differs and at_least(seen, there.resource_version):
         return f"the server has {key} at resourceVersion {there.resource_version}, of which it never told"
     return ""
 

@@ -70,6 +70,9 @@ def out_of_range(error: Exception) -> bool:
 
 
 def too_large(error: ApiError) -> bool:
-    """Whether the version is newer than what the server has, as one that lags behind another answers."""
-    # Servers before 1.17 named no cause; their message is all there is.
-    return error.has_cause("ResourceVersionTooLarge") or "Too large resource version" in error.message
+    """Return whether the requested version is newer than the server's, as one that lags behind another answers."""
+    if error.has_cause("ResourceVersionTooLarge"):
+        return True
+    # Servers before 1.18.6 send no such reason: a cause's message tells it, and before 1.17 only the error's own.
+    messages = (error.message, *(cause.message or "" for cause in error.details.causes))
+    return any("Too large resource version" in message for message in messages)

@@ -11,12 +11,15 @@ from typing import Generic, TypeVar
 
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.store import Indexer, List
+from clientgo.cache.transform import Transform, keep_everything
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.objects import ApiObject
+from clientgo.meta.objects import ApiObject, ObjectMeta
+from clientgo.meta.readonly import protect
 from clientgo.meta.resourceversion import at_least
 
 T = TypeVar("T", bound=ApiObject)
+E = TypeVar("E")
 
 CaughtUp = Callable[[str, str], bool]
 """Whether the first resourceVersion reflects the second."""
@@ -26,9 +29,11 @@ class MutationCache(Generic[T]):
     """An overlay of own writes over an informer's store.
 
     A write is remembered for `ttl` seconds at most (so that an object deleted before the cache saw it does not live
-    on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too, unless
-    the store reflects a version, told by `reached`, at which it would: an answer may come after the deletion of what it
-    tells of. `caught_up` compares versions where they are not Kubernetes' own.
+    on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too.
+
+    The response to a write may arrive after the deletion of its object, which must not be found then. `reached` gives
+    the version that the store reflects for a namespace; without it, the deletions that `on_delete` reports are kept.
+    `transform` is that of the store; `caught_up` compares versions that are not Kubernetes' own.
     """
 
     def __init__(
@@ -38,7 +43,8 @@ class MutationCache(Generic[T]):
         ttl: float = 60.0,
         size: int = 10_000,
         include_adds: bool = True,
-        reached: Callable[[], str] = lambda: "",
+        reached: Callable[[str], str] | None = None,
+        transform: Transform[T] = keep_everything,
         caught_up: CaughtUp = at_least,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -47,15 +53,23 @@ class MutationCache(Generic[T]):
         self._size = size
         self._include_adds = include_adds
         self._reached = reached
+        self._transform = transform
         self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
+        # Below: guarded by _lock; each with the time it expires at, in that order.
         self._written: OrderedDict[ObjectName, tuple[float, T]] = OrderedDict()
+        self._deleted: OrderedDict[ObjectName, tuple[float, ObjectMeta]] = OrderedDict()
 
     @classmethod
     def over(cls, informer: SharedInformer[T], *, clock: Clock = SYSTEM_CLOCK) -> "MutationCache[T]":
-        """An overlay over an informer's store, which knows what version that reflects."""
-        return cls(informer.indexer, reached=lambda: informer.last_sync_resource_version, clock=clock)
+        """Return an overlay over an informer's store, with the informer's transform and versions."""
+        return cls(
+            informer.indexer,
+            reached=informer.last_sync_resource_version_in,
+            transform=lambda obj: informer.transform(obj),
+            clock=clock,
+        )
 
     def __repr__(self) -> str:
         return f"<MutationCache {len(self._written)} writes over {self._backing!r}>"
@@ -64,13 +78,20 @@ class MutationCache(Generic[T]):
         return len(self._written)
 
     def mutation(self, obj: T) -> None:
-        """Remember what the server answered to a write."""
+        """Remember what the server answered to a write, unless the cache reflects it already."""
+        protect(obj.__class__)
+        try:
+            obj = self._transform(obj)
+        except Exception:  # noqa: BLE001  # foreign code; the informer reports the object when it receives it
+            return
         key = object_name(obj)
         with self._lock:
-            self._written.pop(key, None)
-            self._written[key] = (self._clock.now() + self._ttl, obj)
-            while len(self._written) > self._size:
-                self._written.popitem(last=False)
+            self._drop_expired()
+            if self._is_deleted(key, obj.metadata):
+                return
+            self._remember(self._written, key, obj)
+            # After it was put in: a change that arrives from here on is reported to the handlers, and drops it.
+            self._newest(key, self._backing.get_by_key(key))
 
     def get_by_key(self, key: ObjectName) -> T | None:
         """The newest state known of the object of that name, or None."""
@@ -85,21 +106,20 @@ class MutationCache(Generic[T]):
 
         A write that moves an object to another value is found under its new one.
         """
-        found = {object_name(obj): obj for obj in self._backing.by_index(name, value)}
-        with self._lock:
-            written = list(self._written)
-            for key in written:
-                newest = self._newest(key, self._backing.get_by_key(key))
-                if newest is not None and value in self._backing.values_of(name, newest):
-                    found[key] = newest
-                else:
-                    found.pop(key, None)
-        return list(found.values())
+        found = self._backing.by_index(name, value)
+        return self._overlaid(found, lambda obj: value in self._backing.values_of(name, obj))
+
+    def list(self) -> List[T]:
+        """Return the newest states known of all objects."""
+        return self._overlaid(self._backing.list(), lambda _: True)
 
     def on_add_or_update(self, obj: T) -> None:
-        """The cache has been told of `obj`: a write that it reflects is forgotten. For an informer's handler."""
+        """Forget the write that `obj` reflects, for an informer's handler."""
+        if not self._written:
+            return
         key = object_name(obj)
         with self._lock:
+            self._drop_expired()
             entry = self._written.get(key)
             if entry is not None and self._reflects(obj, entry[1]):
                 del self._written[key]
@@ -109,17 +129,18 @@ class MutationCache(Generic[T]):
 
         A version that went back comes from a server that was restored from a backup: it has lost the write, too.
         """
-        key = object_name(new)
-        if key not in self._written:
-            return
         if self._caught_up(new.metadata.resource_version, old.metadata.resource_version):
             self.on_add_or_update(new)
         else:
-            self.on_delete(key, None)
+            with self._lock:
+                self._written.pop(object_name(new), None)
 
     def on_delete(self, key: ObjectName, obj: T | None) -> None:
-        """The object of that name was deleted, `obj` being its last state if known: forget what it makes stale."""
+        """Forget what the deletion of an object makes stale; `obj` is its last state, if known."""
         with self._lock:
+            self._drop_expired()
+            if self._reached is None and obj is not None:
+                self._remember(self._deleted, key, obj.metadata)
             entry = self._written.get(key)
             if entry is None:
                 return
@@ -137,11 +158,45 @@ class MutationCache(Generic[T]):
             return cached
         if cached is not None:
             return written
-        if self._caught_up(self._reached(), written.metadata.resource_version):
+        if self._reached is not None and self._caught_up(
+            self._reached(key.namespace), written.metadata.resource_version
+        ):
             del self._written[key]
             # Looked at once more: it may have come between the first look and the version that was told.
             return self._backing.get_by_key(key)
         return written if self._include_adds else None
+
+    def _overlaid(self, cached: List[T], belongs: Callable[[T], bool]) -> List[T]:
+        if not self._written:
+            return cached
+        found = {object_name(obj): obj for obj in cached}
+        with self._lock:
+            for key in tuple(self._written):
+                newest = self._newest(key, self._backing.get_by_key(key))
+                if newest is not None and belongs(newest):
+                    found[key] = newest
+                else:
+                    found.pop(key, None)
+        return [*found.values()]
+
+    def _remember(self, entries: OrderedDict[ObjectName, tuple[float, E]], key: ObjectName, entry: E) -> None:
+        entries.pop(key, None)
+        entries[key] = (self._clock.now() + self._ttl, entry)
+        while len(entries) > self._size:
+            entries.popitem(last=False)
+
+    def _drop_expired(self) -> None:
+        now = self._clock.now()
+        for entries in (self._written, self._deleted):
+            while entries and next(iter(entries.values()))[0] <= now:
+                entries.popitem(last=False)
+
+    def _is_deleted(self, key: ObjectName, meta: ObjectMeta) -> bool:
+        _, gone = self._deleted.get(key, (0.0, None))
+        if gone is None:
+            return False
+        same = bool(meta.uid) and gone.uid == meta.uid
+        return same or self._caught_up(gone.resource_version, meta.resource_version)
 
     def _reflects(self, seen: T, written: T) -> bool:
         return self._caught_up(seen.metadata.resource_version, written.metadata.resource_version)

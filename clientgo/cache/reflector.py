@@ -4,9 +4,9 @@
       ▲            │
       └─ backoff ──┴── 410, any other refusal, a stream that ended at once, a server that went back
 
-After a lost connection, or a watch that ended before its time, the server is first asked whether it still knows the
-last version, and an object of then: one restored from a backup does not, and would otherwise be silent until it gets
-there again. (client-go does not ask.)
+After a lost or refused connection, the reflector first asks the server for one object at the last version: a server
+that was restored from a backup does not know that version, and its watches would be silent until it gets there again.
+(client-go does not ask.)
 
 Each round through LIST costs one step of a growing backoff (`pausing`), so a server in trouble sees a bounded rate.
 Where the source can stream lists, LIST is a watch too, and that watch goes on; whatever goes wrong with it leads to a
@@ -32,7 +32,7 @@ from clientgo.cache.retrywindow import RetryWindow, is_internal_error
 from clientgo.cache.watching import MIN_WATCH_SECONDS, OpenWatch, Sink, Tweak, VeryShortWatch, Watching, WentBack
 from clientgo.cache.watchlist import NOTICE_SECONDS, BookmarkNotice, NoListEnd, StreamedList, streams_lists
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Gone, TooManyRequests
+from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, NotFound, TooManyRequests
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.objects import ApiObject
@@ -52,8 +52,8 @@ class Reflector(Generic[T]):
 
     `watch_list` asks for streamed lists (None: of sources that declare them). Internal errors in a watch are met by
     watching again at once for `internal_error_retry` seconds, then by a list; 0 lists at once. `check_lists` compares
-    each streamed list with a plain one, and ends in `ListsDiffer` (None: if the environment asks for it). `known` finds
-    an object as the sink has it, by which another server is told from the one before.
+    each streamed list with a plain one, and ends in `ListsDiffer` (None: if the environment asks for it). `known` gives
+    the metadata of an object as the server sent it last, which detects another server.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Reflector(Generic[T]):
         internal_error_retry: float = 0.0,
         bookmark_notice: float = NOTICE_SECONDS,
         check_lists: bool | None = None,
-        known: Known[T] | None = None,
+        known: Known | None = None,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
@@ -87,6 +87,7 @@ class Reflector(Generic[T]):
         self.last_error = ""
         """Why the last try to list or watch failed; empty once one works again."""
         self._said = ""  # the trouble the log has been told of; empty while there is none
+        self._fallback = ""  # why no streamed list came last
         self._internal_error_retry = internal_error_retry
         self._bookmark_notice = bookmark_notice
         self._known = known
@@ -124,6 +125,11 @@ class Reflector(Generic[T]):
     def last_event(self) -> float | None:
         """When, by the clock's `now()`, the server said anything last: a list, an event, a bookmark."""
         return self._watching.heard
+
+    @property
+    def last_active(self) -> float | None:
+        """Time of the last request or answer, failed ones included; None before the first."""
+        return max((at for at in (self._watching.requested, self._watching.heard) if at is not None), default=None)
 
     @property
     def watching_since(self) -> float | None:
@@ -177,7 +183,8 @@ class Reflector(Generic[T]):
         self.lists += 1
         if self._metrics is not None:
             self._metrics.listing()
-        return self._clock.now()
+        self._watching.requested = now = self._clock.now()
+        return now
 
     def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:
         self._works()
@@ -206,7 +213,7 @@ class Reflector(Generic[T]):
             except (ClientGoError, Undecodable, VeryShortWatch, NoListEnd) as error:
                 if not self._may_stream_again(error, stop):
                     if not stop.is_set():
-                        log.info("a streamed list can't be had; listing", extra={"reflector": self.name, "err": error})
+                        self._say_fallback(error)
                     return None
             else:
                 self._pause(stop)  # it ended too early; the next one, if asked for at once, might as well
@@ -306,26 +313,38 @@ class Reflector(Generic[T]):
         return opened
 
     def _confirm_version(self) -> None:
-        """If in doubt who answers, ask for one object no older than what was seen; a server that went back refuses.
+        """After a broken connection, request one object no older than the last version; do nothing otherwise.
 
         Raises:
-            ApiError, ConnectionFailed: it refused, or can't be asked.
-            WentBack: the object is another server's.
+            ApiError, ConnectionFailed: the server rejected the request, as one that went back does, or is unreachable.
+            WentBack: the object comes from another server.
         """
         version = self.last_sync_resource_version
         if not self._watching.doubtful or not version:
             return
-        options = ListOptions(resource_version=version, resource_version_match="NotOlderThan", limit=1)
+        wanted = self._tweak(ListOptions(resource_version=version, resource_version_match="NotOlderThan", limit=1))
+        selects = bool(wanted.label_selector or wanted.field_selector)
+        self._watching.requested = self._clock.now()
         try:
-            page = self._source.list_page(self._tweak(options))
+            page = self._any_object(wanted)
         except ApiError as error:
             if out_of_range(error):
                 self._listing.need_newest()
             raise
-        if self._known is not None and (why := foreign(page, version, self._known)):
+        if self._known is not None and (why := foreign(page, version, self._known, all_cached=not selects)):
             self._listing.need_newest()
             raise WentBack(why)
         self._watching.doubtful = False
+
+    def _any_object(self, options: ListOptions) -> ObjectList[T]:
+        # Without selectors: an older server would read every object in etcd until one matches.
+        unselective = replace(options, label_selector="", field_selector="")
+        try:
+            return self._source.list_page(unselective)
+        except Forbidden:
+            if unselective == options:
+                raise
+            return self._source.list_page(options)  # permission for named objects needs the selector of the name
 
     def _pause(self, stop: threading.Event, error: Exception | None = None) -> None:
         self._clock.sleep(stop, self._pauses.after(error))
@@ -346,6 +365,13 @@ class Reflector(Generic[T]):
             self._say_once("the server asks for fewer requests; waiting", error, logging.INFO)
         else:
             self._failed(error)
+
+    def _say_fallback(self, error: Exception) -> None:
+        # Once for each reason; the regular list reports what it cannot do either.
+        known = isinstance(error, Forbidden | NotFound) or str(error) == self._fallback
+        self._fallback = str(error)
+        what = "streaming list not supported; falling back to a regular list"
+        log.log(logging.DEBUG if known else logging.INFO, what, extra={"reflector": self.name, "err": error})
 
     def _count(self, error: Exception) -> None:
         if self._metrics is not None:

@@ -32,6 +32,11 @@ class Rejects:
         """The objects set aside now, and why."""
         return {key: error for key, (_, error) in list(self._current.items())}
 
+    def get(self, key: ObjectName) -> Undecodable | None:
+        """Return why the object of that name is set aside; None if it is not."""
+        found = self._current.get(key)
+        return found[1] if found is not None else None
+
     def note(self, error: Undecodable) -> None:
         """Count and log one state of one object; a state seen before, in an earlier list, is neither again."""
         meta = error.metadata
@@ -45,6 +50,12 @@ class Rejects:
             "object skipped: it can't be decoded",
             extra={"kind": error.kind, "namespace": meta.namespace, "name_": meta.name, "err": error.cause},
         )
+
+    def keep_only(self, keys: set[ObjectName], namespace: str) -> None:
+        """Clear the others of that namespace, or of all if empty: a complete list found them readable or deleted."""
+        for key in list(self._current):
+            if key not in keys and namespace in ("", key.namespace):
+                self.clear(key)
 
     def clear(self, key: ObjectName) -> None:
         """The object of that name is gone, or readable again."""

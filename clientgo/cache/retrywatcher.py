@@ -25,6 +25,9 @@ T = TypeVar("T", bound=ApiObject)
 RESTART_DELAY = 1.0
 """Seconds from the opening of one watch to that of the next, at least (client-go)."""
 
+GONE_TRIES = 3
+"""Attempts to open a watch that may be answered with 410 in a row; of several API servers, another may keep more."""
+
 
 class RetryWatcher(Generic[T]):
     """The changes of `source` after `resource_version`, across any number of watches. Iterate it once.
@@ -56,6 +59,7 @@ class RetryWatcher(Generic[T]):
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._watch: Watch[T] | None = None  # guarded by _lock
+        self._gone = 0  # how many attempts in a row to open a watch were answered with 410
 
     def __repr__(self) -> str:
         return f"<RetryWatcher {self._source.kind.__name__} at {self.resource_version}>"
@@ -70,7 +74,7 @@ class RetryWatcher(Generic[T]):
                 try:
                     yield from self._read(watch)
                 except ApiError as error:
-                    if error.code == 410 or isinstance(error, _Nonsense):
+                    if _is_gone(error) or isinstance(error, _Nonsense):
                         raise
                     log.debug("watch failed; watching again", extra={"version": self.resource_version, "err": error})
                     pause = error.retry_after or 0.0
@@ -95,8 +99,12 @@ class RetryWatcher(Generic[T]):
         except (Unauthorized, Forbidden):
             raise
         except (ApiError, ConnectionFailed) as error:
+            self._gone = self._gone + 1 if _is_gone(error) else 0
+            if self._gone == GONE_TRIES:
+                raise
             log.info("watch can't be opened; trying again", extra={"version": self.resource_version, "err": error})
             return None
+        self._gone = 0
         with self._lock:
             self._watch = watch
         if self._stop.is_set():  # close() came while the watch was being opened, and could not see it
@@ -116,6 +124,10 @@ class RetryWatcher(Generic[T]):
 
 class _Nonsense(InternalError):
     """The watch said something that a server does not say."""
+
+
+def _is_gone(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.code == 410
 
 
 def _version_of(event: object) -> str:

@@ -12,7 +12,8 @@ class InformerState(msgspec.Struct, frozen=True):
     `lists` and `watches` were asked for, those that failed included. `undecodable` objects exist now and are not held.
     `last_event` is when the server last said anything (a list, an event, a bookmark), `watching_since` when the open
     watch was asked for (None while there is none), `last_error` why the last try failed; empty once one works again.
-    Of several namespaces the worst is told: the longest silence, the shortest watch, any error. `waiting` counts the
+    `last_active` is when it made a request or got an answer last, failed ones included; None before it starts. Of
+    several namespaces the worst is told: the longest silence, the shortest watch, any error. `waiting` counts the
     notifications the slowest handler has before it.
     """
 
@@ -28,6 +29,7 @@ class InformerState(msgspec.Struct, frozen=True):
     watching_since: float | None
     last_error: str
     waiting: int = 0
+    last_active: float | None = None
 
 
 class Progress(Protocol):
@@ -46,6 +48,10 @@ class Progress(Protocol):
         """When the server said something last."""
 
     @property
+    def last_active(self) -> float | None:
+        """When it made a request or got an answer last."""
+
+    @property
     def watching_since(self) -> float | None:
         """When the open watch began, if one is open."""
 
@@ -62,6 +68,7 @@ class Summary(NamedTuple):
     last_event: float | None
     watching_since: float | None
     last_error: str
+    last_active: float | None = None
 
 
 def summary_of(reflectors: Sequence[Progress]) -> Summary:
@@ -72,6 +79,7 @@ def summary_of(reflectors: Sequence[Progress]) -> Summary:
         _worst(min, [one.last_event for one in reflectors]),
         _worst(max, [one.watching_since for one in reflectors]),
         "; ".join(dict.fromkeys(one.last_error for one in reflectors if one.last_error)),
+        _worst(min, [one.last_active for one in reflectors]),
     )
 
 

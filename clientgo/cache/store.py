@@ -1,9 +1,10 @@
 """Objects by name and by index: the store that informers fill and listers read.
 
 Readers never wait for a list to be decoded and never see one half stored: a replacement is prepared aside and put in
-place at once. Objects are handed out as they are, not copied; they are values and cannot be changed.
+place at once. Objects are handed out as they are, not copied: they are values, and their maps are read-only.
 """
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
@@ -11,6 +12,7 @@ from typing import Generic, TypeVar
 from clientgo.cache.transform import Transform
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
+from clientgo.meta.readonly import protect
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -30,7 +32,44 @@ NAMESPACE_INDEX = "namespace"
 
 def by_namespace(obj: ApiObject) -> tuple[str, ...]:
     """The index function of `NAMESPACE_INDEX`."""
-    return (obj.metadata.namespace,)
+    return _only(obj.metadata.namespace)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _only(namespace: str) -> tuple[str, ...]:
+    # One for all objects of a namespace: an index keeps what it filed each object under.
+    return (namespace,)
+
+
+class _Index(Generic[T]):
+    """The names of objects by the values of one index function; guarded by the lock of its store.
+
+    What each name is filed under is recorded, and only that is removed: asked again, a function may answer otherwise
+    than it did then.
+    """
+
+    __slots__ = ("filed", "func", "names")
+
+    def __init__(self, func: IndexFunc[T], items: Mapping[ObjectName, T]) -> None:
+        self.func = func
+        self.filed: dict[ObjectName, tuple[str, ...]] = {}
+        # A value without objects has no entry, so that values do not pile up.
+        self.names: dict[str, set[ObjectName]] = {}
+        for key, obj in items.items():
+            self.file(key, tuple(func(obj)))
+
+    def file(self, key: ObjectName, values: tuple[str, ...]) -> None:
+        """File a name under these values, and no others."""
+        before = self.filed.pop(key, ())
+        for value in before:
+            if value not in values and value in self.names:  # a function may name one twice
+                self.names[value].discard(key)
+                if not self.names[value]:
+                    del self.names[value]
+        for value in values:
+            self.names.setdefault(value, set()).add(key)
+        if values:
+            self.filed[key] = values
 
 
 class Indexer(Generic[T]):
@@ -47,13 +86,11 @@ class Indexer(Generic[T]):
         self._transform = transform
         self._lock = threading.Lock()
         self._items: dict[ObjectName, T] = {}
-        self._indexers: dict[str, IndexFunc[T]] = {}
-        # Index -> value -> names of objects; a value without objects has no entry, so that values don't pile up.
-        self._indices: dict[str, dict[str, set[ObjectName]]] = {}
+        self._indexes: dict[str, _Index[T]] = {}
         self.add_indexers(indexers or {})
 
     def __repr__(self) -> str:
-        return f"<Indexer {len(self._items)} objects, indexes: {', '.join(self._indexers) or 'none'}>"
+        return f"<Indexer {len(self._items)} objects, indexes: {', '.join(self._indexes) or 'none'}>"
 
     def __len__(self) -> int:
         return len(self._items)
@@ -63,6 +100,7 @@ class Indexer(Generic[T]):
 
     def add(self, obj: T) -> None:
         """Keep `obj`, in place of any object of its name."""
+        protect(obj.__class__)
         if self._transform is None:
             self.put(obj)
         else:
@@ -85,10 +123,7 @@ class Indexer(Generic[T]):
     def pop(self, key: ObjectName, version: str = "") -> T | None:
         """Forget the object of that name; return it, or None. `version`, if known, is what the store reflects then."""
         with self._lock:
-            old = self._items.get(key)
-            if old is not None:
-                self._reindex(key, old, None)
-                del self._items[key]
+            old = self._pop(key)
             self.resource_version = version or self.resource_version
         return old
 
@@ -98,14 +133,33 @@ class Indexer(Generic[T]):
             items = {object_name(obj): obj for obj in objects}
         else:
             items = {object_name(obj): self._transform(obj) for obj in objects}
+        for kind in set(map(type, items.values())):
+            protect(kind)
         with self._lock:
-            indexers = dict(self._indexers)
-        indices = {name: _index_of(func, items) for name, func in indexers.items()}
+            functions = {name: index.func for name, index in self._indexes.items()}
+        indexes = {name: _Index(func, items) for name, func in functions.items()}
         with self._lock:
-            for name in self._indexers.keys() - indexers.keys():  # added meanwhile
-                indices[name] = _index_of(self._indexers[name], items)
+            for name in self._indexes.keys() - indexes.keys():  # added meanwhile
+                indexes[name] = _Index(self._indexes[name].func, items)
             self._items = items
-            self._indices = indices
+            self._indexes = indexes
+            self.resource_version = version or self.resource_version
+
+    def replace_some(self, gone: Iterable[ObjectName], objects: Iterable[T], version: str = "") -> None:
+        """Remove the objects named in `gone` and add these, in one step for `list` and the indexes.
+
+        The time it takes does not depend on the objects that stay.
+        """
+        transform = self._transform
+        items = {object_name(obj): obj if transform is None else transform(obj) for obj in objects}
+        for kind in set(map(type, items.values())):
+            protect(kind)
+        with self._lock:
+            values = {key: self._values(key, obj) for key, obj in items.items()}
+            for key in set(gone).difference(items):
+                self._pop(key)
+            for key, obj in items.items():
+                self._set(key, obj, values[key])
             self.resource_version = version or self.resource_version
 
     def bookmark(self, version: str) -> None:
@@ -135,35 +189,34 @@ class Indexer(Generic[T]):
         with self._lock:
             found = self._index_named(name)
             keys: set[ObjectName] = set()
-            for value in self._indexers[name](obj):
-                keys |= found.get(value, set())
+            for value in found.func(obj):
+                keys |= found.names.get(value, set())
             return [self._items[key] for key in keys]
 
     def by_index(self, name: str, value: str) -> List[T]:
         """The objects under that value of index `name`; raises KeyError for an unknown index."""
         with self._lock:
-            return [self._items[key] for key in self._index_named(name).get(value, ())]
+            return [self._items[key] for key in self._index_named(name).names.get(value, ())]
 
     def index_keys(self, name: str, value: str) -> List[ObjectName]:
         """The names under that value of index `name`, sorted; raises KeyError for an unknown index."""
         with self._lock:
-            return sorted(self._index_named(name).get(value, ()))
+            return sorted(self._index_named(name).names.get(value, ()))
 
     def index_values(self, name: str) -> List[str]:
         """The values index `name` has; none for an unknown index."""
         with self._lock:
-            return list(self._indices.get(name, {}))
+            return list(self._indexes[name].names) if name in self._indexes else []
 
     def values_of(self, name: str, obj: T) -> List[str]:
         """The values index `name` files `obj` under; raises KeyError for an unknown index."""
         with self._lock:
-            self._index_named(name)
-            func = self._indexers[name]
+            func = self._index_named(name).func
         return list(func(obj))
 
     def has_index(self, name: str) -> bool:
         """Whether there is an index of that name."""
-        return name in self._indexers
+        return name in self._indexes
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
         """Add indexes; objects already kept are indexed too.
@@ -172,52 +225,43 @@ class Indexer(Generic[T]):
             ValueError: an index of that name exists.
         """
         with self._lock:
-            if taken := sorted(indexers.keys() & self._indexers.keys()):
+            if taken := sorted(indexers.keys() & self._indexes.keys()):
                 raise ValueError(f"indexer conflict: {', '.join(taken)}")
-            self._indexers.update(indexers)
-            for name, func in indexers.items():
-                self._indices[name] = _index_of(func, self._items)
+            self._indexes.update({name: _Index(func, self._items) for name, func in indexers.items()})
 
-    def _index_named(self, name: str) -> dict[str, set[ObjectName]]:
+    def _index_named(self, name: str) -> _Index[T]:
         try:
-            return self._indices[name]
+            return self._indexes[name]
         except KeyError:
             raise KeyError(f"Index with name {name} does not exist") from None
 
     def _put(self, key: ObjectName, obj: T) -> T | None:
         with self._lock:
+            values = self._values(key, obj)
             old = self._items.get(key)
-            self._reindex(key, old, obj)
-            self._items[key] = obj
+            self._set(key, obj, values)
             self.resource_version = obj.metadata.resource_version or self.resource_version
         return old
 
-    def _reindex(self, key: ObjectName, old: T | None, new: T | None) -> None:
-        # Every function is asked before anything is filed: one that raises leaves the store as it was.
-        moves = None
-        for name, func in self._indexers.items():
-            before = func(old) if old is not None else ()
-            after = func(new) if new is not None else ()
-            if before != after:
-                moves = moves or []
-                moves.append((self._indices[name], before, after))
-        for index, gone, come in moves or ():
-            _refile(index, key, set(gone), set(come))
+    def _values(self, key: ObjectName, obj: T) -> List[tuple[_Index[T], tuple[str, ...]]]:
+        """Return what the name has to be filed under anew; every function is asked before anything is filed.
 
+        One that raises leaves the store as it was.
+        """
+        changed = []
+        for index in self._indexes.values():
+            values = tuple(index.func(obj))
+            if values != index.filed.get(key, ()):
+                hash(values)
+                changed.append((index, values))
+        return changed
 
-def _index_of(func: IndexFunc[T], items: Mapping[ObjectName, T]) -> dict[str, set[ObjectName]]:
-    index: dict[str, set[ObjectName]] = {}
-    for key, obj in items.items():
-        for value in func(obj):
-            index.setdefault(value, set()).add(key)
-    return index
+    def _set(self, key: ObjectName, obj: T, values: Iterable[tuple[_Index[T], tuple[str, ...]]]) -> None:
+        for index, given in values:
+            index.file(key, given)
+        self._items[key] = obj
 
-
-def _refile(index: dict[str, set[ObjectName]], key: ObjectName, before: set[str], after: set[str]) -> None:
-    for value in before - after:
-        keys = index[value]
-        keys.discard(key)
-        if not keys:
-            del index[value]
-    for value in after - before:
-        index.setdefault(value, set()).add(key)
+    def _pop(self, key: ObjectName) -> T | None:
+        for index in self._indexes.values():
+            index.file(key, ())
+        return self._items.pop(key, None)

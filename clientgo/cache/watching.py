@@ -15,6 +15,7 @@ from clientgo.meta.objects import ApiObject
 from clientgo.meta.options import ListOptions
 from clientgo.meta.resourceversion import compare_resource_versions
 from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, ListerWatcher, Watch, WatchEvent
+from clientgo.rest.transport import IdleTimeout
 
 log = logging.getLogger(__name__)
 
@@ -25,9 +26,6 @@ MIN_WATCH_SECONDS = 300.0
 
 SHORT_WATCH_SECONDS = 1.0
 """A watch that ends sooner, without an event, counts as a failure (client-go's very short watch)."""
-
-EARLY_SECONDS = 1.0
-"""A watch that ends this much before the time it was asked for was ended by something else: servers keep that time."""
 
 Tweak = Callable[[ListOptions], ListOptions]
 
@@ -60,15 +58,11 @@ class WentBack(Exception):
 
 
 class OpenWatch(NamedTuple, Generic[T]):
-    """A watch, the one iterator over it (a second could miss what the first has read ahead), when it began and is due.
-
-    `due` is when the server, as asked, ends it; at once where no time was asked for, so that no end counts as early.
-    """
+    """A watch, the one iterator over it (a second could miss what the first has read ahead), and when it began."""
 
     watch: Watch[T]
     events: Iterator[WatchEvent[T] | Bookmark | BadEvent]
     began: float
-    due: float
 
 
 class Watching(Generic[T]):
@@ -92,6 +86,7 @@ class Watching(Generic[T]):
         self.asked = 0  # watches, those that could not be opened included
         self.heard: float | None = None  # when the server said anything last
         self.since: float | None = None  # when the open watch was asked for
+        self.requested: float | None = None  # when anything was asked for last, whatever the answer
         self._source = source
         self._sink = sink
         self._name = name
@@ -102,7 +97,7 @@ class Watching(Generic[T]):
         self._clock = clock
         self._rand = rand
         self.hasty = 0  # watches in a row that lasted less than a second, whatever they said
-        # The connection broke, there was none, or a watch ended early: who answers next may not know what was seen.
+        # The connection broke or could not be made: the server that answers next may not know what was seen.
         self.doubtful = False
         self._unordered = False  # the watch began nowhere: its first ADDED events are a list, in any order
         self._lock = threading.Lock()
@@ -141,6 +136,7 @@ class Watching(Generic[T]):
         )
         self._unordered = version in ("", "0") and not stream_list
         self.asked += 1
+        self.requested = self._clock.now()
         if self._metrics is not None:
             self._metrics.watching()
         began = self._clock.now()
@@ -158,7 +154,7 @@ class Watching(Generic[T]):
             watch.close()
             self.since = None
             return None
-        return OpenWatch(watch, iter(watch), began, began + options.timeout_seconds)
+        return OpenWatch(watch, iter(watch), began)
 
     def end(self, opened: OpenWatch[T]) -> None:
         """The watch is of no use any more."""
@@ -181,15 +177,15 @@ class Watching(Generic[T]):
                 events += 1
                 self.heard = now()
                 take(event)
+        except IdleTimeout as error:
+            self.doubtful = True
+            log.info("watch was idle; watching again", extra={"reflector": self._name, "err": error})
         except ConnectionFailed as error:
             self.doubtful = True
             if not stop.is_set():
                 if self._metrics is not None:
                     self._metrics.failed(error)
                 log.info("watch lost", extra={"reflector": self._name, "err": error})
-        else:
-            # A server that shuts down ends its watches like this; another one may be there by now.
-            self.doubtful |= now() < opened.due - EARLY_SECONDS
         finally:
             self.end(opened)
             lasted = self._clock.now() - opened.began

@@ -147,7 +147,7 @@ class BookmarkNotice:
 
     def run(self, done: threading.Event, give_up: Callable[[], object]) -> None:
         """Speak up until the list is done, or silence has lasted too long: then `give_up` is called."""
-        while self.period > 0 and not self._clock.sleep(done, self.period):
+        while self.period > 0 and not self._clock.wait_for(done, self.period):
             log.warning(self.text())
             if self._clock.now() - self._since >= PATIENCE:
                 self.gave_up = True

@@ -19,20 +19,41 @@ from clientgo.cli.completion import script
 from clientgo.cli.creating import create_api, create_webhook, edit, init, say
 from clientgo.cli.names import Refused
 from clientgo.cli.running import run
+from clientgo.codegen.problems import reason_of
 from clientgo.version import VERSION
+
+_INTERRUPTED = 130
+"""What a shell shows for a program that Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what is asked, in the current folder; returns the exit code."""
-    options = parser().parse_args(arguments)
+    """Run a command in the current folder, and return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["apiserver"]:
+        return _apiserver(given[1:])
+    options = parser().parse_args(given)
     try:
         return _COMMANDS[options.command](options, Path.cwd())
     except Refused as error:
         print(f"clientgo {options.command}: {error}", file=sys.stderr)  # noqa: T201  # the command's answer
         return 1
     except OSError as error:
-        print(f"clientgo {options.command}: {error}", file=sys.stderr)  # noqa: T201  # as above
+        told = f"{error.filename}: {reason_of(error)}" if error.filename else str(error)
+        print(f"clientgo {options.command}: {told}", file=sys.stderr)  # noqa: T201  # as above
         return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _apiserver(arguments: Sequence[str]) -> int:
+    try:
+        # Loaded here: no other command needs the server, nor its libraries.
+        from clientgo.apiserver.__main__ import run as serve  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        message = f"clientgo apiserver: {error.name} is missing: install it with pip install 'clientgo[embedded]'"
+        print(message, file=sys.stderr)  # noqa: T201  # the command's answer
+        return 1
+    return serve(arguments, prog="clientgo apiserver")
 
 
 def _generate(options: argparse.Namespace, root: Path) -> int:

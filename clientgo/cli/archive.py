@@ -6,7 +6,8 @@
     lines that go above the line `# +clientgo:scaffold:imports` of main.py
 
 Words in double braces, without spaces, are replaced, in paths too. There are no conditions and no loops: what varies is
-which archives are used.
+which archives are used. In YAML a word that is a whole value is quoted if a reader would take it for another type: a
+project may be called `on`, and a kind `Y`.
 """
 
 import re
@@ -14,8 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from clientgo.meta.yamlwriting import to_scalar
+
 _HEAD = re.compile(r"^-- (?P<path>\S+)(?: @ (?P<marker>[a-z]+))? --\n", re.MULTILINE)
 _WORD = re.compile(r"\{\{(\w+)\}\}")
+_SCALAR = re.compile(r"([:-] \[?)\{\{(\w+)\}\}(?=\]?$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,17 @@ class Part:
     marker: str = ""
 
 
-def parts(name: str, values: Mapping[str, str]) -> Iterator[Part]:
-    """What the archive of that name says, filled in; a word without a value is a KeyError."""
+def parts(name: str, values: Mapping[str, str | bool]) -> Iterator[Part]:
+    """Yield the parts of an archive, filled in; a word without a value is a KeyError."""
     source = files("clientgo.cli.templates").joinpath(f"{name}.tmpl").read_text(encoding="utf-8")
-    text = _WORD.sub(lambda word: values[word[1]], source)
-    heads = list(_HEAD.finditer(text))
-    ends = [*(head.start() for head in heads[1:]), len(text)]
+    heads = list(_HEAD.finditer(source))
+    ends = [*(head.start() for head in heads[1:]), len(source)]
     for head, end in zip(heads, ends, strict=True):
-        yield Part(head["path"], text[head.end() : end], head["marker"] or "")
+        path, text = _filled(head["path"], values), source[head.end() : end]
+        if path.endswith(".yaml"):
+            text = _SCALAR.sub(lambda word: word[1] + to_scalar(values[word[2]]), text)
+        yield Part(path, _filled(text, values), head["marker"] or "")
+
+
+def _filled(text: str, values: Mapping[str, str | bool]) -> str:
+    return _WORD.sub(lambda word: str(values[word[1]]), text)

@@ -47,6 +47,8 @@ def parser() -> Parser:
     )
     chart.add_argument("--image", default="controller:latest", help="the manager's image (default: %(default)s)")
     _run(_command(commands, "run", "run the manager from here, on the cluster that kubectl uses"))
+    # Its flags are the server's own, which `clientgo.cli.__main__` passes on.
+    commands.add_parser("apiserver", help="run an API server for development, in memory, on loopback", add_help=False)
     completion = _command(commands, "completion", "print what makes a shell complete this command's words")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     _command(commands, "version", "print the version")

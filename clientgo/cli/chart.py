@@ -18,6 +18,7 @@ from clientgo.cli.bundle.rules import SEMVER
 from clientgo.cli.bundle.serviceversion import PLACEHOLDER
 from clientgo.cli.names import Refused
 from clientgo.cli.project import Project
+from clientgo.meta.yamlwriting import to_scalar
 
 FOLDER = Path("dist", "chart")
 DEFAULT = "config/default"
@@ -25,6 +26,8 @@ DEFAULT = "config/default"
 # Stand where an expression shall, until the manifest is text: no YAML writer has to know what Helm reads.
 _MARK = "CLIENTGO-"
 _EXPRESSIONS = {
+    # A namespace may be called 123, and what it is called is known when the chart is installed.
+    f"{_MARK}WHOLE-NAMESPACE": '"{{ .Release.Namespace }}"',
     f"{_MARK}NAMESPACE": "{{ .Release.Namespace }}",
     f"{_MARK}SERVICE": "{{ .Release.Service }}",
     f"{_MARK}IMAGE": "{{ toJson .Values.image }}",
@@ -85,8 +88,8 @@ def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]
     files = {
         "Chart.yaml": dumped({**chart, "description": f"The controllers of {name}."}),
         "values.yaml": _VALUES.format(
-            image=image,
-            pull=container.get("imagePullPolicy", "IfNotPresent"),
+            image=to_scalar(image),
+            pull=to_scalar(text(container.get("imagePullPolicy")) or "IfNotPresent"),
             replicas=at(manager, "spec.replicas") or 1,
             resources="".join(f"  {line}\n" for line in resources.splitlines()),
         ),
@@ -138,6 +141,8 @@ def _general(value: Any, namespace: str) -> Any:
         return said
     if isinstance(value, list):
         return [_general(inner, namespace) for inner in value]
+    if value == namespace:
+        return f"{_MARK}WHOLE-NAMESPACE"
     return value.replace(namespace, f"{_MARK}NAMESPACE") if isinstance(value, str) else value
 
 

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import yaml
-
 from clientgo.cli.project import Project
 from clientgo.codegen.__main__ import main as codegen
+from clientgo.meta.yamltext import read_yaml
+from clientgo.meta.yamlwriting import to_yaml
 
 
 def run_codegen(root: Path, what: str, *, verify: bool) -> int:
@@ -36,11 +36,11 @@ def run_codegen(root: Path, what: str, *, verify: bool) -> int:
 def _of_others(config: Path, to: Path) -> Path:
     """The same without what is about kinds of one's own: a project may have controllers of others' kinds alone."""
     try:
-        said = yaml.safe_load(config.read_text(encoding="utf-8"))
+        [said] = read_yaml(config.read_text(encoding="utf-8"))
         for output in said["outputs"]:
             for word in ("crd-dir", "input-module"):
                 output.pop(word, None)
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return config  # which the generator explains
-    to.write_text(yaml.safe_dump(said), encoding="utf-8")
+    to.write_text(to_yaml(said), encoding="utf-8")
     return to

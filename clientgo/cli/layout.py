@@ -6,6 +6,7 @@ from clientgo.cli.archive import parts
 from clientgo.cli.names import Refused
 from clientgo.cli.project import Project
 from clientgo.cli.tree import Tree
+from clientgo.codegen.problems import reason_of
 
 _APACHE = """\
 Licensed under the Apache License, Version 2.0 (the "License");
@@ -34,7 +35,8 @@ def header(licence: str, owner: str, file: str) -> str:
     try:
         own = Path(file).read_text(encoding="utf-8") if file else ""
     except (OSError, UnicodeDecodeError) as error:
-        raise Refused(f"--license-file {file} can't be read: {error}") from error
+        raise Refused(f"cannot read --license-file {file}: {reason_of(error)}") from error
+    owner = " ".join(owner.split())
     said = [f"Copyright {owner}\n" if owner else "", own or (_APACHE if licence == "apache2" else "")]
     lines = "\n".join(part for part in said if part).splitlines()
     return "".join(f"# {line}".rstrip() + "\n" for line in lines)
@@ -63,8 +65,9 @@ def confine(tree: Tree, project: Project, *, namespaced: bool) -> None:
     if project.namespaced and not namespaced:
         raise Refused(
             "what was written for one namespace is not taken back: take role-namespace out of hack/manifests.yaml,"
-            " WATCH_NAMESPACE out of config/manager/manager.yaml, and namespaced out of PROJECT; then bind the"
-            " ClusterRole in config/rbac/role_binding.yaml"
+            " WATCH_NAMESPACE out of config/manager/manager.yaml, the Namespace's patch out of"
+            " config/default/kustomization.yaml, and namespaced out of PROJECT; then bind the ClusterRole in"
+            " config/rbac/role_binding.yaml"
         )
     if namespaced:
         project.namespaced = True

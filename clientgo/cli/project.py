@@ -2,14 +2,16 @@
 
 import keyword
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from clientgo.cli import names
 from clientgo.cli.names import Refused
 from clientgo.meta.plural import plural_of
+from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlwriting import to_yaml
 from clientgo.version import VERSION
 
 FILE = Path("PROJECT")
@@ -115,7 +117,7 @@ class Project:
         if self.resources:
             said["resources"] = [one.as_yaml() for one in self.resources]
         # The version is a text, which YAML would take for a number.
-        text = _HEAD + yaml.safe_dump(said, sort_keys=True) + 'version: "3"\n'
+        text = _HEAD + to_yaml(said, sort_keys=True) + 'version: "3"\n'
         (root / FILE).write_text(text, encoding="utf-8")
 
     @classmethod
@@ -126,13 +128,13 @@ class Project:
             Refused: there is none, or it can't be understood.
         """
         try:
-            said = yaml.safe_load((root / FILE).read_text(encoding="utf-8"))
+            [said] = read_yaml((root / FILE).read_text(encoding="utf-8"))
             layout = said["layout"]
             if LAYOUT not in layout:
                 raise Refused(f"PROJECT is of another tool: its layout is {', '.join(map(str, layout))}, not {LAYOUT}")
             return cls(
-                name=str(said["projectName"]),
-                domain=str(said["domain"]),
+                name=_checked(names.project_name, str(said["projectName"])),
+                domain=_checked(names.domain, str(said["domain"])),
                 repo=str(said.get("repo", "")),
                 multigroup=bool(said.get("multigroup")),
                 namespaced=bool(said.get("namespaced")),
@@ -144,8 +146,10 @@ class Project:
             raise Refused(
                 "there is no project in this folder: begin one with clientgo init, or change to its folder"
             ) from None
-        except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
-            raise Refused("PROJECT can't be understood: restore it from version control") from error
+        except NotYAML as error:
+            raise Refused(f"invalid PROJECT, line {error.line}: {error}: restore it from version control") from error
+        except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
+            raise Refused("invalid PROJECT: restore it from version control") from error
 
 
 def package_of(group: str) -> str:
@@ -159,8 +163,23 @@ def types_of(group: str, version: str) -> str:
     return f"clientgo.kubernetes.types.{group.partition('.')[0]}_{version}"
 
 
+def _checked(check: Callable[[str], str], name: str) -> str:
+    # Names become parts of paths and of programs.
+    try:
+        return check(name)
+    except Refused as error:
+        raise Refused(f"invalid PROJECT: {error}") from error
+
+
 def _resource(said: dict[str, Any]) -> Resource:
     api = said.get("api")
+    core = bool(said.get("core"))
+    if not core:
+        _checked(names.group, said["group"])
+        _checked(names.kind, said["kind"])
+    _checked(names.version, said["version"])
+    if not isinstance(said.get("webhooks", {}).get("spoke", []), list):
+        raise TypeError("spoke")
     controllers = [str(one["name"]) for one in said.get("controllers", [])]
     usual = said["kind"].lower()
     return Resource(
@@ -173,7 +192,7 @@ def _resource(said: dict[str, Any]) -> Resource:
         api=bool(api),
         controller=bool(said.get("controller")) or usual in controllers,
         named=[name for name in controllers if name != usual],
-        core=bool(said.get("core")),
+        core=core,
         grouped=said.get("path") == f"api.{package_of(said['group'])}.{said['version']}",
         webhooks={name: value for name, value in said.get("webhooks", {}).items() if name != "webhookVersion"},
     )

@@ -14,16 +14,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Protocol
 
 from clientgo.cli.names import Refused
 from clientgo.cli.project import Project
 from clientgo.cli.sources import Look, broken, changed, look
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.signals import on_signals
 
 MAIN = "main.py"
 
@@ -135,34 +134,23 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
         programs[:] = [Process(command, root)]
         return programs[0]
 
-    def hurry() -> None:
-        for program in programs:
-            program.hurry()
+    def stop_or_hurry(_: int) -> None:
+        if stop.is_set():
+            for program in programs:
+                program.hurry()
+        stop.set()
 
-    with _signals(stop, hurry):
+    # SIGHUP, too: a terminal that is closed must not leave a manager behind.
+    restore = on_signals((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), stop_or_hurry)
+    try:
         reloader = Reloader(root, start, tell=_tell)
         while not clock.sleep(stop, POLL_SECONDS):
             code = reloader.check()
             if code is not None:
                 return code
         return reloader.program.end()
-
-
-@contextmanager
-def _signals(stop: threading.Event, hurry: Callable[[], object]) -> Iterator[None]:
-    def handle(_: int, __: FrameType | None) -> None:
-        if stop.is_set():
-            hurry()
-        stop.set()
-
-    # SIGHUP, too: a terminal that is closed must not leave a manager behind.
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, handle) for number in numbers]
-    try:
-        yield
     finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+        restore()
 
 
 def _as_shells_say(code: int) -> int:

@@ -17,7 +17,7 @@ _OWN = frozenset({"controller", "log", "logging", "manager", "name", "rbac", "re
 
 def begin(tree: Tree, project: Project, header: str = "") -> None:
     """The files of a project that has no kinds yet; `header` is what generated files begin with."""
-    words = {**_project_words(project), "header": header or f"# Part of {project.name}.\n"}
+    words = {**_project_words(project), "header": header.removesuffix("\n") or f"# Part of {project.name}."}
     for archive in ("project", "make", "config", *(("namespaced",) if project.namespaced else ())):
         for part in parts(archive, words):
             tree.add(part)
@@ -52,9 +52,16 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     made = Resource(group=group, domain=project.domain, version=version, kind=kind, plural="")
     sibling = next((one for one in project.resources if one.kind == kind), None)
     made.plural = names.plural(plural) if plural else sibling.plural if sibling else made.usual_plural
+    taken = next((one for one in project.resources if _is_served_as(one, made)), None)
+    if taken is not None:
+        raise Refused(f"the plural {made.plural!r} is already used by {taken.kind}: choose another with --plural")
     # A kind's versions lie side by side, because its one controller is for all of them.
     made.grouped = sibling.grouped if sibling else project.multigroup
     return made
+
+
+def _is_served_as(one: Resource, other: Resource) -> bool:
+    return (one.whole_group, one.plural) == (other.whole_group, other.plural) and one.kind != other.kind
 
 
 def check_beside(other: Resource, project: Project, group: str, kind: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clientgo.cli.archive import Part
 from clientgo.cli.names import Refused
+from clientgo.codegen.problems import reason_of
 
 RECORD = Path(".clientgo", "scaffold.json")
 
@@ -72,6 +73,8 @@ class Tree:
             before = place.read_text(encoding="utf-8")
         except FileNotFoundError:
             before = ""
+        except UnicodeDecodeError as error:
+            raise Refused(f"cannot add lines to {part.path}: {reason_of(error)}") from error
         after = inserted(before, part.marker, part.text)
         if after is None:
             lines = "; ".join(line.strip() for line in part.text.splitlines())

@@ -66,8 +66,6 @@ def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
         header = header_of(runs[0][0])
     except NoHeader as error:
         return complain([str(error)])
-    except (OSError, UnicodeDecodeError) as error:
-        return complain([f"the header can't be read: {error}"])
     for output in outputs:
         for file in sorted((whole.texts.keys() | whole.patched) & (output.texts.keys() | output.patched)):
             problems.at_module(str(file), 0, "two outputs write this file: give one of them another place")

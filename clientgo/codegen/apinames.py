@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
-_LONGEST_DOMAIN = 253
+LONGEST_DOMAIN = 253
 
 
 def is_domain(group: str) -> bool:
     """Whether a CRD may have this group: a domain with a dot."""
-    return len(group) <= _LONGEST_DOMAIN and DOMAIN.fullmatch(group) is not None
+    return len(group) <= LONGEST_DOMAIN and DOMAIN.fullmatch(group) is not None
 
 
 def is_kind(kind: str) -> bool:

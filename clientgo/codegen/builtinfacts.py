@@ -13,6 +13,7 @@ import msgspec
 from clientgo.codegen.members import unwrap
 from clientgo.meta.constraints import Quantity
 from clientgo.meta.mergerules import TYPE_RULES
+from clientgo.meta.quantities import QUANTITY_FIELDS
 
 Schema = dict[str, Any]
 
@@ -22,23 +23,6 @@ _INT64 = frozenset((
     "observedGeneration", "remainingItemCount", "revision", "runAsGroup", "runAsUser", "seconds", "sizeBytes",
     "startingDeadlineSeconds", "supplementalGroups", "terminationGracePeriodSeconds", "tolerationSeconds", "uid",
 ))  # fmt: skip
-_QUANTITIES = {
-    "sizeLimit": ("EmptyDirVolumeSource",),
-    "divisor": ("ResourceFieldSelector",),
-    "limits": ("ResourceRequirements", "VolumeResourceRequirements"),
-    "requests": ("ResourceRequirements", "VolumeResourceRequirements"),
-    "overhead": ("PodSpec", "Overhead"),
-    "allocatedResources": ("ContainerStatus", "PersistentVolumeClaimStatus", "PodStatus"),
-    "capacity": ("NodeStatus", "PersistentVolumeClaimStatus", "PersistentVolumeSpec", "CSIStorageCapacity"),
-    "maximumVolumeSize": ("CSIStorageCapacity",),
-    "allocatable": ("NodeStatus",),
-    **dict.fromkeys(("default", "defaultRequest", "max", "maxLimitRequestRatio", "min"), ("LimitRangeItem",)),
-    "resources": ("NodeAllocatableResourceClaimStatus",),
-    "hard": ("ResourceQuotaSpec", "ResourceQuotaStatus"),
-    "used": ("ResourceQuotaStatus",),
-    "averageValue": ("MetricTarget", "MetricValueStatus"),
-    "value": ("MetricTarget", "MetricValueStatus"),
-}
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "AzureDiskVolumeSource": {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared", "readOnly": False},
     "ContainerPort": {"protocol": "TCP"},
@@ -142,7 +126,7 @@ def add_field_facts(cls: type[Any], field: str, schema: Schema) -> None:
     bare = schema.get("items") or schema.get("additionalProperties") or schema
     if bare == {"type": "integer"}:
         bare["format"] = "int64" if field in _INT64 else "int32"
-    if cls.__name__ in _QUANTITIES.get(field, ()) and bare.get("type") == "string":
+    if field in QUANTITY_FIELDS.get(cls.__name__, ()) and bare.get("type") == "string":
         bare.clear()
         bare.update(_QUANTITY)
     if field in _DEFAULTS.get(cls.__name__, {}):

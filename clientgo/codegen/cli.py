@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from clientgo.codegen.guard import faults
-from clientgo.codegen.problems import shown_text
+from clientgo.codegen.problems import reason_of, shown_text
 from clientgo.codegen.texts import Text
 from clientgo.codegen.write import ForeignFile, Header, below, difference, stale_files, write_all
 
@@ -17,7 +17,7 @@ DIFFERENT, WRONG = 1, 2
 
 
 class NoHeader(ValueError):
-    """The boilerplate is no comment."""
+    """The boilerplate cannot be read, or is no comment."""
 
 
 def path(text: str) -> Path:
@@ -52,10 +52,12 @@ def header_of(options: argparse.Namespace) -> Header:
     """The header that the options ask for.
 
     Raises:
-        OSError: its file can't be read.
-        NoHeader: it is no text, or has other lines than comments.
+        NoHeader: the file cannot be read, or has other lines than comments.
     """
-    boilerplate = options.header.read_text(encoding="utf-8") if options.header is not None else ""
+    try:
+        boilerplate = options.header.read_text(encoding="utf-8") if options.header is not None else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoHeader(f"{options.header}: cannot read the boilerplate: {reason_of(error)}") from error
     if any(line.strip() and not line.startswith("#") for line in boilerplate.splitlines()):
         raise NoHeader(f"{options.header}: a line of it is no comment: begin each with #")
     return Header(boilerplate, options.command)
@@ -83,8 +85,10 @@ def finish(
         if options.verify:
             return _told(list(difference({**texts, **patched}, stale, options.root)), options.command)
         changed = write_all({**texts, **patched}, stale, header, others=patched)
-    except (ForeignFile, OSError, UnicodeDecodeError) as error:
+    except ForeignFile as error:
         return complain([str(error)])
+    except OSError as error:
+        return complain([f"{error.filename}: cannot write the file: {reason_of(error)}"])
     for file in changed:
         print(below(options.root, file))  # noqa: T201  # the command's answer
     return 0

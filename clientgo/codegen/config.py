@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from clientgo.codegen.problems import reason_of
 from clientgo.meta.yamltext import NotYAML, read_yaml
 
 _OUTPUTS = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
@@ -41,7 +42,7 @@ def read_config(path: Path) -> list[list[str]]:
     try:
         documents = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: the file can't be read: {error}") from error
+        raise ConfigError(f"{path}: cannot read the file: {reason_of(error)}") from error
     except NotYAML as error:
         raise ConfigError(f"{path}:{error.line}: the file is no YAML: {error}") from error
     try:

@@ -1,9 +1,9 @@
 """Constraints in a schema's words: what each part of a `Meta` becomes, and what it may stand on."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from clientgo.codegen.re2 import NotRE2, check_re2
 from clientgo.codegen.rules import rule_entry, unchanging
 from clientgo.meta.constraints import Meta
 
@@ -68,6 +68,9 @@ def _sized(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
         if _types_of(schema).isdisjoint(fitting):
             yield f"{name} is for {' and '.join(fitting)} fields, this one is {schema.get('type', 'of any type')}"
             continue
+        if name == "multiple_of" and value <= 0:
+            yield f"invalid multiple_of {value}: expected a number above 0"
+            continue
         _constrain(schema, name, value)
 
 
@@ -97,6 +100,10 @@ def _listed(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
     items = schema.get("items", {})
     if meta.list_type == "set" and items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
         yield "a set is of scalars: write list_type='map' with list_map_keys=, or 'atomic'"
+    if meta.list_type == "set" and items.get("x-kubernetes-list-type", "atomic") != "atomic":
+        yield "the lists in a set must be atomic: leave out their list_type"
+    if meta.list_type in ("set", "map") and items.get("nullable"):
+        yield f"the items of a list_type={meta.list_type!r} cannot be null: write them without | None"
     if (meta.list_type == "map") != bool(meta.list_map_keys):
         yield "list_type='map' and list_map_keys=('name',) belong together: give both"
         return
@@ -107,21 +114,31 @@ def _listed(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
 
 def _map_keys(items: dict[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
     properties = items.get("properties", {})
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        yield f"the key {key!r} of a list map is given twice"
     for key in keys:
-        if properties.get(key, {}).get("type") not in _SCALARS:
-            known = ", ".join(sorted(name for name, found in properties.items() if found.get("type") in _SCALARS))
+        if not _is_scalar(properties.get(key, {})):
+            known = ", ".join(sorted(name for name, found in properties.items() if _is_scalar(found)))
             yield f"the list's items have no scalar {key!r}: write one of {known or 'theirs, once they have some'}"
         elif key not in items.get("required", ()) and "default" not in properties[key]:
             yield f"the key {key!r} of a list map must be required or have a default"
+        elif properties[key].get("nullable"):
+            yield f"the key {key!r} of a list map cannot be null: write its type without | None"
+
+
+def _is_scalar(schema: dict[str, Any]) -> bool:
+    return schema.get("type") in _SCALARS or "x-kubernetes-int-or-string" in schema
 
 
 def _noted(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
     if meta.pattern is not None:
         try:
-            re.compile(meta.pattern)
-        except re.error as error:
-            yield f"the pattern {meta.pattern!r} is no regular expression: {error}"
+            check_re2(meta.pattern)
+        except NotRE2 as error:
+            yield f"invalid pattern {meta.pattern!r}: {error}: write RE2 syntax, or a CEL rule (rules=)"
     schema.update({key: value for name, key in _NOTES.items() if (value := getattr(meta, name)) is not None})
+    if meta.preserve_unknown is False:
+        del schema[_NOTES["preserve_unknown"]]  # it says true or nothing
     if meta.embedded_resource:
         if schema.get("type") != "object":
             yield "embedded_resource is for objects: write Mapping[str, Any]"

@@ -9,11 +9,12 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
+from clientgo.codegen.crdchecks import check_version
 from clientgo.codegen.dataclassinput import OwnKind
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.schema import Schema, SchemaMaker
-from clientgo.codegen.yamlwriting import to_yaml
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
+from clientgo.meta.yamlwriting import to_yaml
 
 SchemaOf = Callable[[type[Any]], Schema]
 
@@ -154,7 +155,7 @@ def _version(own: OwnKind, make: SchemaOf, problems: Problems) -> dict[str, Any]
         }
     if subresources:
         version["subresources"] = subresources
-    _check_paths(own, schema, problems)
+    check_version(own, schema, problems)
     return version
 
 
@@ -186,27 +187,3 @@ def _column(column: Column) -> dict[str, Any]:
         if getattr(column, key):
             made[key] = getattr(column, key)
     return made
-
-
-def _check_paths(own: OwnKind, schema: Schema, problems: Problems) -> None:
-    scale = own.kind.api.scale
-    paths = [*(column.json_path for column in own.kind.api.columns), *own.kind.api.selectable_fields]
-    if scale is not None:
-        paths += [path for path in (scale.spec_path, scale.status_path, scale.selector_path) if path]
-    for path in paths:
-        missing = _missing(schema, path)
-        if missing:
-            problems.at_class(own.cls, f"the path {path} leads nowhere: {own.cls.__name__} has no {missing}")
-
-
-def _missing(schema: Schema, path: str) -> str:
-    """The part of a plain path (`.spec.replicas`) that no field is called, or nothing; other paths are not judged."""
-    here = schema
-    for part in path.removeprefix(".").split("."):
-        properties = here.get("properties")
-        if properties is None or not part.isidentifier():
-            return ""
-        if part not in properties:
-            return part
-        here = properties[part]
-    return ""

@@ -62,23 +62,27 @@ def imported(name: str, problems: Problems) -> ModuleType | None:
     """A module by its name; None when it can't be had, which is told."""
     try:
         return importlib.import_module(name)
-    except Exception as error:  # noqa: BLE001  # the module is the user's: whatever it raises is told with its place
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's: what it raises is told with its place
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             message = f"there is no module {error.name}: give a dotted name that can be imported from here"
             problems.at_module(name, 0, message)
         else:
-            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {error}{_advice(error)}")
+            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {_said(error)}{_advice(error)}")
     return None
 
 
-def _advice(error: Exception) -> str:
+def _said(error: BaseException) -> str:
+    return f"it ends the program (exit code {error.code})" if isinstance(error, SystemExit) else str(error)
+
+
+def _advice(error: BaseException) -> str:
     # What dataclasses says of `names: list[str] = []`, which it refuses by itself.
     if "mutable default" in str(error):
         return " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)"
     return ""
 
 
-def _raised_at(error: Exception, name: str) -> tuple[str, int]:
+def _raised_at(error: BaseException, name: str) -> tuple[str, int]:
     if isinstance(error, SyntaxError):
         return shown(error.filename or name), error.lineno or 0
     frames = [
@@ -89,7 +93,7 @@ def _raised_at(error: Exception, name: str) -> tuple[str, int]:
     return shown(frames[-1].filename), _field_line(error, frames[-1].filename) or frames[-1].lineno or 0
 
 
-def _field_line(error: Exception, file: str) -> int:
+def _field_line(error: BaseException, file: str) -> int:
     """The line of the field whose mutable default dataclasses refuses: its error names the field alone."""
     found = re.search(r"mutable default .* for field (\w+) is not allowed", str(error))
     if found is None:

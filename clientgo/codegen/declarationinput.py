@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clientgo.codegen.problems import Problems, shown
+from clientgo.codegen.problems import Problems, reason_of, shown
 from clientgo.meta.declarations import Declaration, RbacRule, WebhookDeclaration, admission_webhook, rbac
 
 _HOME = RbacRule.__module__
@@ -77,6 +77,9 @@ def parsed(name: str, problems: Problems) -> Source | None:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:
         spec = None
+    except Exception as error:  # noqa: BLE001  # finding a module runs the packages that it is in
+        problems.at_module(name, 0, f"importing its package failed: {type(error).__name__}: {error}")
+        return None
     if spec is None or spec.origin is None:
         problems.at_module(name, 0, f"there is no module {name}: give a dotted name that can be found from here")
         return None
@@ -85,6 +88,9 @@ def parsed(name: str, problems: Problems) -> Source | None:
         tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     except SyntaxError as error:
         problems.at_module(shown(spec.origin), error.lineno or 0, f"the module is no Python: {error.msg}")
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        problems.at_module(shown(spec.origin), 0, f"cannot read the module: {reason_of(error)}")
         return None
     return Source(name.replace(".", "/") + below, shown(spec.origin), tree)
 

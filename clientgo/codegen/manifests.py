@@ -13,8 +13,8 @@ from clientgo.codegen.rolescope import limited
 from clientgo.codegen.schema import SchemaMaker
 from clientgo.codegen.webhooks import webhook_configurations
 from clientgo.codegen.write import Header
-from clientgo.codegen.yamlwriting import to_yaml
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
+from clientgo.meta.yamlwriting import to_yaml
 
 Documents = Sequence[Mapping[str, Any]]
 

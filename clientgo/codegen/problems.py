@@ -98,6 +98,13 @@ def _classes(file: str) -> dict[str, ast.ClassDef]:
     return found
 
 
+def reason_of(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file cannot be read or written, without its name, which stands before it."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 text (byte {error.start})"
+    return error.strerror or str(error)
+
+
 def shown_text(text: str) -> str:
     """A sentence that quotes what somebody else wrote, as it is told: on one line, printable, no longer than a page."""
     flat = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

@@ -186,7 +186,7 @@ class SchemaMaker:
             self._complain(place, _FLOAT)
         else:
             self._complain(place, f"{_name(hint)} has no schema: {_instead(hint, origin)}")
-        return {}
+        return {"x-kubernetes-preserve-unknown-fields": True}  # so that nothing else is told of the field
 
     def _enum(self, values: Iterable[Any], place: "_Place") -> Schema:
         values = list(values)

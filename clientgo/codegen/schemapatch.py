@@ -10,11 +10,12 @@ from pathlib import Path
 import yaml
 
 from clientgo.codegen.crd import SchemaOf
+from clientgo.codegen.crdchecks import check_version
 from clientgo.codegen.dataclassinput import OwnKind
-from clientgo.codegen.problems import Problems
+from clientgo.codegen.problems import Problems, reason_of
 from clientgo.codegen.schema import Schema
-from clientgo.codegen.yamlwriting import to_yaml
 from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlwriting import to_yaml
 
 _KEY = "openAPIV3Schema"
 
@@ -32,7 +33,7 @@ def _patched(path: Path, kinds: Sequence[OwnKind], make: SchemaOf, problems: Pro
         read_yaml(text)  # which bounds what composing it may meet
         documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except (OSError, UnicodeDecodeError) as error:
-        problems.at_module(str(path), 0, f"the file can't be read: {error}")
+        problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
         return ""
     except NotYAML as error:
         problems.at_module(str(path), error.line, f"the file is no YAML: {error}")
@@ -48,7 +49,9 @@ def _patched(path: Path, kinds: Sequence[OwnKind], make: SchemaOf, problems: Pro
             line = version.start_mark.line + 1
             problems.at_module(str(path), line, "the version has no schema: write `schema: {openAPIV3Schema: {}}` here")
             continue
-        text = _replaced(text, parent, schema, make(own.cls))
+        made = make(own.cls)
+        check_version(own, made, problems)
+        text = _replaced(text, parent, schema, made)
     return text
 
 
@@ -79,7 +82,7 @@ def _scalar(node: yaml.Node | None, key: str) -> str:
 def _replaced(text: str, parent: yaml.MappingNode, node: yaml.Node, schema: Schema) -> str:
     start, end = node.start_mark.index, len(text[: _end(node)].rstrip())
     if parent.flow_style:
-        return text[:start] + yaml.safe_dump(schema, default_flow_style=True, sort_keys=False).rstrip() + text[end:]
+        return text[:start] + to_yaml(schema, flow=True).rstrip() + text[end:]
     lines = to_yaml(schema).rstrip("\n").splitlines()
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return text[:start] + f"\n{' ' * node.start_mark.column}".join(lines) + text[end:]

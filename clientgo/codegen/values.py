@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo.meta.formats import valid_format
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -49,13 +51,15 @@ def _of_string(schema: dict[str, Any], value: str) -> Iterator[str]:
         yield f"is longer than {schema['maxLength']}"
     if "pattern" in schema and not _found(schema["pattern"], value):
         yield f"does not match {schema['pattern']}"
+    if not valid_format(schema.get("format", ""), value):
+        yield f"is not in the format {schema['format']}"
 
 
 def _found(pattern: str, value: str) -> bool:
     try:
         return re.search(pattern, value) is not None
     except re.error:
-        return True  # told as a broken pattern already
+        return True  # RE2 has syntax that Python has not
 
 
 def _of_number(schema: dict[str, Any], value: float) -> Iterator[str]:
@@ -67,7 +71,7 @@ def _of_number(schema: dict[str, Any], value: float) -> Iterator[str]:
     bits = {"int32": 31, "int64": 63}.get(schema.get("format", ""))
     if bits is not None and not -(2**bits) <= value < 2**bits:
         yield f"does not fit into {schema['format']}"
-    if isinstance(value, int) and value % schema.get("multipleOf", 1):
+    if isinstance(value, int) and value % (schema.get("multipleOf") or 1):
         yield f"is no multiple of {schema['multipleOf']}"
 
 

@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar
 
-from clientgo.dynamic.codec import UnstructuredCodec
+from clientgo.dynamic import codec as codec  # for its effect: Unstructured has its codec from here on
 from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
 from clientgo.dynamic.unstructured import Unstructured, unstructured_type
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.rest.request import METADATA, METADATA_LIST, Requester
+from clientgo.rest.request import METADATA, METADATA_LIST
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.clientset import BaseClientset
 
@@ -15,14 +15,6 @@ class DynamicClient(StatusClient[Unstructured]):
     """Reads and writes objects of one resource; a dict of JSON is taken wherever an object is written."""
 
     kind: ClassVar[type[Any]] = Unstructured
-
-    def __init__(self, requester: Requester, namespace: str = "") -> None:
-        # Not the base's: it looks for the codec of a type, and these have one of their own.
-        self._requester = requester
-        self._namespace = namespace
-        self._codec = UnstructuredCodec(self.kind)
-        self._api = self._codec.api
-        self._gvr = self._api.gvr
 
 
 class MetadataClient(TypedClient[PartialObjectMetadata]):
@@ -47,10 +39,10 @@ class DynamicClientset(BaseClientset):
         return dynamic_client(resource, kind=kind, namespaced=namespaced)(self.requester, namespace)
 
     def metadata(
-        self, resource: GroupVersionResource, namespace: str = "", *, namespaced: bool = True
+        self, resource: GroupVersionResource, namespace: str = "", *, kind: str = "", namespaced: bool = True
     ) -> MetadataClient:
-        """The client of a resource's metadata, in one namespace or in all."""
-        return metadata_client(resource, namespaced=namespaced)(self.requester, namespace)
+        """Return the client of a resource's metadata, in one namespace or in all; owner references need the `kind`."""
+        return metadata_client(resource, kind=kind, namespaced=namespaced)(self.requester, namespace)
 
 
 def dynamic_client(resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True) -> type[DynamicClient]:
@@ -59,6 +51,7 @@ def dynamic_client(resource: GroupVersionResource, *, kind: str = "", namespaced
     return type("DynamicClient", (DynamicClient,), {"kind": cls})
 
 
-def metadata_client(resource: GroupVersionResource, *, namespaced: bool = True) -> type[MetadataClient]:
-    """The client class of a resource's metadata."""
-    return type("MetadataClient", (MetadataClient,), {"kind": metadata_type(resource, namespaced=namespaced)})
+def metadata_client(resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True) -> type[MetadataClient]:
+    """Return the client class of a resource's metadata."""
+    cls = metadata_type(resource, kind=kind, namespaced=namespaced)
+    return type("MetadataClient", (MetadataClient,), {"kind": cls})

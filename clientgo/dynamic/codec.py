@@ -11,7 +11,7 @@ from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, id
 from clientgo.meta.collector import without_collection
 from clientgo.meta.deep import raw_list, reason
 from clientgo.meta.objects import ListMeta, ObjectMeta
-from clientgo.meta.scheme import api_of
+from clientgo.meta.scheme import ApiType, api_of
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -25,6 +25,7 @@ class _Whole(msgspec.Struct):
 
 _LIST = msgspec.json.Decoder(_Whole)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
+_OF_ANY_KIND = ApiType(group="", version="", kind="", plural="objects", singular="object")
 
 
 class UnstructuredCodec(Codec[Unstructured]):
@@ -33,7 +34,7 @@ class UnstructuredCodec(Codec[Unstructured]):
     def __init__(self, cls: type[Unstructured]) -> None:
         # Not the base's: it derives a wire shape, and the shape here is that there is none.
         self.cls = cls
-        self.api = api_of(cls)
+        self.api = _OF_ANY_KIND if cls is Unstructured else api_of(cls)
 
     def decode(self, data: bytes | msgspec.Raw) -> Unstructured:
         """The object in `data`; raises `Undecodable` if it is none."""
@@ -99,6 +100,9 @@ class UnstructuredCodec(Codec[Unstructured]):
             metadata=metadata,
             content=content,
         )
+
+
+Unstructured.__codec_class__ = UnstructuredCodec
 
 
 def _metadata(found: Any) -> ObjectMeta:

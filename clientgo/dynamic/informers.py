@@ -28,16 +28,18 @@ class DynamicInformerFactory(InformerFactory):
 
 
 class MetadataInformerFactory(InformerFactory):
-    """Informers of any resource that keep its objects' metadata alone."""
+    """Informers of any resource that keep its objects' metadata alone; owner references need the `kind`."""
 
     def for_resource(
-        self, resource: GroupVersionResource, *, namespaced: bool = True
+        self, resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
     ) -> SharedInformer[PartialObjectMetadata]:
-        """The informer of a resource, made when first asked for."""
-        client = metadata_client(resource, namespaced=namespaced)
+        """Return the informer of a resource, made when first asked for."""
+        client = metadata_client(resource, kind=kind, namespaced=namespaced)
         return self.informer_for(client, client.kind)
 
-    def lister_for(self, resource: GroupVersionResource, *, namespaced: bool = True) -> Lister[PartialObjectMetadata]:
-        """Reads that informer's cache."""
-        client = metadata_client(resource, namespaced=namespaced)
+    def lister_for(
+        self, resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
+    ) -> Lister[PartialObjectMetadata]:
+        """Return a lister of that informer's cache."""
+        client = metadata_client(resource, kind=kind, namespaced=namespaced)
         return Lister(self.informer_for(client, client.kind).indexer, kind=client.kind)

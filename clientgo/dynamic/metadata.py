@@ -14,12 +14,17 @@ class PartialObjectMetadata(msgspec.Struct, frozen=True, kw_only=True, rename="c
     metadata: ObjectMeta = ObjectMeta()
 
 
-_CLASSES: dict[tuple[GroupVersionResource, bool], type[PartialObjectMetadata]] = {}
+_CLASSES: dict[tuple[GroupVersionResource, str, bool], type[PartialObjectMetadata]] = {}
 
 
-def metadata_type(resource: GroupVersionResource, *, namespaced: bool = True) -> type[PartialObjectMetadata]:
-    """The class of one resource's objects."""
-    key = (resource, namespaced)
+def metadata_type(
+    resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
+) -> type[PartialObjectMetadata]:
+    """Return the class of one resource's objects.
+
+    The server calls all of them `PartialObjectMetadata`: owner references and events need to be given the real `kind`.
+    """
+    key = (resource, kind, namespaced)
     found = _CLASSES.get(key)
     if found is None:
         made: type[Any] = msgspec.defstruct(
@@ -34,9 +39,9 @@ def metadata_type(resource: GroupVersionResource, *, namespaced: bool = True) ->
         made.__api_type__ = ApiType(  # the note that makes a class an API kind
             group=resource.group,
             version=resource.version,
-            kind="PartialObjectMetadata",
+            kind=kind or PartialObjectMetadata.__name__,
             plural=resource.resource,
-            singular=resource.resource,
+            singular=kind.lower() or resource.resource,
             scope="Namespaced" if namespaced else "Cluster",
         )
         # Two threads may both make one; the first stays, because classes are told apart.

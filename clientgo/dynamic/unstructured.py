@@ -5,17 +5,21 @@ NotFound or an informer's place in a factory, is told here too.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionKind, GroupVersionResource, ObjectMeta
+from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import ApiType
 
 
 class Unstructured(msgspec.Struct, frozen=True, kw_only=True):
-    """Any object as a value: `content` is all of it but apiVersion, kind and metadata, and is not to be changed."""
+    """Any object as a value: `content` is all of it but apiVersion, kind and metadata."""
+
+    __codec_class__: ClassVar[type[Any]]
+    """What reads and writes it, set by the module `codec`: there is no wire shape to derive from the class."""
 
     api_version: str = ""
     kind: str = ""
@@ -47,6 +51,8 @@ class Unstructured(msgspec.Struct, frozen=True, kw_only=True):
         made: dict[str, Any] = msgspec.json.decode(encode_value(whole))
         return made
 
+
+protect(Unstructured)
 
 _CLASSES: dict[tuple[GroupVersionResource, str, bool], type[Unstructured]] = {}
 

@@ -1,9 +1,11 @@
-"""Real etcd and kube-apiserver programs, started for a test and stopped after it, as controller-runtime's envtest does.
+"""A control plane of real etcd and kube-apiserver programs for a test, like the one of controller-runtime's envtest.
 
-They are found in the folder `KUBEBUILDER_ASSETS` names. Both listen on loopback; the API server takes certificates of
-an authority made for it, and decides by roles (RBAC). Everything they write is in a folder that goes with them.
+The programs are in the folder that `KUBEBUILDER_ASSETS` names. Both listen on loopback. The API server accepts client
+certificates of an authority made for it and authorizes by RBAC. All files are in a temporary folder, which `stop`
+removes.
 """
 
+import json
 import os
 import re
 import socket
@@ -11,11 +13,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from clientgo.apiserver.http.tls import Authority
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.envtest.apiserver.tls import Authority
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
 from clientgo.rest import Config, RESTClient
 
@@ -34,83 +40,104 @@ _LAST = 300  # characters of a program's output that an error repeats
 class ControlPlane:
     """One etcd and one kube-apiserver between `start` and `stop`."""
 
-    def __init__(self, assets: Path, environ: Mapping[str, str] = os.environ, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        """Find the programs.
+    def __init__(
+        self,
+        assets: Path,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        flags: Sequence[str] = (),
+        audit_log: Path | None = None,
+        audit_reads: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """Find the programs. `flags` are added to those of kube-apiserver; the last value of a flag counts.
 
         Raises:
-            ConfigError: one of them is missing, or a time limit is none.
+            ConfigError: a program is missing, or a time limit is invalid.
         """
         self._programs = {name: assets / name for name in ("etcd", "kube-apiserver")}
         for path in self._programs.values():
             if not os.access(path, os.X_OK):
-                raise ConfigError(f"{ASSETS} names {assets}, but there is no program {path.name} in it")
+                raise ConfigError(f"no program {path.name} in {assets}, the folder that {ASSETS} names")
+        self._flags = list(flags)
+        self._audit_log, self._audit_reads = audit_log, audit_reads
         self._start_seconds = _duration(environ, START_TIMEOUT)
         self._stop_seconds = _duration(environ, STOP_TIMEOUT)
         self._attach = environ.get(ATTACH_OUTPUT, "").lower() == "true"
         self._clock = clock
+        self._commands: dict[str, list[str]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._authority: Authority | None = None
-        self._host = ""
+        self._admin: Config | None = None
 
     def __repr__(self) -> str:
-        return f"<ControlPlane {self._host or 'not started'}>"
+        return f"<ControlPlane {self._admin.host if self._admin is not None else 'not started'}>"
 
     def start(self) -> Config:
-        """Start both programs; returns when the API server is ready, with its administrator's credentials.
+        """Start both programs, wait until the API server is ready, and return its administrator's configuration.
 
         Raises:
-            ConfigError: one of them ended, or was not ready in time.
+            ConfigError: a program ended, or was not ready in time.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="clientgo-envtest-")
         self._authority = Authority("clientgo-envtest-ca")
         try:
             store = f"http://127.0.0.1:{_free_port()}"
-            self._run("etcd", _etcd(Path(self._folder.name), store))
-            self._wait("etcd", lambda: _asked(Config(store), "/health"))
+            self._commands["etcd"] = _etcd(Path(self._folder.name), store)
+            self._run("etcd", lambda: _asked(Config(store), "/health"))
             port = _free_port()
-            self._host = f"https://127.0.0.1:{port}"
-            self._run("kube-apiserver", self._apiserver(Path(self._folder.name), store, port))
-            admin = self.user("kubernetes-admin", "system:masters")
-            self._wait("kube-apiserver", lambda: _asked(admin, "/readyz"))
+            admin = self._user(f"https://127.0.0.1:{port}", "kubernetes-admin", "system:masters")
+            self._admin = admin
+            self._commands["kube-apiserver"] = self._apiserver(Path(self._folder.name), store, port)
+            self._run("kube-apiserver", self._ready)
         except BaseException:
             self.stop()
             raise
         return admin
 
+    def restart(self, *, kill: bool = False) -> None:
+        """Restart kube-apiserver at the same address; with `kill` it gets no time to close connections.
+
+        Raises:
+            ConfigError: it ended, or was not ready in time.
+        """
+        self._end("kube-apiserver", kill=kill)
+        self._run("kube-apiserver", self._ready)
+
     def user(self, name: str, *groups: str) -> Config:
-        """How to connect as this user, a member of these groups: by a certificate."""
-        assert self._authority is not None, "the control plane has been started"
+        """Return the configuration of this user, a member of these groups, who has a client certificate."""
+        assert self._admin is not None, "the control plane has been started"
+        return self._user(self._admin.host, name, *groups)
+
+    def stop(self) -> None:
+        """Stop both programs, the API server first; kill one that does not end in time. Idempotent."""
+        for name in ("kube-apiserver", "etcd"):
+            self._end(name)
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.cleanup()
+
+    def _user(self, host: str, name: str, *groups: str) -> Config:
+        assert self._authority is not None, "made before"
         certificate, key = self._authority.client(name, groups)
         return Config(
-            self._host,
+            host,
             ca_data=self._authority.certificate.decode(),
             client_certificate_data=certificate.decode(),
             client_key_data=key.decode(),
         )
 
-    def stop(self) -> None:
-        """Ask both programs to end, the API server first, and make them where they don't. May be called again."""
-        for name in ("kube-apiserver", "etcd"):
-            process = self._running.pop(name, None)
-            if process is None:
-                continue
-            process.terminate()
-            try:
-                process.wait(self._stop_seconds)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        folder, self._folder = self._folder, None
-        if folder is not None:
-            folder.cleanup()
+    def _ready(self) -> bool:
+        assert self._admin is not None, "made before"
+        return _asked(self._admin, "/readyz")
 
     def _apiserver(self, folder: Path, store: str, port: int) -> list[str]:
         assert self._authority is not None, "made before"
         names = ["localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
         certificate, key = self._authority.server(names)
-        _, signing_key = self._authority.client("service-accounts")
-        files = {"ca.crt": self._authority.certificate, "tls.crt": certificate, "tls.key": key, "sa.key": signing_key}
+        authority = self._authority.certificate
+        files = {"ca.crt": authority, "tls.crt": certificate, "tls.key": key, "sa.key": _signing_key()}
         for name, text in files.items():
             (folder / name).touch(mode=0o600)
             (folder / name).write_bytes(text)
@@ -128,16 +155,43 @@ class ControlPlane:
             "--service-cluster-ip-range=10.0.0.0/24",
             "--authorization-mode=RBAC",
             "--allow-privileged=true",
-            "--disable-admission-plugins=ServiceAccount",  # pods would wait for accounts nobody makes
+            "--disable-admission-plugins=ServiceAccount",  # pods would wait for accounts that no controller creates
+            *self._audit(folder),
+            *self._flags,
         ]
 
-    def _run(self, name: str, arguments: list[str]) -> None:
-        command = [str(self._programs[name]), *arguments]
+    def _audit(self, folder: Path) -> list[str]:
+        if self._audit_log is None:
+            return []
+        reads = {"level": "None", "verbs": ["get", "list", "watch"]}
+        policy = {
+            "apiVersion": "audit.k8s.io/v1",
+            "kind": "Policy",
+            "omitStages": ["RequestReceived", "ResponseStarted"],
+            "rules": [*(() if self._audit_reads else (reads,)), {"level": "Metadata"}],
+        }
+        (folder / "audit.json").write_text(json.dumps(policy), encoding="utf-8")
+        return [f"--audit-log-path={self._audit_log}", f"--audit-policy-file={folder / 'audit.json'}"]
+
+    def _run(self, name: str, ready: Callable[[], bool]) -> None:
+        command = [str(self._programs[name]), *self._commands[name]]
         if self._attach:
             self._running[name] = subprocess.Popen(command, stdout=sys.stderr, stderr=sys.stderr)
+        else:
+            with self._log(name).open("wb") as out:
+                self._running[name] = subprocess.Popen(command, stdout=out, stderr=out)
+        self._wait(name, ready)
+
+    def _end(self, name: str, *, kill: bool = False) -> None:
+        process = self._running.pop(name, None)
+        if process is None:
             return
-        with self._log(name).open("wb") as out:
-            self._running[name] = subprocess.Popen(command, stdout=out, stderr=out)
+        if not kill:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(self._stop_seconds)
+        process.kill()
+        process.wait(_SECONDS)  # a killed process ends unless the kernel holds it: then this raises
 
     def _wait(self, name: str, ready: Callable[[], bool]) -> None:
         deadline = self._clock.now() + self._start_seconds
@@ -170,6 +224,12 @@ def _etcd(folder: Path, url: str) -> list[str]:
     ]
 
 
+def _signing_key() -> bytes:
+    """Return a new EC key as SEC1, the one form from which kube-apiserver also reads the public key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+
+
 def _asked(config: Config, path: str) -> bool:
     client = RESTClient(config, max_retries=0)
     try:
@@ -182,18 +242,18 @@ def _asked(config: Config, path: str) -> bool:
 
 
 def _free_port() -> int:
-    """A port that was free a moment ago: the programs cannot say which one they took."""
+    """Return a port that was free a moment ago: the programs cannot report which one they took."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def _duration(environ: Mapping[str, str], name: str) -> float:
-    """Seconds from a variable that holds a duration as Go writes it (`1m30s`)."""
+    """Return the seconds of a variable that holds a Go duration (`1m30s`)."""
     text = environ.get(name, "")
     if not text:
         return _SECONDS
     terms = _TERM.findall(text)
     if "".join(number + unit for number, unit in terms) != text:
-        raise ConfigError(f"{name}={text} is no duration: 20s or 1m30s is wanted")
+        raise ConfigError(f"invalid duration {name}={text}: expected a number with a unit, such as 20s or 1m30s")
     return sum(float(number) * _UNITS[unit] for number, unit in terms)

@@ -2,18 +2,20 @@
 
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.envtest.apiserver.patches.merge import merge_patch
 from clientgo.errors import AlreadyExists, ConfigError, NotFound
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta.patches import mergepatch
 from clientgo.meta.yamltext import NotYAML, read_yaml
 from clientgo.rest.request import Request, Requester
+from clientgo.retry import retry_on_conflict
 
 Object = dict[str, Any]
 
@@ -23,6 +25,11 @@ WAIT_SECONDS = 10.0
 """How long a new kind may take until it is served (controller-runtime's envtest waits as long)."""
 
 POLL_SECONDS = 0.05
+
+_SERVERS_OWN = frozenset(
+    ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
+)
+"""Fields of metadata that are set by the server: an object that was deleted and created again has others."""
 
 
 def read_crds(paths: Iterable[Path]) -> list[Object]:
@@ -41,7 +48,7 @@ def read_crds(paths: Iterable[Path]) -> list[Object]:
         if place is None:
             told = _name(patch) if _name(patch).isprintable() else repr(_name(patch))
             raise ConfigError(f"there is a patch of the CRD {told}, and no such CRD: name its file too")
-        crds[place] = merge_patch(crds[place], patch)
+        crds[place] = mergepatch.apply(crds[place], patch)
     return crds
 
 
@@ -74,9 +81,48 @@ def install(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: C
         _wait_until_served(requester, str(crd["metadata"]["name"]), clock)
 
 
-def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]]) -> None:
-    """Delete these CRDs, and with them every object of their kinds; absent ones are no matter."""
-    uninstall_objects(requester, CRDS, crds)
+def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: Clock = SYSTEM_CLOCK) -> None:
+    """Delete these CRDs with every object of their kinds, and wait until they are gone; skip absent ones.
+
+    Raises:
+        ApiError: the server refuses to delete one.
+        ConfigError: one is still there after `WAIT_SECONDS`: a finalizer holds an object of its kind.
+    """
+    unwanted = list(crds)
+    uninstall_objects(requester, CRDS, unwanted)
+    deadline = clock.now() + WAIT_SECONDS
+    while left := read_objects(requester, CRDS, unwanted):
+        if clock.now() >= deadline:
+            names = ", ".join(map(_name, left))
+            raise ConfigError(f"CRD {names} still exists {WAIT_SECONDS:g} s after its deletion: look for finalizers")
+        clock.sleep(threading.Event(), POLL_SECONDS)
+
+
+def read_objects(
+    requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]
+) -> list[Object]:
+    """Return those of these cluster-scoped objects that exist, in the state they have on the server.
+
+    Raises:
+        ApiError: the server refuses to show one.
+    """
+    found: list[Object] = []
+    for obj in objects:
+        with suppress(NotFound):
+            found.append(_read(requester, resource, _name(obj)))
+    return found
+
+
+def restore_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:
+    """Bring existing cluster-scoped objects back to this state; skip those that no longer exist.
+
+    Raises:
+        ApiError: the server refuses one.
+    """
+    for obj in objects:
+        kept = {key: value for key, value in obj["metadata"].items() if key not in _SERVERS_OWN}
+        with suppress(NotFound):
+            _update(requester, resource, {**obj, "metadata": kept})
 
 
 def install_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:
@@ -97,10 +143,8 @@ def uninstall_objects(
 ) -> None:
     """Delete these cluster-scoped objects; absent ones are no matter."""
     for obj in objects:
-        try:
-            requester.do(Request(verb="delete", resource=resource, name=str(obj["metadata"]["name"])))
-        except NotFound:
-            continue
+        with suppress(NotFound):
+            requester.do(Request(verb="delete", resource=resource, name=_name(obj)))
 
 
 def _is_patch(crd: Object) -> bool:
@@ -108,8 +152,8 @@ def _is_patch(crd: Object) -> bool:
     return isinstance(spec, dict) and not spec.keys() & {"names", "versions"}
 
 
-def _name(crd: Object) -> str:
-    metadata = crd.get("metadata")
+def _name(obj: Mapping[str, Any]) -> str:
+    metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else ""
 
@@ -123,17 +167,26 @@ def _documents(file: Path) -> list[Object]:
 
 
 def _update(requester: Requester, resource: GroupVersionResource, obj: Mapping[str, Any]) -> None:
-    name = str(obj["metadata"]["name"])
-    current = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
-    version = current["metadata"]["resourceVersion"]
-    body = encode_value({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
-    requester.do(Request(verb="update", resource=resource, name=name, body=body))
+    name = _name(obj)
+
+    def write() -> None:
+        version = _read(requester, resource, name)["metadata"]["resourceVersion"]
+        body = encode_value({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
+        requester.do(Request(verb="update", resource=resource, name=name, body=body))
+
+    # A real server's controllers write a CRD's status just after it was changed.
+    retry_on_conflict(write)
+
+
+def _read(requester: Requester, resource: GroupVersionResource, name: str) -> Object:
+    found: Object = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
+    return found
 
 
 def _wait_until_served(requester: Requester, name: str, clock: Clock) -> None:
     deadline = clock.now() + WAIT_SECONDS
     while True:
-        crd = msgspec.json.decode(requester.do(Request(verb="get", resource=CRDS, name=name)))
+        crd = _read(requester, CRDS, name)
         conditions = {c["type"]: c["status"] for c in crd.get("status", {}).get("conditions") or ()}
         if conditions.get("Established") == "True":
             return

@@ -11,36 +11,26 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
+from clientgo.apiserver.auth.keptkeys import kept
+from clientgo.apiserver.auth.users import ADMIN, authenticated
+from clientgo.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
+from clientgo.apiserver.server import BundledServer
+from clientgo.apiserver.state import Options
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.envtest.apiserver.keptkeys import kept
-from clientgo.envtest.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
-from clientgo.envtest.apiserver.server import BundledServer
-from clientgo.envtest.apiserver.state import Options
-from clientgo.envtest.apiserver.users import ADMIN, authenticated
-from clientgo.envtest.crds import install, read_crds
+from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
 from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
 
+if TYPE_CHECKING:
+    from clientgo.envtest.controlplane import ControlPlane
+
 Kind = Literal["existing cluster", "control plane", "bundled server"]
 
 _TOKEN = "admin.token"  # nosec B105  # a file's name
-
-
-class _ControlPlane(Protocol):
-    """`controlplane.ControlPlane`, which is loaded only where it is wanted."""
-
-    def start(self) -> Config:
-        """Start it, and say how to connect."""
-
-    def user(self, name: str, *groups: str) -> Config:
-        """How to connect as this user."""
-
-    def stop(self) -> None:
-        """Stop it."""
 
 
 class Environment:
@@ -61,11 +51,13 @@ class Environment:
         simulate: bool = True,
         ready_seconds: float = 0.0,
         replica_sets: bool = False,
+        bookmark_interval: float = 60.0,
         data_dir: Path | str | None = None,
         enable_faults: bool = False,
         owner_references_permissions: bool = False,
         audit_log: Path | str | None = None,
         audit_reads: bool = False,
+        apiserver_flags: Sequence[str] = (),
         environ: Mapping[str, str] = os.environ,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -73,7 +65,18 @@ class Environment:
         calls `webhook_host` at `webhook_port`, any free one if it is 0. Where the webhook server is to listen, and with
         which certificate, `webhooks` says once the environment runs.
 
-        `kubeconfig` is where that of a server started here is written. What follows is for the bundled one.
+        `kubeconfig` is where that of a server started here is written.
+
+        With `owner_references_permissions` an owner that blocks its deletion is set only by those who may update its
+        `finalizers`: the admission plugin OwnerReferencesPermissionEnforcement.
+
+        `audit_log` is a file to which each write is appended as an event of audit.k8s.io/v1; with `audit_reads` every
+        request is. The bundled server's events have the resourceVersion that was written. An existing cluster has
+        neither this log nor the plugin.
+
+        `apiserver_flags` are further flags for the kube-apiserver of a control plane.
+
+        What follows is for the bundled server.
 
         It keeps its objects in `data_dir`, and there its authority and the administrator's token, else in memory.
 
@@ -81,14 +84,10 @@ class Environment:
         is answered. A real cluster always takes its time, so a test of that order gives it some. With `replica_sets`
         they have ReplicaSets too, as `kubectl rollout history` wants.
 
+        `bookmark_interval` is the seconds between the bookmarks of a watch.
+
         `secure` is as clusters are: TLS, a token for the administrator, and roles (RBAC) that decide what others may
         do. Without it everybody may do everything, so that a `host` other than loopback needs it.
-
-        With `owner_references_permissions` an owner that blocks its deletion is set only by those who may update its
-        `finalizers`, as the admission plugin OwnerReferencesPermissionEnforcement wants it.
-
-        `audit_log` is a file that each write is appended to, as an event of audit.k8s.io/v1 and with the
-        resourceVersion it made; with `audit_reads` every request is.
 
         `server.faults` lets things go wrong; with `enable_faults` clients of the server may do so too.
         """
@@ -97,8 +96,13 @@ class Environment:
         self._webhook_host = webhook_host
         self._webhook_port = webhook_port
         self.webhooks: WebhookInstall | None = None
+        self._plane: ControlPlane | None = None
         self._existing = not bundled and environ.get("USE_EXISTING_CLUSTER", "").lower() == "true"
-        self._plane = None if bundled or self._existing else _control_plane(environ, clock)
+        plugin = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
+        flags = [*([plugin] if owner_references_permissions else ()), *apiserver_flags]
+        audit = _path(audit_log)
+        if not (bundled or self._existing):
+            self._plane = _control_plane(environ, flags, audit, clock, audit_reads=audit_reads)
         self._port = port
         self._host = host
         self._secure = secure
@@ -110,12 +114,14 @@ class Environment:
         self._options = Options(
             ready_seconds=ready_seconds,
             replica_sets=replica_sets,
+            bookmark_interval=bookmark_interval,
             audit_reads=audit_reads,
             owner_references_permissions=owner_references_permissions,
         )
-        self._audit_log = _path(audit_log)
+        self._audit_log = audit
         self._clock = clock
         self._written: Path | None = None
+        self._restored: list[Object] = []
         self.server: BundledServer | None = None
 
     def __repr__(self) -> str:
@@ -131,6 +137,11 @@ class Environment:
     def kind(self) -> Kind:
         """What there is to test against: `server`, faults and counters are the bundled server's alone."""
         return "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
+
+    @property
+    def control_plane(self) -> "ControlPlane | None":
+        """The etcd and kube-apiserver started here, which a test may restart."""
+        return self._plane
 
     @property
     def runs_controllers(self) -> bool:
@@ -175,16 +186,22 @@ class Environment:
         return replace(self._config, token=token)
 
     def stop(self) -> None:
-        """Stop the server, unless it was there before, and remove its kubeconfig. May be called again."""
+        """Stop the server and remove its kubeconfig. Idempotent.
+
+        An existing cluster keeps the CRDs, because objects of others would go with them: those that it had before as
+        they were, and the others as their files have them, without the URLs of this machine.
+        """
         server, self.server = self.server, None
         written, self._written = self._written, None
-        self._remove_webhooks()
-        if server is not None:
-            server.stop()
-        if self._plane is not None:
-            self._plane.stop()
-        if written is not None:
-            written.unlink(missing_ok=True)
+        try:
+            self._restore()
+        finally:
+            if server is not None:
+                server.stop()
+            if self._plane is not None:
+                self._plane.stop()
+            if written is not None:
+                written.unlink(missing_ok=True)
 
     def _connect(self) -> Config:
         if self._existing:
@@ -227,19 +244,27 @@ class Environment:
             self.webhooks = WebhookInstall(self._webhook_paths, host=self._webhook_host, port=self._webhook_port)
             crds = [self.webhooks.local_crd(crd) for crd in crds]
         with closing(RESTClient(config)) as client:
+            if self._existing:
+                before = {crd["metadata"]["name"]: crd for crd in read_objects(client, CRDS, crds)}
+                written = ((crd, before.get(crd["metadata"]["name"])) for crd in self._crds)
+                self._restored = [was or crd for crd, was in written if was or crd not in crds]
             install(client, crds, clock=self._clock)
             if self.webhooks is not None:
                 self.webhooks.install(client)
 
-    def _remove_webhooks(self) -> None:
+    def _restore(self) -> None:
+        """Undo in an existing cluster what would outlive this environment: it must not call this machine."""
         webhooks, self.webhooks = self.webhooks, None
-        if webhooks is None:
-            return
-        if self._existing and self._config is not None:
-            # What was started here takes its webhooks with it; a cluster goes on, and must not call us.
-            with closing(RESTClient(self._config)) as client:
-                webhooks.uninstall(client)
-        webhooks.close()
+        crds, self._restored = self._restored, []
+        try:
+            if self._existing and self._config is not None:
+                with closing(RESTClient(self._config)) as client:
+                    if webhooks is not None:
+                        webhooks.uninstall(client)
+                    restore_objects(client, CRDS, crds)
+        finally:
+            if webhooks is not None:
+                webhooks.close()
 
 
 def _path(given: Path | str | None) -> Path | None:
@@ -251,11 +276,13 @@ def _new_token() -> bytes:
     return secrets.token_hex(32).encode()
 
 
-def _control_plane(environ: Mapping[str, str], clock: Clock) -> _ControlPlane | None:
+def _control_plane(
+    environ: Mapping[str, str], flags: Sequence[str], audit_log: Path | None, clock: Clock, *, audit_reads: bool
+) -> "ControlPlane | None":
     assets = environ.get("KUBEBUILDER_ASSETS", "")
     if not assets:
         return None
     # Loaded here: its certificates need a library that costs a tenth of a second, and hardly anybody names programs.
     from clientgo.envtest.controlplane import ControlPlane  # noqa: PLC0415
 
-    return ControlPlane(Path(assets), environ, clock=clock)
+    return ControlPlane(Path(assets), environ, flags=flags, audit_log=audit_log, audit_reads=audit_reads, clock=clock)

@@ -13,7 +13,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from clientgo.envtest.crds import Object, install_objects, read_documents, uninstall_objects
+from clientgo.envtest.crds import (
+    Object,
+    install_objects,
+    read_documents,
+    read_objects,
+    restore_objects,
+    uninstall_objects,
+)
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import Requester
 
@@ -34,8 +41,9 @@ class WebhookInstall:
     def __init__(self, paths: Iterable[Path], *, host: str = "127.0.0.1", port: int = 0) -> None:
         """With port 0 it is a port that is free now."""
         # Loaded here: it costs a tenth of a second that environments without webhooks do not wait for.
-        from clientgo.envtest.apiserver.tls import Authority  # noqa: PLC0415
+        from clientgo.apiserver.http.tls import Authority  # noqa: PLC0415
 
+        self._before: list[Object] = []
         self._configurations = [doc for doc in read_documents(paths) if doc.get("kind") in _RESOURCES]
         self._authority = Authority("clientgo-webhook-ca")
         self._folder = tempfile.TemporaryDirectory(prefix="clientgo-webhook-")
@@ -64,13 +72,19 @@ class WebhookInstall:
         Raises:
             ApiError: the server refuses one.
         """
-        for configuration in self._configurations:
-            install_objects(requester, _RESOURCES[configuration["kind"]], [self._local(configuration)])
+        for kind, resource in _RESOURCES.items():
+            configurations = self._of(kind)
+            self._before += [{**one, "kind": kind} for one in read_objects(requester, resource, configurations)]
+            install_objects(requester, resource, map(self._local, configurations))
 
     def uninstall(self, requester: Requester) -> None:
-        """Delete the configurations: nobody else may be sent to a port of this machine. Absent ones are no matter."""
-        for configuration in self._configurations:
-            uninstall_objects(requester, _RESOURCES[configuration["kind"]], [configuration])
+        """Delete the configurations, and restore those that existed before; absent ones are skipped."""
+        for kind, resource in _RESOURCES.items():
+            before = [one for one in self._before if one["kind"] == kind]
+            existed = {one["metadata"]["name"] for one in before}
+            restore_objects(requester, resource, before)
+            added = [one for one in self._of(kind) if one["metadata"]["name"] not in existed]
+            uninstall_objects(requester, resource, added)
 
     def close(self) -> None:
         """Remove the certificate."""
@@ -84,6 +98,9 @@ class WebhookInstall:
         webhook = conversion.get("webhook") or {}
         called = {**webhook, "clientConfig": self._client_config(webhook, "/convert")}
         return {**crd, "spec": {**crd["spec"], "conversion": {**conversion, "webhook": called}}}
+
+    def _of(self, kind: str) -> list[Object]:
+        return [one for one in self._configurations if one["kind"] == kind]
 
     def _local(self, configuration: Object) -> Object:
         hooks = configuration.get("webhooks") or ()

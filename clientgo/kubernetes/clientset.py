@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from clientgo.kubernetes.clients.autoscaling_v1 import AutoscalingV1
     from clientgo.kubernetes.clients.autoscaling_v2 import AutoscalingV2
     from clientgo.kubernetes.clients.batch_v1 import BatchV1
+    from clientgo.kubernetes.clients.certificates_v1 import CertificatesV1
     from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
     from clientgo.kubernetes.clients.core_v1 import CoreV1
     from clientgo.kubernetes.clients.discovery_v1 import DiscoveryV1
@@ -101,6 +102,13 @@ class Clientset(BaseClientset):
         from clientgo.kubernetes.clients.batch_v1 import BatchV1  # noqa: PLC0415  # loads this group alone
 
         return BatchV1(self.requester)
+
+    @property
+    def certificates_v1(self) -> CertificatesV1:
+        """Clients for certificates.k8s.io/v1."""
+        from clientgo.kubernetes.clients.certificates_v1 import CertificatesV1  # noqa: PLC0415  # loads this group alone
+
+        return CertificatesV1(self.requester)
 
     @property
     def coordination_v1(self) -> CoordinationV1:

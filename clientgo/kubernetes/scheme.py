@@ -23,6 +23,7 @@ from clientgo.kubernetes.clients.authorization_v1 import AuthorizationV1
 from clientgo.kubernetes.clients.autoscaling_v1 import AutoscalingV1
 from clientgo.kubernetes.clients.autoscaling_v2 import AutoscalingV2
 from clientgo.kubernetes.clients.batch_v1 import BatchV1
+from clientgo.kubernetes.clients.certificates_v1 import CertificatesV1
 from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.kubernetes.clients.discovery_v1 import DiscoveryV1
@@ -32,6 +33,7 @@ from clientgo.kubernetes.clients.policy_v1 import PolicyV1
 from clientgo.kubernetes.clients.rbac_v1 import RbacV1
 from clientgo.kubernetes.clients.scheduling_v1 import SchedulingV1
 from clientgo.kubernetes.clients.storage_v1 import StorageV1
+from clientgo.kubernetes.types.core_v1 import TokenRequest
 from clientgo.meta.scheme import Scheme
 
 KINDS: tuple[type, ...] = (
@@ -43,6 +45,7 @@ KINDS: tuple[type, ...] = (
     *AutoscalingV1.kinds,
     *AutoscalingV2.kinds,
     *BatchV1.kinds,
+    *CertificatesV1.kinds,
     *CoordinationV1.kinds,
     *CoreV1.kinds,
     *DiscoveryV1.kinds,
@@ -52,6 +55,7 @@ KINDS: tuple[type, ...] = (
     *RbacV1.kinds,
     *SchedulingV1.kinds,
     *StorageV1.kinds,
+    TokenRequest,
 )
 
 SCHEME = Scheme(*KINDS)

@@ -28,6 +28,10 @@ class CallGivenUp(ClientGoError):
     """A call to the lock was not waited for any longer; it may still take effect."""
 
 
+class CallStopped(CallGivenUp):
+    """A call to the lock that was given up because the candidate shuts down; nothing is wrong with the lock."""
+
+
 class BoundedLock:
     """`lock`, each of whose calls raises `CallGivenUp` after `longest` seconds or at a limit. Implements `Lock`.
 
@@ -87,13 +91,17 @@ class BoundedLock:
         lock = self._lock.fork()
         made, now = _Call(lambda: call(lock)), self._clock.now()
         deadline = min(self._deadline, now + self._longest)
-        if self._stop.is_set() or now >= deadline:
+        if self._stop.is_set():
+            raise CallStopped(f"shutting down; did not {what} lease {self.describe()}")
+        if now >= deadline:
             raise CallGivenUp(f"no time is left to {what} lease {self.describe()}")
         self._group.start(made.run, name=f"lease-{what}-{self.describe()}")
         with made.changed:
             while not made.ended:
                 now = self._clock.now()
-                if self._stop.is_set() or now >= deadline:
+                if self._stop.is_set():
+                    raise CallStopped(f"shutting down; gave up to {what} lease {self.describe()}")
+                if now >= deadline:
                     raise CallGivenUp(f"{what} of lease {self.describe()} did not end in time")
                 self._clock.wait(made.changed, min(deadline, now + LOOK_AT_STOP))
         answer = made.result()

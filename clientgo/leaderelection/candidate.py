@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from clientgo.clock import Clock, utc
 from clientgo.errors import ClientGoError, NotFound
+from clientgo.leaderelection.bounded import CallStopped
 from clientgo.leaderelection.lock import Lock
 from clientgo.leaderelection.metrics import ElectionMetrics
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation, claim, released
@@ -72,6 +73,8 @@ class Candidate:
             if self._coordinated:
                 return self._renewed_if_given()
             return self._renewed_unread() or self._acquired_or_renewed()
+        except CallStopped:
+            return False
         except FAILURES as error:
             log.warning("lease can't be written or read", extra={"lease": self._lock.describe(), "err": error})
             return False
@@ -94,6 +97,8 @@ class Candidate:
             return False
         try:
             self._hold(self._lock.update, self.observed.record)
+        except CallStopped:
+            raise
         except FAILURES as error:
             log.info("lease is read before it is renewed", extra={"lease": self._lock.describe(), "err": error})
             return False

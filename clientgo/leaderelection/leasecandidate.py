@@ -146,7 +146,7 @@ class Standing:
     def _keep(self, queue: RateLimitingQueue[str]) -> None:
         try:
             while True:
-                with queue.taking() as key:
+                with queue.processing() as key:
                     self._try(queue, key)
         except ShutDown:
             return

@@ -58,7 +58,7 @@ class Lock(Protocol):
 
 
 class EventRecorder(Protocol):
-    """What a lock needs of an event recorder; `clientgo.record`'s are such."""
+    """Event recorder, as far as a lock needs it; `clientgo.record.EventRecorder` has this method."""
 
     def event(self, obj: object, event_type: str, reason: str, message: str) -> None:
         """Record that `reason` happened to `obj`."""

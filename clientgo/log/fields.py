@@ -1,8 +1,7 @@
-"""What every line logged inside a block carries, without being handed from call to call.
+"""Context fields: values added to every line logged inside a block.
 
-A context variable holds a chain: the innermost block's fields, and the chain around it. Entering and leaving a block is
-one link more and one less, whatever is logged or not; only a line that is written walks the chain. A new thread starts
-without fields.
+A context variable holds a linked list of the fields of the enclosing blocks. Entering and leaving a block adds and
+removes one link; only a line that is written walks the list. A new thread starts without fields.
 """
 
 from contextvars import ContextVar, Token
@@ -11,9 +10,9 @@ from typing import Any
 
 
 class context:  # noqa: N801  # used like a function: `with context(name="x"):`
-    """Every line logged inside the block, in this thread, carries these fields; inner blocks add to outer ones.
+    """Context manager that adds fields to every line logged inside the block in this thread.
 
-    None stands for a field that is left out. An object is for one block, which it can be at most once at a time.
+    Inner blocks add to outer ones; None removes a field. An object must not be entered twice at a time.
     """
 
     __slots__ = ("_fields", "_token")
@@ -33,7 +32,7 @@ _CHAIN: ContextVar[_Chain | None] = ContextVar("log_fields", default=None)
 
 
 def current_fields() -> dict[str, Any]:
-    """The fields of the blocks around the caller, outer ones first; an inner field replaces an outer one."""
+    """Return the fields of the enclosing blocks, outer ones first; an inner field overrides an outer one."""
     links: list[dict[str, Any]] = []
     chain = _CHAIN.get()
     while chain is not None:

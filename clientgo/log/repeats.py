@@ -1,4 +1,4 @@
-"""Which of many like lines to log: the first, then one in a while that says how many were left out."""
+"""Rate limit for repeated log lines: the first one, then one per period with the number left out."""
 
 import threading
 from collections import OrderedDict
@@ -8,12 +8,12 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 
 
 class Repeats:
-    """Keeps lines about one matter apart by at least `period` seconds; safe for any number of threads.
+    """Rate limit of one line per `period` seconds and matter; thread-safe.
 
         if (left_out := repeats.due(key, str(error))) is not None:
             log.warning("can't be synced", extra={"err": error, "left_out": left_out})
 
-    At most `size` matters are remembered; the one asked about longest ago is forgotten first, and then logged again.
+    At most `size` matters are stored; the least recently used one is evicted, and logged again when it recurs.
     """
 
     def __init__(self, period: float, *, size: int = 1024, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -21,14 +21,14 @@ class Repeats:
         self._size = size
         self._clock = clock
         self._lock = threading.Lock()
-        # For each matter: when it was logged, and how many times it was not since then.
+        # For each matter: the time of its last line, and the number of lines left out since.
         self._logged: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
 
     def __repr__(self) -> str:
         return f"<Repeats every {self._period} s, {len(self._logged)} remembered>"
 
     def due(self, *matter: Hashable) -> int | None:
-        """How many lines about that matter were left out since the last one; None if this one is to be left out too."""
+        """Return the number of lines left out since the last one, or None if this line is to be left out too."""
         now = self._clock.now()
         with self._lock:
             at, left_out = self._logged.get(matter, (None, 0))
@@ -40,6 +40,6 @@ class Repeats:
         return left_out if due else None
 
     def forget(self, *matter: Hashable) -> None:
-        """That matter is settled: should it come again, it is logged at once."""
+        """Reset the matter: if it recurs, it is logged at once."""
         with self._lock:
             self._logged.pop(matter, None)

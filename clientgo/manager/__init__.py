@@ -10,6 +10,7 @@ sources of events, predicates (`clientgo.manager.predicates`), functions from ob
 which is given names and answers with a `Result`. The rest helps reconcilers: finalizers, owners, conditions.
 """
 
+from clientgo.coordination import LeaderElectionOptions
 from clientgo.leaderelection import LeadershipLost
 from clientgo.manager.builder import controller
 from clientgo.manager.cache import CacheNotSynced
@@ -30,7 +31,7 @@ from clientgo.manager.exitcode import exit_code
 from clientgo.manager.finalizerregistry import Finalizers
 from clientgo.manager.finalizers import Finalizer, has_finalizer, with_finalizer, without_finalizer
 from clientgo.manager.manager import Manager
-from clientgo.manager.options import ClusterOptions, LeaderElectionOptions, Options
+from clientgo.manager.options import ClusterOptions, Options
 from clientgo.manager.owners import (
     AlreadyOwnedError,
     has_controller_reference,

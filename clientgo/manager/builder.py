@@ -81,7 +81,7 @@ class Builder:
     ) -> "Builder":
         """The same for the metadata alone: the rest of the objects is neither asked for nor kept."""
         api = api_of(cls)
-        return self.watches(metadata_type(api.gvr, namespaced=api.namespaced), to_requests, *predicates)
+        return self.watches(metadata_type(api.gvr, kind=api.kind, namespaced=api.namespaced), to_requests, *predicates)
 
     def watches_source(self, source: Source) -> "Builder":
         """Reconcile what this source asks for."""

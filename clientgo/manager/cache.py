@@ -18,6 +18,7 @@ from clientgo.errors import ClientGoError
 from clientgo.manager.cacheoptions import ByObject, CacheOptions
 from clientgo.manager.kinds import Kinds, shape_of
 from clientgo.manager.known import Known
+from clientgo.manager.timelimit import limit_of_wait
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.meta.watch import ListerWatcher
@@ -87,7 +88,9 @@ class Cache:
         return known
 
     def synced(self, cls: type[T]) -> Known[T]:
-        """What is known of a kind, once its informer has synced; waits for that, at most `sync_timeout` seconds.
+        """Return what is known of a kind once its informer has synced.
+
+        Waits for that, `sync_timeout` seconds at most, and no longer than the time limit of a reconciliation.
 
         Raises:
             CacheNotSynced: it did not in time, or the cache does not run.
@@ -147,7 +150,7 @@ class Cache:
         Raises:
             CacheNotSynced: some have not in time; the message says what the server answered last.
         """
-        informers, timeout = list(informers), self._options.sync_timeout
+        informers, timeout = list(informers), limit_of_wait(self._options.sync_timeout, clock=self._clock)
         if wait_for_cache_sync(stop, *informers, timeout=timeout, clock=self._clock) or stop.is_set():
             return
         raise CacheNotSynced(f"{what} was not filled within {timeout:g} s: {self.unsynced()}")

@@ -94,7 +94,7 @@ class Client:
         """The object of that name, or None; raises as `get` does."""
         check_scope(api_of(cls), name)
         if self._is_direct(cls):
-            return next(iter(self._direct.list(cls, namespace=name.namespace, field_selector=_named(name))), None)
+            return self._direct.find(cls, name)
         return self._known(cls, name.namespace).memory.get_by_key(name)
 
     def list(
@@ -236,10 +236,6 @@ class Client:
 def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:
     namespace = getattr(configuration.get("metadata"), "namespace", "")
     return namespace if isinstance(namespace, str) else ""  # else it was not given
-
-
-def _named(name: ObjectName) -> str:
-    return f"metadata.name={name.name}"
 
 
 def _equal(fields: Mapping[str, str]) -> str:

@@ -22,8 +22,7 @@ from clientgo.manager.reader import ApiReader
 from clientgo.manager.stages import CACHES
 from clientgo.manager.timelimit import LimitedRequester
 from clientgo.meta.scheme import Scheme
-from clientgo.record import EventRecorder
-from clientgo.record.recorderadapter import SeriesEventRecorder
+from clientgo.record import EventRecorder, SeriesEventRecorder
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester

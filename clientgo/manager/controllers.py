@@ -36,9 +36,9 @@ class ControllerOptions:
 
     `expected` are errors of the reconciler's own that are no bugs: they are retried like every error, and logged
     without a traceback. Without `recover_panic`, any other that is not the library's ends the program. With `warm_up`,
-    a replica that stands by fills its queue already. `reconciliation_timeout` is how long the requests of one
-    reconciliation may take in all; 0 for any time. `log_fields(request)` is what each line logged meanwhile carries,
-    besides kind, namespace, name and reconcile_id.
+    a replica that stands by fills its queue already. `reconciliation_timeout` limits the requests of one reconciliation
+    in all, with their retries and waits; 0 for no limit. `log_fields(request)` is what each line logged meanwhile
+    carries, besides kind, namespace, name and reconcile_id.
     """
 
     workers: int = 1
@@ -149,7 +149,7 @@ class Controller:
 
     def process_next(self) -> None:
         """Reconcile the next object in the queue, and put it back as its result asks."""
-        with self.queue.taking() as request, self._attempts.at(request) as attempt:
+        with self.queue.processing() as request, self._attempts.at(request) as attempt:
             began = self._clock.now()
             try:
                 with limited(self.options.reconciliation_timeout, clock=self._clock):

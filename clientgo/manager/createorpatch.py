@@ -8,6 +8,7 @@ from clientgo.manager.client import Client
 from clientgo.meta.codec import to_dict
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
+from clientgo.meta.patches import mergepatch
 from clientgo.meta.scheme import api_of
 
 T = TypeVar("T", bound=ApiObject)
@@ -28,7 +29,8 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
 
     `change` is given the object as it is, or `obj` if there is none, and gives it as it should be: that is created, or
     a merge patch of the difference is sent; a second one for the status, where that is a subresource. What `change`
-    leaves alone, others may own. Nothing is sent if there is no difference.
+    leaves alone, others may own. But a merge patch replaces a list as a whole: if anything in a list changes, fields of
+    its items that the class does not have are dropped. Nothing is sent if there is no difference.
 
     Raises:
         ValueError: `change` gave an object of another name.
@@ -74,7 +76,7 @@ def _wanted(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None,
 
 def difference(known: ApiObject, wanted: ApiObject) -> tuple[dict[str, Any], dict[str, Any]]:
     """The merge patches that make `wanted` of `known`: of the object and, where it is a subresource, of the status."""
-    patch = merge_patch(to_dict(known), to_dict(wanted))
+    patch = mergepatch.create(to_dict(known), to_dict(wanted))
     status = {key: patch.pop(key) for key in ("status",) if key in patch and api_of(type(known)).status}
     return patch, status
 
@@ -84,16 +86,3 @@ def outcome_of(patch: dict[str, Any], status: dict[str, Any]) -> Outcome:
     if status:
         return Outcome.UPDATED_STATUS if patch else Outcome.UPDATED_STATUS_ONLY
     return Outcome.UPDATED if patch else Outcome.UNCHANGED
-
-
-def merge_patch(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What makes `after` of `before` (RFC 7386): null for what is gone, lists whole; empty if they are equal."""
-    patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
-    for key, new in after.items():
-        old = before.get(key)
-        if isinstance(old, dict) and isinstance(new, dict):
-            if inner := merge_patch(old, new):
-                patch[key] = inner
-        elif key not in before or old != new:
-            patch[key] = new
-    return patch

@@ -12,8 +12,8 @@ from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.priority import LOW, NORMAL
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.objects import ApiObject, OwnerReference
-from clientgo.meta.scheme import ApiType, api_of
+from clientgo.meta.objects import ApiObject, GroupVersionKind, OwnerReference
+from clientgo.meta.scheme import api_of, kind_of
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -59,20 +59,23 @@ def owners_of(owner: type[Any], *, any_owner: bool = False) -> MapFunc[Any]:
     """The names of an object's owners of a kind: of the one that controls it, or of each with `any_owner`.
 
     The reference's version may be another: it is the same kind.
+
+    Raises:
+        TypeError: the kind is not known.
     """
-    api = api_of(owner)
+    kind, api = kind_of(owner), api_of(owner)
 
     def owners(obj: ApiObject) -> Iterable[ObjectName]:
         namespace = obj.metadata.namespace if api.namespaced else ""
         references = obj.metadata.owner_references
-        return [ObjectName(namespace, one.name) for one in references if _leads(one, api, any_owner=any_owner)]
+        return [ObjectName(namespace, one.name) for one in references if _leads(one, kind, any_owner=any_owner)]
 
     return owners
 
 
-def _leads(reference: OwnerReference, api: ApiType, *, any_owner: bool) -> bool:
+def _leads(reference: OwnerReference, kind: GroupVersionKind, *, any_owner: bool) -> bool:
     group = reference.api_version.rpartition("/")[0]
-    return reference.kind == api.kind and group == api.group and (any_owner or bool(reference.controller))
+    return reference.kind == kind.kind and group == kind.group and (any_owner or bool(reference.controller))
 
 
 class EventHandler(Generic[T]):

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from clientgo.rest.request import EventStream, Request, Requester
+from clientgo.rest.request import ByteStream, EventStream, Request, Requester, open_stream
 
 FieldValidation = Literal["Strict", "Warn", "Ignore"]
 
@@ -34,3 +34,7 @@ class ValidatingRequester:
     def watch(self, request: Request) -> EventStream:
         """Open a watch."""
         return self._requester.watch(request)
+
+    def stream(self, request: Request) -> ByteStream:
+        """Open a stream."""
+        return open_stream(self._requester, request)

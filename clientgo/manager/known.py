@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from clientgo.backoff import Random
-from clientgo.cache import MutationCache, SharedInformer, last_known
+from clientgo.cache import NAMESPACE_INDEX, MutationCache, SharedInformer, last_known
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.clock import Clock
 from clientgo.meta.names import object_name
@@ -30,15 +30,14 @@ class Known(Generic[T]):
         self.resync = informer.resync * (1.0 + RESYNC_JITTER * rand())
         self.memory: MutationCache[T] = MutationCache.over(informer, clock=clock)
         self._lock = threading.Lock()
-        # Whether somebody calls `forget` for each deletion.
-        self._heard = False
-        self._namespaces: set[str] = set()
+        self._heard = False  # whether some handler passes on what it is called for
 
     def remember(self, obj: T) -> None:
         """The server answered a write with `obj`."""
         if not self._hear() and not self.informer.is_stopped:
-            self.informer.add_event_handler(on_delete=self.forget)
-        self._namespaces.add(obj.metadata.namespace)
+            self.informer.add_event_handler(
+                on_add=self.memory.on_add_or_update, on_update=self.memory.on_update, on_delete=self.forget
+            )
         self.memory.mutation(obj)
 
     def forget(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
@@ -51,12 +50,7 @@ class Known(Generic[T]):
 
     def list(self, namespace: str) -> Iterable[T]:
         """The newest states known, of one namespace or of all."""
-        if not len(self.memory) and not namespace:
-            return self.informer.indexer.list()
-        if namespace:
-            return self.memory.by_index("namespace", namespace)
-        everywhere = {*self.informer.indexer.index_values("namespace"), *self._namespaces.copy()}
-        return [obj for one in everywhere for obj in self.memory.by_index("namespace", one)]
+        return self.memory.by_index(NAMESPACE_INDEX, namespace) if namespace else self.memory.list()
 
     def _hear(self) -> bool:
         with self._lock:

@@ -10,26 +10,23 @@ and ends in the opposite order, within `graceful_shutdown_timeout` seconds.
 
 import logging
 import threading
-from contextlib import ExitStack, closing
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from clientgo.cache import SharedInformer
-from clientgo.clock import SYSTEM_CLOCK, Clock, attentive
-from clientgo.errors import ConfigError
-from clientgo.kubernetes.clientset import Clientset
-from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.coordination import Coordinator, coordinator_for
 from clientgo.lifecycle import StillRunning
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.controllers import Controller, release_name
 from clientgo.manager.deadline import Deadline
-from clientgo.manager.options import ClusterOptions, LeaderElectionOptions, Options
-from clientgo.manager.serving import Exhibits, Servers
+from clientgo.manager.options import ClusterOptions, Options
 from clientgo.manager.stages import CACHES, LEADER, ORDER, Runnable, Stage, function_of, stage_of
-from clientgo.manager.turns import Alone, Turn
 from clientgo.meta.scheme import Scheme
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
-from clientgo.serving import Check
+from clientgo.serving import Check, Diagnostics, serve_diagnostics
 from clientgo.typed.clientset import BaseClientset
 
 log = logging.getLogger(__name__)
@@ -50,8 +47,8 @@ class Manager:
         self.options = options = options if options is not None else Options()
         self.clock = clock
         self._own = ExitStack()
-        self._exhibits = Exhibits(self._informers, clock=clock)
-        self._servers = Servers(options, config if isinstance(config, Config) else None, self._exhibits)
+        self._diagnostics = Diagnostics(options, config if isinstance(config, Config) else None, clock=clock)
+        self._diagnostics.add_informers(self._informers)
         self.elected = threading.Event()
         """Set once this replica works: it leads, or is alone, and caches can be read."""
         # What ends the program, and why: set by whoever fails first.
@@ -72,8 +69,12 @@ class Manager:
         self.requester, self.api_reader = self.cluster.requester, self.cluster.api_reader
         self.cache, self.client = self.cluster.cache, self.cluster.client
         self.recorder, self.event_recorder = self.cluster.recorder, self.cluster.event_recorder
-        self._turn: Turn = self._turn_of(options.leader_election)
-        self._exhibits.alive["leaderElection"] = self._turn.check
+        self._coordinator: Coordinator = self._own.enter_context(
+            coordinator_for(
+                options.leader_election, self.cluster.config or self.requester, recorder=self.recorder, clock=clock
+            )
+        )
+        self._diagnostics.alive["leaderElection"] = self._coordinator.check
 
     def __repr__(self) -> str:
         return f"<Manager {self.options.name} of {', '.join(one.name for one in self._controllers) or 'nothing'}>"
@@ -86,7 +87,7 @@ class Manager:
     @property
     def urls(self) -> dict[str, str]:
         """Where its servers are reached while it runs: `probes` and `metrics`."""
-        return dict(self._servers.urls)
+        return dict(self._diagnostics.urls)
 
     @property
     def is_leader(self) -> bool:
@@ -110,7 +111,7 @@ class Manager:
         with self._lock:
             self._controllers.append(controller)
             begun = self._begun
-        self._exhibits.queues.append(controller.queue)
+        self._diagnostics.queues.append(controller.queue)
         if begun and controller.options.warm_up:
             controller.warm_up(self._stages[LEADER].stop_event)
         self.add(controller)
@@ -133,11 +134,11 @@ class Manager:
 
     def add_healthz_check(self, name: str, check: Check) -> None:
         """Ask `check` when `/healthz` is asked: a kubelet restarts the program when it raises."""
-        self._exhibits.alive[name] = check
+        self._diagnostics.alive[name] = check
 
     def add_readyz_check(self, name: str, check: Check) -> None:
         """Ask `check` when `/readyz` is asked: as long as it raises, no requests are sent here."""
-        self._exhibits.ready[name] = check
+        self._diagnostics.ready[name] = check
 
     def close(self) -> None:
         """Let go of connections and names; for a manager that is not to be run, as `run` ends with this."""
@@ -161,8 +162,8 @@ class Manager:
             self._begun, self._stop = True, stop
         deadline = Deadline(self.options.grace, clock=self.clock)
         try:
-            with self._servers.serving():
-                self._exhibits.began(stop)
+            with serve_diagnostics(self._diagnostics, stop):
+                _log_servers(self.urls)
                 self._run(stop, deadline)
         finally:
             stop.set()
@@ -183,7 +184,7 @@ class Manager:
             for one in self._controllers.copy():
                 if one.needs_leader_election and one.options.warm_up:
                     one.warm_up(self._stages[LEADER].stop_event)
-            self._turn.run(lambda over: self._lead(over, deadline), stop)
+            self._coordinator.run(lambda over: self._lead(over, deadline), stop)
         except BaseException as error:  # noqa: BLE001  # raised by `run`, once all has ended
             self._fail(error)
         finally:
@@ -207,7 +208,7 @@ class Manager:
         stage = self._stages[LEADER]
         stage.begin(over)
         self.elected.set()
-        attentive(over.wait, None)
+        over.wait()
         self._end(LEADER, deadline)
         # Here, because events may be sent only as long as the lease is held.
         self._end_events()
@@ -243,7 +244,7 @@ class Manager:
         return [informer for one in clusters for informer in one.cache.informers()]
 
     def _may_write(self) -> bool:
-        return not self._closed and self._turn.may_write()
+        return not self._closed and self._coordinator.may_write()
 
     def _fail(self, error: BaseException) -> None:
         with self._lock:
@@ -251,31 +252,12 @@ class Manager:
                 self._failure = error
         self._stop.set()
 
-    def _turn_of(self, options: LeaderElectionOptions | None) -> Turn:
-        if options is None:
-            return Alone()
-        requester, namespace, config = self.requester, options.namespace, self.cluster.config
-        if config is not None:
-            # Connections of its own, which the rest of the program can't keep busy.
-            own = config_for_lock(config, renew_deadline=options.renew_deadline)
-            requester = self._own.enter_context(closing(Clientset(own))).requester
-            namespace = namespace or config.namespace
-        lock = LeaseLock(
-            requester,
-            namespace or "default",
-            options.id,
-            new_identity(),
-            labels=options.labels,
-            recorder=self.recorder,
-        )
-        try:
-            return Leadership(
-                lock,
-                lease_duration=options.lease_duration,
-                renew_deadline=options.renew_deadline,
-                retry_period=options.retry_period,
-                name=options.id,
-                clock=self.clock,
-            )
-        except ValueError as error:
-            raise ConfigError(f"the times of leader election can't work together: {error}") from error
+
+def _log_servers(urls: Mapping[str, str]) -> None:
+    # The lines and their order are controller-runtime's.
+    if "metrics" in urls:
+        log.info("Starting metrics server")
+        log.info("starting server", extra={"server": "metrics", "addr": urls["metrics"]})
+    log.info("starting manager")
+    if "probes" in urls:
+        log.info("starting server", extra={"server": "probes", "addr": urls["probes"]})

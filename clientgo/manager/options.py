@@ -1,31 +1,14 @@
 """What a manager is to be like; times are seconds, addresses `HOST:PORT` or `:PORT`, and None is off."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from clientgo.coordination.options import LeaderElectionOptions
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.manager.cacheoptions import CacheOptions
 from clientgo.manager.fieldvalidation import FieldValidation
-from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.scheme import Scheme
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderElectionOptions:
-    """By which Lease replicas elect the one that works: `id` is its name; its namespace is the program's by default."""
-
-    id: str
-    namespace: str = ""
-    lease_duration: float = 15.0
-    renew_deadline: float = 10.0
-    retry_period: float = 2.0
-    labels: Mapping[str, str] = EMPTY_MAP
-
-    def __post_init__(self) -> None:
-        if not self.id:
-            raise ConfigError("leader election needs an id, the name of the Lease that replicas share")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

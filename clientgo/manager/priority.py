@@ -14,7 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.prioritymetrics import Depths, WithoutDepth
 from clientgo.metrics import Provider, provider
 from clientgo.workqueue import RateLimiter, RateLimitingQueue
-from clientgo.workqueue.turns import take
+from clientgo.workqueue.fairlock import acquire_fairly
 
 K = TypeVar("K")
 
@@ -45,7 +45,7 @@ class PriorityQueue(RateLimitingQueue[K]):
 
     def add(self, item: K, *, priority: int = NORMAL) -> None:
         """Mark a key as needing work now, with at least that priority; dropped if the queue is shutting down."""
-        take(self._lock)
+        acquire_fairly(self._lock)
         try:
             self._order.wish(item, priority)
             # What fell due before goes before.
@@ -59,7 +59,7 @@ class PriorityQueue(RateLimitingQueue[K]):
 
         Of a key that is not being processed that is `NORMAL`.
         """
-        take(self._lock)
+        acquire_fairly(self._lock)
         try:
             self._order.wish(item, self._order.taken.get(item, NORMAL) if priority is None else priority)
         finally:
@@ -68,7 +68,7 @@ class PriorityQueue(RateLimitingQueue[K]):
 
     def done(self, item: K) -> None:
         """Give back a key from `get`; it is handed out again if it was added in the meantime."""
-        take(self._lock)
+        acquire_fairly(self._lock)
         try:
             self._order.taken.pop(item, None)
         finally:

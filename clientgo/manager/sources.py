@@ -3,16 +3,15 @@
 A source is started once, by its controller, and puts names into the controller's queue from then on.
 """
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from clientgo.cache import SharedInformer
 from clientgo.cache.sync import Synced
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.manager.cache import Cache
 from clientgo.manager.enqueueing import Enqueue, EventHandler, ToRequests, itself
-from clientgo.manager.known import Known
 from clientgo.manager.predicates import And, Predicate
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
@@ -54,10 +53,10 @@ class KindSource(Generic[T]):
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
         known.heard_by_handler()
         return known.informer.add_event_handler(
-            on_initial_add=handler.listed,
-            on_add=handler.created,
-            on_update=handler.updated,
-            on_delete=_forgetting(known, handler),
+            on_initial_add=_after(known.memory.on_add_or_update, handler.listed),
+            on_add=_after(known.memory.on_add_or_update, handler.created),
+            on_update=_after(known.memory.on_update, handler.updated),
+            on_delete=_after(known.forget, handler.deleted),
             resync=known.resync,
         )
 
@@ -139,10 +138,11 @@ class FuncSource:
         self._function(enqueue, stop)
 
 
-def _forgetting(known: Known[T], handler: EventHandler[T]) -> Callable[[T | DeletedFinalStateUnknown[T]], None]:
-    def deleted(gone: Any) -> None:
-        # First, or the reconciliation that comes of it would still read what was written.
-        known.forget(gone)
-        handler.deleted(gone)
+def _after(forget: Callable[..., object], handle: Callable[..., object]) -> Callable[..., None]:
+    @functools.wraps(handle)
+    def both(*objects: Any) -> None:
+        # In this order, or the reconciliation that the event leads to would still read what was written.
+        forget(*objects)
+        handle(*objects)
 
-    return deleted
+    return both

@@ -1,24 +1,30 @@
 """JSON bytes to objects and back: the one place that knows how, and the one to make faster.
 
 Decoding is lenient, because a server's answer must be readable whatever rules hold today: unknown fields are ignored,
-constraints are not enforced, and a `null` where a value should be reads as absent (as Go's decoder has it). An object
-that still can't be read raises `Undecodable`; in a list it is set aside and the others are returned.
+constraints are not enforced, a `null` where a value should be reads as absent, and a number where a quantity should be
+is that quantity (as Go's decoder has it). An object that still can't be read raises `Undecodable`; in a list it is set
+aside and the others are returned.
 """
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import msgspec
 
 from clientgo.meta.collector import without_collection
 from clientgo.meta.deep import names_alone, raw_list, reason
-from clientgo.meta.objects import ListMeta, MicroTime, ObjectMeta
+from clientgo.meta.objects import ApiObject, ListMeta, MicroTime, ObjectMeta
+from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import api_of
 from clientgo.meta.wire import MAKING, to_wire, wire_type
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+A = TypeVar("A", bound=ApiObject)
 
 
 class Undecodable(ValueError):
@@ -90,6 +96,7 @@ class Codec(Generic[T]):
         page = _page_of(self.api.kind, self._wire)
         self._one: Any = msgspec.json.Decoder(self._wire, dec_hook=_decode_hook)
         self._page: Any = msgspec.json.Decoder(page, dec_hook=_decode_hook)
+        protect(cls)
         # For its effect: from here on msgspec knows the class itself too, and `_own` may be called by any thread.
         msgspec.json.Decoder(cls, dec_hook=_decode_hook)
 
@@ -139,7 +146,10 @@ class Codec(Generic[T]):
 
     def _salvage(self, data: bytes | msgspec.Raw, first: Exception) -> T:
         try:
-            generic = _without_nulls(msgspec.json.decode(data))
+            # Here, because it loads `fractions`: 3 ms for what most programs never meet.
+            from clientgo.meta.quantities import numbers_to_quantities  # noqa: PLC0415
+
+            generic = numbers_to_quantities(_without_nulls(msgspec.json.decode(data)), self.cls)
             return self._own(msgspec.convert(generic, self._wire, dec_hook=_decode_hook))
         except _UNREADABLE:
             raise Undecodable(self.api.kind, identity(data), reason(first)) from first
@@ -190,7 +200,7 @@ def codec_for(cls: type[T]) -> Codec[T]:
         with MAKING:
             codec = _CODECS.get(cls)
             if codec is None:
-                codec = _CODECS[cls] = Codec(cls)
+                codec = _CODECS[cls] = getattr(cls, "__codec_class__", Codec)(cls)
     return codec
 
 
@@ -219,18 +229,39 @@ def encode_value(value: Any) -> bytes:
     return _ENCODER.encode(value)
 
 
-def replace(obj: T, **changes: Any) -> T:
-    """A copy of `obj` with some attributes changed; objects themselves never change."""
-    if isinstance(obj, msgspec.Struct):
-        return msgspec.structs.replace(obj, **changes)
-    kind: Any = type(obj)
-    if (names := _plain_fields(kind)) is None:
-        return cast(T, dataclasses.replace(cast(Any, obj), **changes))
-    for name in names:
-        if name not in changes:
-            changes[name] = getattr(obj, name)
-    copy: T = kind(**changes)
-    return copy
+class _Replaceable(Protocol[P, R]):
+    """A dataclass or Struct, as type checkers see it from Python 3.13 on."""
+
+    def __replace__(self, /, *args: P.args, **changes: P.kwargs) -> R:
+        """Return a copy with these attributes changed."""
+
+
+if TYPE_CHECKING and sys.version_info >= (3, 13):
+
+    @overload
+    def replace(obj: _Replaceable[P, R], /, *args: P.args, **changes: P.kwargs) -> R: ...
+
+    # Of an object whose class is not known, the metadata is all that can be changed.
+    @overload
+    def replace(obj: A, /, *, metadata: ObjectMeta) -> A: ...
+
+    def replace(obj: Any, /, *_: Any, **changes: Any) -> Any:
+        """Return a copy of `obj` with some attributes changed; their names and types are checked."""
+
+else:
+
+    def replace(obj: T, **changes: Any) -> T:
+        """Return a copy of `obj` with some attributes changed; objects themselves never change."""
+        if isinstance(obj, msgspec.Struct):
+            return msgspec.structs.replace(obj, **changes)
+        kind: Any = type(obj)
+        if (names := _plain_fields(kind)) is None:
+            return cast(T, dataclasses.replace(cast(Any, obj), **changes))
+        for name in names:
+            if name not in changes:
+                changes[name] = getattr(obj, name)
+        copy: T = kind(**changes)
+        return copy
 
 
 @functools.lru_cache(maxsize=1024)

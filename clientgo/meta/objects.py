@@ -4,42 +4,14 @@ Attribute names are the official client's (snake_case of the JSON names). An abs
 as a nil slice or map does in Go, so `foo.metadata.labels.get("app")` needs no None check.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import msgspec
 
-
-class _EmptyMap(Mapping[str, Any]):
-    # Not a MappingProxyType: that can be neither copied nor pickled, and objects must be both.
-    __slots__ = ()
-
-    def __getitem__(self, key: str) -> Any:
-        raise KeyError(key)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return default
-
-    def __hash__(self) -> int:
-        # A Mapping has none by default, and dataclasses take what can't be hashed for a mutable default.
-        return hash(())
-
-    def __repr__(self) -> str:
-        return "{}"
-
-    def __reduce__(self) -> str:
-        return "EMPTY_MAP"
-
-
-EMPTY_MAP: Mapping[str, Any] = _EmptyMap()
-"""The one empty map that absent maps share; never encoded, because it is the default everywhere."""
+from clientgo.meta.readonly import EMPTY_MAP as EMPTY_MAP
+from clientgo.meta.readonly import protect
 
 
 class MicroTime(datetime):
@@ -101,6 +73,9 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     finalizers: tuple[str, ...] = ()
     managed_fields: tuple[ManagedFieldsEntry, ...] = ()
     self_link: str | None = None
+
+
+protect(ObjectMeta)
 
 
 class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -1,7 +1,7 @@
 """Who controls an object, told by uid: a name may have been given to another object since."""
 
 from clientgo.meta.objects import ApiObject, OwnerReference
-from clientgo.meta.scheme import api_of
+from clientgo.meta.scheme import gvk_of
 
 
 def controller_of(obj: ApiObject) -> OwnerReference | None:
@@ -19,11 +19,15 @@ def is_controlled_by(obj: ApiObject, owner: ApiObject) -> bool:
 
 
 def new_controller_ref(owner: ApiObject) -> OwnerReference:
-    """The reference that makes `owner` the controller, and keeps it from being deleted in the foreground before."""
-    api = api_of(type(owner))
+    """Make the reference that makes `owner` the controller, and keeps it from being deleted in the foreground before.
+
+    Raises:
+        TypeError: the kind of `owner` is not known.
+    """
+    gvk = gvk_of(owner)
     return OwnerReference(
-        api_version=api.api_version,
-        kind=api.kind,
+        api_version=gvk.api_version,
+        kind=gvk.kind,
         name=owner.metadata.name,
         uid=owner.metadata.uid,
         controller=True,

@@ -179,6 +179,33 @@ def api_of(cls: type) -> ApiType:
     return note
 
 
+_NO_KIND = ("", "PartialObjectMetadata")
+
+
+def kind_of(cls: type) -> GroupVersionKind:
+    """Return what objects of a class are.
+
+    Raises:
+        TypeError: the class is not marked with `@api_type`, or stands for a resource whose kind was not given.
+    """
+    api = api_of(cls)
+    if api.kind in _NO_KIND:
+        raise TypeError(
+            f"the kind of {api.gvr.group_resource} is not known: give it with kind=... where its class is made"
+        )
+    return api.gvk
+
+
+def gvk_of(obj: object) -> GroupVersionKind:
+    """Return what an object is: as the object itself says, as an `Unstructured` does, or else as its class says.
+
+    Raises:
+        TypeError: neither says it.
+    """
+    own = getattr(obj, "gvk", None)
+    return own if isinstance(own, GroupVersionKind) and own.kind else kind_of(type(obj))
+
+
 class Scheme:
     """Finds the class of a kind; one class for a kind, one kind for a class."""
 

@@ -10,6 +10,10 @@ from typing import Any
 
 import yaml
 
+from clientgo.meta.readonly import register_with_yaml
+
+register_with_yaml()
+
 MOST_VALUES = 1_000_000
 """Values a text may stand for; the largest bundles of definitions hold some hundred thousand."""
 

@@ -1,6 +1,6 @@
 """What is told of each reconciliation, in the log and in metrics, so that a controller's own code is not full of it.
 
-    with queue.taking() as key, attempts.at(key) as attempt:
+    with queue.processing() as key, attempts.at(key) as attempt:
         try:
             sync(key)
         except Exception as error:

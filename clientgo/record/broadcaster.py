@@ -1,24 +1,191 @@
-"""Takes core/v1 events from recorders and hands them to sinks and logs."""
+"""Event broadcasters: fan-out of recorded events to sinks, logs and other consumers.
 
+Recording never waits for a consumer, and consumers do not wait for each other. Each has a queue of 1000 events and a
+thread; a full queue drops the event for that consumer alone, and counts it. `shutdown` accepts no more events and sends
+the queued ones within a time limit.
+"""
+
+import json
+import logging
+import platform
+import queue
 import random
+import threading
 from collections.abc import Callable
+from typing import Self
 
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.kubernetes.types.core_v1 import Event, EventSource
-from clientgo.record.attempt import PAUSE
-from clientgo.record.broadcast import Broadcast
+from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
+from clientgo.lifecycle import Group, StillRunning
+from clientgo.metrics import provider
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
-from clientgo.record.eventlog import log_structured, text_logger
-from clientgo.record.recorder import BroadcastRecorder, EventRecorder
-from clientgo.record.sender import EventSender
-from clientgo.record.sink import EventSink
-from clientgo.record.ticks import Ticks
-from clientgo.record.watcher import QUEUE_LENGTH, Watcher
+from clientgo.record.events import Occurrence, UniqueTimestamps
+from clientgo.record.recorder import BroadcastRecorder, EventRecorder, SeriesRecorder
+from clientgo.record.sender import PAUSE, EventSender
+from clientgo.record.series import SeriesCache, SeriesSender
+from clientgo.record.sinks import EventSink
+
+log = logging.getLogger(__name__)
+
+QUEUE_LENGTH = 1000
+"""Maximum number of events queued for one consumer (client-go)."""
+
+Handler = Callable[[Event], object]
 
 
-class EventBroadcaster(Broadcast[Event]):
-    """Connects recorders with consumers; `pause` is the seconds between tries of an event that could not be sent."""
+class Watcher:
+    """One consumer: a bounded queue and the thread that calls `handle` with each event; `dropped` counts the others."""
+
+    def __init__(self, name: str, group: Group, handle: Handler, *, limit: int = QUEUE_LENGTH) -> None:
+        self.name = name
+        self.dropped = 0
+        self.closed = False
+        self._group = group
+        self._handle = handle
+        self._limit = limit
+        # Implemented in C: putting takes well under a microsecond and none of our locks.
+        self._queue: queue.SimpleQueue[Occurrence | None] = queue.SimpleQueue()
+        self._abandoned = False
+        self._lock = threading.Lock()
+        self._drops = provider().counter(
+            "event_recorder_dropped_total", "Events that found their queue full.", {"watcher": name}
+        )
+        group.start(self._run, name=name)
+
+    def __repr__(self) -> str:
+        return f"<Watcher {self.name}, {self._queue.qsize()} queued, {self.dropped} dropped>"
+
+    def offer(self, occurrence: Occurrence) -> bool:
+        """Queue the event; return False, at once, if the watcher is closed or its queue is full. Never blocks.
+
+        Concurrent callers may exceed the limit by one each.
+        """
+        if self.closed:
+            return False
+        if self._queue.qsize() >= self._limit:
+            self._drop()
+            return False
+        self._queue.put(occurrence)
+        return True
+
+    def close(self) -> None:
+        """Accept no more events, and end once the queued ones are handled; interrupts waits for a retry."""
+        self.closed = True
+        self._group.stop()
+        self._queue.put(None)
+
+    def join(self, timeout: float) -> None:
+        """Wait up to `timeout` seconds for the thread to end; drop events still queued then."""
+        try:
+            self._group.join(timeout)
+        except StillRunning:
+            self._abandoned = True
+            # One queued item is the end marker.
+            lost = self._queue.qsize() - 1
+            log.warning("events were dropped at the end", extra={"watcher": self.name, "events": lost})
+
+    def stop(self, *, timeout: float = 5.0) -> None:
+        """Close and join."""
+        self.close()
+        self.join(timeout)
+
+    def _run(self) -> None:
+        while (occurrence := self._queue.get()) is not None and not self._abandoned:
+            try:
+                event = occurrence.event()
+            except TypeError as error:
+                log.error("event can't be recorded", extra={"err": error})
+                continue
+            try:
+                self._handle(event)
+            except Exception:
+                # The handler is the user's; later events must still be delivered.
+                log.exception("event handler failed", extra={"watcher": self.name})
+
+    def _drop(self) -> None:
+        with self._lock:
+            self.dropped += 1
+            first = self.dropped == 1
+        self._drops.inc()
+        if first:
+            # Once, not per event: a flood of events would become a flood of log lines.
+            log.warning("events are dropped: the queue is full", extra={"watcher": self.name})
+
+
+class Broadcaster:
+    """Base of both broadcasters: a context manager that shuts down at its end. Thread-safe.
+
+    `pause` is the number of seconds between tries of an event that could not be sent.
+    """
+
+    def __init__(
+        self,
+        *,
+        pause: float = PAUSE,
+        queue_length: int = QUEUE_LENGTH,
+        clock: Clock = SYSTEM_CLOCK,
+        rand: Random = random.random,
+    ) -> None:
+        self._pause = pause
+        self._queue_length = queue_length
+        self._clock = clock
+        self._rand = rand
+        self._timestamps = UniqueTimestamps(clock)
+        self._lock = threading.Lock()
+        self._watchers: tuple[Watcher, ...] = ()
+        self._started = 0
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {len(self._watchers)} watchers{', shut down' if self._closed else ''}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+
+    def start_event_watcher(self, handle: Handler) -> Watcher:
+        """Call `handle` with every event from now on, in a separate thread; exceptions are logged."""
+        return self._start("events-watch", handle, Group(clock=self._clock))
+
+    def start_logging(self, write: Callable[[str], object] | None = None) -> Watcher:
+        """Log every event from now on: through `logging`, or as one line of text in client-go's format to `write`."""
+        handle = log_structured if write is None else lambda event: write(text_line(event))
+        return self._start("events-log", handle, Group(clock=self._clock))
+
+    def publish(self, occurrence: Occurrence) -> None:
+        """Queue an event for every consumer; returns at once."""
+        for watcher in self._watchers:
+            watcher.offer(occurrence)
+
+    def shutdown(self, *, timeout: float = 5.0) -> None:
+        """Accept no more events, handle the queued ones within `timeout` seconds in all, and end all threads.
+
+        A failed event is not retried from here on. May be called again.
+        """
+        with self._lock:
+            self._closed = True
+            watchers, self._watchers = self._watchers, ()
+        deadline = self._clock.now() + timeout
+        for watcher in watchers:
+            watcher.close()
+        for watcher in watchers:
+            watcher.join(max(0.0, deadline - self._clock.now()))
+
+    def _start(self, name: str, handle: Handler, group: Group) -> Watcher:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the event broadcaster is shut down")
+            watcher = Watcher(f"{name}-{self._started}", group, handle, limit=self._queue_length)
+            self._started += 1
+            self._watchers = (*(w for w in self._watchers if not w.closed), watcher)
+            return watcher
+
+
+class EventBroadcaster(Broadcaster):
+    """Broadcaster of core/v1 events; takes the options of `Broadcaster` too."""
 
     def __init__(
         self,
@@ -29,29 +196,67 @@ class EventBroadcaster(Broadcast[Event]):
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
-        super().__init__(queue_length=queue_length, clock=clock)
+        super().__init__(pause=pause, queue_length=queue_length, clock=clock, rand=rand)
         self._correlator_options = correlator
-        self._pause = pause
-        self._rand = rand
-        self._ticks = Ticks(clock)
 
-    def start_recording_to_sink(self, sink: EventSink) -> Watcher[Event]:
+    def start_recording_to_sink(self, sink: EventSink) -> Watcher:
         """Send every event from now on to `sink`, counted and aggregated; stop it alone by the result's `stop()`."""
-        group = self._group()
+        group = Group(clock=self._clock)
+        correlator = EventCorrelator(self._correlator_options, clock=self._clock)
         sender = EventSender(
-            sink,
-            EventCorrelator(self._correlator_options, clock=self._clock),
-            stop=group.stop_event,
-            pause=self._pause,
-            clock=self._clock,
-            rand=self._rand,
+            sink, correlator, stop=group.stop_event, pause=self._pause, clock=self._clock, rand=self._rand
         )
         return self._start("events-sink", sender.send, group)
 
-    def start_logging(self, write: Callable[[str], object] | None = None) -> Watcher[Event]:
-        """Log every event from now on: as key=value through `logging`, or as client-go's one line through `write`."""
-        return self._start("events-log", log_structured if write is None else text_logger(write), self._group())
-
     def new_recorder(self, *, component: str, host: str = "") -> EventRecorder:
-        """A recorder whose events come from `component` on `host`."""
-        return BroadcastRecorder(self.publish, EventSource(component=component, host=host or None), self._ticks)
+        """Return a recorder of events from `component` on `host`."""
+        return BroadcastRecorder(self.publish, EventSource(component=component, host=host or None), self._timestamps)
+
+
+class SeriesBroadcaster(Broadcaster):
+    """Broadcaster of events.k8s.io/v1 events, which have an action and a related object and repeat as series.
+
+    Consumers receive them as core/v1 events.
+    """
+
+    def start_recording_to_sink(self, sink: EventSink) -> Watcher:
+        """Send every event from now on to `sink`, equal ones as series; stop it alone by the result's `stop()`."""
+        group = Group(clock=self._clock)
+        sender = SeriesSender(
+            sink, SeriesCache(), stop=group.stop_event, pause=self._pause, clock=self._clock, rand=self._rand
+        )
+        watcher = self._start("events-sink", sender.send, group)
+        group.start(sender.run_housekeeping, name=f"{watcher.name}-series")
+        return watcher
+
+    def new_recorder(self, controller: str, *, host: str = "") -> SeriesRecorder:
+        """Return a recorder of events reported by `controller`, instance `<controller>-<host name>`."""
+        instance = f"{controller}-{host or platform.node()}"
+        return SeriesRecorder(self.publish, EventSource(component=controller, host=instance), self._timestamps)
+
+
+def log_structured(event: Event) -> None:
+    """Log the event as key=value; its message is called `note`, because `logging` reserves the name `message`."""
+    about = event.involved_object
+    name = f"{about.namespace}/{about.name}" if about.namespace else about.name or ""
+    fields = {
+        "object": name, "fieldPath": about.field_path or "", "kind": about.kind or "",
+        "apiVersion": about.api_version or "", "type": event.type or "", "reason": event.reason or "",
+        "note": event.message or "",
+    }  # fmt: skip
+    log.info("Event occurred", extra=fields)
+
+
+def text_line(event: Event) -> str:
+    """Return the event as one line of text, as written by client-go's `StartLogging`."""
+    about = _reference(event.involved_object)
+    return f"Event({about}): type: '{event.type}' reason: '{event.reason}' {event.message}"
+
+
+def _reference(about: ObjectReference) -> str:
+    fields = (
+        ("Kind", about.kind), ("Namespace", about.namespace), ("Name", about.name), ("UID", about.uid),
+        ("APIVersion", about.api_version), ("ResourceVersion", about.resource_version), ("FieldPath", about.field_path),
+    )  # fmt: skip
+    inside = ", ".join(f"{name}:{json.dumps(value or '', ensure_ascii=False)}" for name, value in fields)
+    return f"v1.ObjectReference{{{inside}}}"

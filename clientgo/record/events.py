@@ -1,24 +1,31 @@
-"""From what a controller says to the Event that is sent: pure, but for the random name of last resort."""
+"""Construction of events: object references, names and timestamps.
+
+Events of both API groups are built as core/v1 `Event`, which has a field for everything in events.k8s.io/v1.
+"""
 
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from clientgo.clock import Clock
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, MicroTime, ObjectMeta
+from clientgo.meta.scheme import ApiType, gvk_of
 from clientgo.meta.uids import random_uuid
 
 NORMAL = "Normal"
-"""The type of an event that tells what went as it should."""
+"""Event type for expected activity."""
 
 WARNING = "Warning"
-"""The type of an event that somebody should look at."""
+"""Event type for problems that may need attention."""
 
 TYPES = (NORMAL, WARNING)
-"""All types the API server takes."""
+"""Event types accepted by the API server."""
 
 DEFAULT_NAMESPACE = "default"
-"""Where events about cluster-scoped objects are kept."""
+"""Namespace of events about cluster-scoped objects."""
 
 NANOSECONDS = 1_000_000_000
 
@@ -27,8 +34,40 @@ _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 _MAX_NAME = 253
 
 
+class UniqueTimestamps:
+    """Strictly increasing timestamps; thread-safe. An event's name contains one, so two must never be equal."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def next(self) -> int:
+        """Return nanoseconds since the epoch, later than every earlier result."""
+        with self._lock:
+            self._last = max(self._last + 1, nanoseconds(self._clock.time()))
+            return self._last
+
+
+class Occurrence:
+    """A recorder call, which a consumer's thread turns into an `Event`: building one would slow the caller down."""
+
+    __slots__ = ("_build", "_event")
+
+    def __init__(self, build: Callable[[], Event]) -> None:
+        self._build = build
+        self._event: Event | None = None
+
+    def event(self) -> Event:
+        """Return the event, building it on the first call; raise `TypeError` if its object has no kind."""
+        if self._event is None:
+            # Two threads may both build one; the results are equal.
+            self._event = self._build()
+        return self._event
+
+
 def make_event(
-    involved: ObjectReference,
+    obj: object,
     *,
     event_type: str,
     reason: str,
@@ -36,39 +75,90 @@ def make_event(
     at: int,
     source: EventSource,
     annotations: Mapping[str, str] = EMPTY_MAP,
+    action: str | None = None,
+    related: object | None = None,
 ) -> Event:
-    """The event as it happened for the first time, `at` nanoseconds since the epoch."""
-    when = moment(at)
+    """Return a new event about `obj` that happened `at` nanoseconds since the epoch.
+
+    An `action` makes it one of events.k8s.io/v1, with an event time in place of count, timestamps and source.
+    """
+    involved = reference_to(obj)
+    name, namespace = event_name(involved.name or "", at), involved.namespace or DEFAULT_NAMESPACE
+    is_core = action is None
+    when = moment(at) if is_core else None
     return Event(
-        metadata=ObjectMeta(
-            name=event_name(involved.name or "", at),
-            namespace=involved.namespace or DEFAULT_NAMESPACE,
-            annotations=annotations,
-        ),
-        involved_object=involved,
-        reason=reason,
-        message=message,
-        first_timestamp=when,
-        last_timestamp=when,
-        count=1,
-        type=event_type,
-        source=source,
-        reporting_component=source.component or "",
-        reporting_instance=source.host or "",
-    )
+        metadata=ObjectMeta(name=name, namespace=namespace, annotations=annotations), involved_object=involved,
+        type=event_type, reason=reason, message=message,
+        reporting_component=source.component or "", reporting_instance=source.host or "",
+        source=source if is_core else None, count=1 if is_core else None, first_timestamp=when, last_timestamp=when,
+        action=action, related=reference_to(related) if related is not None else None,
+        event_time=None if is_core else micro_time(at),
+    )  # fmt: skip
 
 
 def event_name(involved: str, at: int) -> str:
-    """`<name of the object>.<time in hex>`, or a random UUID where that is no name (`system:node`, upper case)."""
+    """Return `<object name>.<time in hex>`, or a random UUID if that is not a valid name (`system:node`)."""
     name = f"{involved}.{at:x}"
     return name if len(name) <= _MAX_NAME and _SUBDOMAIN.match(name) else random_uuid()
 
 
 def moment(at: int) -> datetime:
-    """The time to write into an event: whole seconds, because metav1.Time keeps no more."""
+    """Convert nanoseconds since the epoch to whole seconds, the precision of metav1.Time."""
     return datetime.fromtimestamp(at // NANOSECONDS, UTC)
 
 
+def micro_time(at: int) -> MicroTime:
+    """Convert nanoseconds since the epoch to metav1.MicroTime."""
+    return MicroTime.of(datetime.fromtimestamp(0, UTC) + timedelta(microseconds=at // 1000))
+
+
 def nanoseconds(seconds: float) -> int:
-    """Seconds since the epoch as whole nanoseconds."""
+    """Convert seconds since the epoch to whole nanoseconds."""
     return int(seconds * NANOSECONDS)
+
+
+def reference_to(obj: object, *, field_path: str | None = None) -> ObjectReference:
+    """Return the reference to `obj`; an `ObjectReference` is returned unchanged.
+
+    `obj` may be of a class marked with `@api_type`, a dict with apiVersion and kind, or an object of the official
+    client's models. `field_path` names a part of the object, such as `spec.containers[2]`.
+
+    Raises:
+        TypeError: `obj` has no kind.
+    """
+    if isinstance(obj, ObjectReference):
+        return obj
+    kind, api_version = _kind_of(obj)
+    meta = getattr(obj, "metadata", None)
+    if type(meta) is not ObjectMeta and isinstance(obj, Mapping):
+        meta = obj.get("metadata") or {}
+    return ObjectReference(
+        kind=kind,
+        api_version=api_version,
+        namespace=_field(meta, "namespace"),
+        name=_field(meta, "name"),
+        uid=_field(meta, "uid"),
+        resource_version=_field(meta, "resource_version", "resourceVersion"),
+        field_path=field_path,
+    )
+
+
+def _kind_of(obj: object) -> tuple[str, str]:
+    if isinstance(vars(type(obj)).get("__api_type__"), ApiType):
+        gvk = gvk_of(obj)
+        return gvk.kind, gvk.api_version
+    if isinstance(obj, Mapping):
+        kind, api_version = obj.get("kind"), obj.get("apiVersion")
+    else:
+        kind, api_version = getattr(obj, "kind", None), getattr(obj, "api_version", None)
+    if not kind or not api_version:
+        raise TypeError(f"cannot refer to {type(obj).__qualname__}: it has no kind; mark the class with @api_type")
+    return str(kind), str(api_version)
+
+
+def _field(meta: Any, attribute: str, key: str = "") -> str | None:
+    # Empty values read as absent, so that equal references compare equal for every kind of input.
+    if type(meta) is ObjectMeta:  # the common case; an isinstance check against Mapping takes far longer
+        return getattr(meta, attribute) or None
+    found = meta.get(key or attribute) if isinstance(meta, Mapping) else getattr(meta, attribute, None)
+    return str(found) if found else None

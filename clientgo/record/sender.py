@@ -1,23 +1,33 @@
-"""Gets one event at a time to the sink: correlated, then tried until it is there or hopeless."""
+"""Event sender: correlation, one write per event, and retries."""
 
 import logging
 import random
 import threading
+from typing import Generic, TypeVar
 
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import NotFound
+from clientgo.errors import AlreadyExists, ApiError, ConfigError, LeaseNotHeld, NotFound
 from clientgo.kubernetes.types.core_v1 import Event
-from clientgo.meta.codec import replace
-from clientgo.record.attempt import PAUSE, try_often
-from clientgo.record.correlator import Correlated, EventCorrelator
-from clientgo.record.sink import EventSink
+from clientgo.meta.codec import Undecodable, replace
+from clientgo.record.correlator import Correlated, Correlator
+from clientgo.record.sinks import EventSink
 
 log = logging.getLogger(__name__)
 
+C = TypeVar("C", bound=Correlator)
 
-class EventSender:
-    """Correlates and sends the events of one sink. Owned by one thread; a set `stop` ends its waiting.
+MAX_TRIES = 12
+"""Maximum number of tries for one event (client-go)."""
+
+PAUSE = 10.0
+"""Seconds between tries (client-go)."""
+
+_NAMESPACE_TERMINATING = "NamespaceTerminating"
+
+
+class EventSender(Generic[C]):
+    """Sender of one sink's events. Owned by one thread; a set `stop` ends its waits.
 
     The first pause between tries is a random part of `pause`, so that many senders spread out; the others are `pause`
     seconds.
@@ -26,7 +36,7 @@ class EventSender:
     def __init__(
         self,
         sink: EventSink,
-        correlator: EventCorrelator,
+        correlator: C,
         *,
         stop: threading.Event,
         pause: float = PAUSE,
@@ -41,27 +51,65 @@ class EventSender:
         self._rand = rand
 
     def send(self, event: Event) -> None:
-        """Send the event unless it is one too many; returns when it is sent or given up. Raises nothing."""
+        """Send the event unless correlation skips it; return once it is stored or dropped. Raises nothing."""
         result = self._correlator.correlate(event)
         if result.skip:
             return
-        about = {"event": f"{event.metadata.namespace}/{event.metadata.name}", "reason": event.reason or ""}
-        attempt = try_often(lambda: self.write(result), about, pause=self._pause, stop=self._stop, clock=self._clock)
-        if attempt.answer is not None:
-            self._correlator.update_state(attempt.answer, result.key)
+        for tries in range(1, MAX_TRIES + 1):
+            if self.try_write(result):
+                return
+            if tries < MAX_TRIES and self._clock.sleep(self._stop, self._pause(tries)):
+                log.error("unable to write event: shutting down", extra=_details(result))
+                return
+        log.error("unable to write event: retry limit exceeded", extra=_details(result))
+
+    def try_write(self, result: Correlated) -> bool:
+        """Write the event once; return False if the write failed and a retry may succeed."""
+        details = _details(result)
+        try:
+            self._correlator.update_state(self.write(result), result.key)
+        except ApiError as error:
+            exists = isinstance(error, AlreadyExists)
+            if exists and result.event.series is not None:
+                # It had expired when it was patched, and was created again by another request.
+                log.debug(
+                    "event of a series was created by another request; will retry", extra={"err": error, **details}
+                )
+                return False
+            expected = exists or error.has_cause(_NAMESPACE_TERMINATING)
+            level = logging.DEBUG if expected else logging.ERROR
+            log.log(level, "server rejected event; will not retry", extra={"err": error, **details})
+        except LeaseNotHeld as error:
+            log.info("event was not sent", extra={"err": error, **details})
+        # A sink may be the user's: an exception must not end the sending thread.
+        except Exception as error:  # noqa: BLE001
+            log.error("unable to write event", extra={"err": error, **details})
+            return _is_permanent(error)
+        return True
 
     def write(self, result: Correlated) -> Event:
-        """One try: patch an event that is there, or create it; one that has expired is created with its count."""
+        """Patch or create the event; create it again, with its count, if the stored event has expired."""
         event = result.event
-        if (event.count or 0) > 1:
+        if result.patch:
             try:
                 return self._sink.patch(event.metadata.namespace, event.metadata.name, result.patch)
             except NotFound:
                 # Events expire (after an hour by default): the count goes on in a new one.
-                log.debug("event has expired; creating it anew", extra={"event": event.metadata.name})
+                log.debug("event has expired; creating it again", extra={"event": event.metadata.name})
         if event.metadata.resource_version:
             event = replace(event, metadata=replace(event.metadata, resource_version=""))
         return self._sink.create(event)
 
     def _pause(self, tries: int) -> float:
         return self._seconds * self._rand() if tries == 1 else self._seconds
+
+
+def _details(result: Correlated) -> dict[str, object]:
+    meta = result.event.metadata
+    return {"event": f"{meta.namespace}/{meta.name}", "reason": result.event.reason or ""}
+
+
+def _is_permanent(error: Exception) -> bool:
+    # The request itself cannot be built, so a retry fails in the same way. A response that cannot be decoded is a
+    # ValueError too, but the next response may differ.
+    return isinstance(error, TypeError | ValueError | ConfigError) and not isinstance(error, Undecodable)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.log import conceal
+from clientgo.errors import ClientGoError, ConfigError, ConnectionFailed
+from clientgo.log import register_secret
 from clientgo.rest.config import ClientCertificate, Config
-from clientgo.rest.delegated import REREAD_SECONDS, Credential, KubernetesPackage, one_line
+from clientgo.rest.delegated import REREAD_SECONDS, Credential, DelegatedSource, one_line
 
 log = logging.getLogger(__name__)
 
@@ -37,17 +37,17 @@ class Credentials(Protocol):
 
 def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
     """The credentials a configuration asks for; raises `ConfigError` when a token file can't be read."""
-    conceal(config.token, config.password)
+    register_secret(config.token, config.password)
     if config.token_file:
         return TokenFile(config.token_file, initial=config.token, clock=clock)
     if config.token:
         return Static(f"Bearer {one_line(config.token)}")
     if config.username:
         pair = base64.b64encode(f"{config.username}:{config.password}".encode()).decode()
-        conceal(pair)
+        register_secret(pair)
         return Static(f"Basic {pair}")
     if config.delegated is not None:
-        return Renewing(KubernetesPackage(config, config.delegated, clock), clock=clock)
+        return Renewing(DelegatedSource(config, config.delegated, clock), clock=clock)
     return Static("")
 
 
@@ -106,12 +106,12 @@ class TokenFile:
         self._renew_at = self._clock.now() + REREAD_SECONDS - LEEWAY_SECONDS
         try:
             token = one_line(Path(self._path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ConfigError) as error:
             if not self._authorization:
                 raise ConfigError(f"the token file {self._path} can't be read: {error}") from error
-            log.warning("token file can't be read; the former token stays in use", extra={"path": self._path})
+            log.warning("token file can't be read; keeping the former token", extra={"path": self._path, "err": error})
             return
-        conceal(token)
+        register_secret(token)
         if token != self._authorization.partition(" ")[2]:
             self._authorization = f"Bearer {token}"
 
@@ -124,7 +124,10 @@ class CredentialSource(Protocol):
 
 
 class Renewing:
-    """A credential fetched at first use, and again when it runs out or is refused; one thread fetches, others wait."""
+    """A credential fetched at first use, and again when it runs out or is refused; one thread fetches, others wait.
+
+    A thread that answers a 401 with `rejected` must be the one that asked for the request's `authorization`.
+    """
 
     def __init__(self, source: CredentialSource, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._source = source
@@ -132,29 +135,42 @@ class Renewing:
         self._lock = threading.Lock()
         self._current: Credential | None = None
         self._refused: Credential | None = None
+        self._failures = 0
+        self._failure = ""
+        self._sent = threading.local()
+
+    def __repr__(self) -> str:
+        return f"<Renewing {'fetched' if self._current else 'not fetched'}>"
 
     def authorization(self) -> str:
-        """The credential's header; raises `ConfigError` at first, later `ConnectionFailed`, if none can be had."""
-        return self._fresh().authorization
+        """Return the credential's header; raise `ConfigError` at first, later `ConnectionFailed`, if that fails."""
+        self._sent.credential = current = self._fresh()
+        return current.authorization
 
     def certificate(self) -> ClientCertificate | None:
-        """The credential's certificate, if it has one."""
+        """Return the credential's certificate, if it has one."""
         return self._fresh().certificate
 
     def rejected(self) -> bool:
-        """Fetch anew at the next request."""
+        """Fetch again at the next request, unless the credential that was sent has been replaced since."""
+        # As in client-go (maybeRefreshCreds): late answers to the former credential say nothing of the present one.
+        if getattr(self._sent, "credential", None) is not self._current:
+            return False
         self._refused = self._current
         return True
 
     def _fresh(self) -> Credential:
-        current = self._current
+        current, failures = self._current, self._failures
         if current is not None and not self._is_old(current):
             return current
         # The lock is held while fetching, on purpose: a plugin must run once, not once a thread.
         with self._lock:
             current = self._current
-            if current is None or self._is_old(current):
-                self._current = current = self._fetch()
+            if current is not None and not self._is_old(current):
+                return current
+            if failures != self._failures:  # one that began while this thread waited
+                raise self._failed()
+            self._current = current = self._fetch()
             return current
 
     def _is_old(self, current: Credential) -> bool:
@@ -165,9 +181,14 @@ class Renewing:
         try:
             credential = self._source.fetch()
         except ConfigError as error:
-            if self._current is None:
-                raise
-            # It worked before, so it may again: callers retry this one.
-            raise ConnectionFailed(str(error), sent=False) from error
-        conceal(credential.authorization.partition(" ")[2])
+            self._failures += 1
+            self._failure = str(error)
+            raise self._failed() from error
+        register_secret(credential.authorization.partition(" ")[2])
         return credential
+
+    def _failed(self) -> ClientGoError:
+        if self._current is None:
+            return ConfigError(self._failure)
+        # It worked before, so it may again: callers retry this one.
+        return ConnectionFailed(self._failure, sent=False)

@@ -18,8 +18,17 @@ from clientgo.rest.config import Config
 from clientgo.rest.flowcontrol import RateLimiter, TokenBucketRateLimiter
 from clientgo.rest.headers import Kinds, RequestHeaders
 from clientgo.rest.headers import default_user_agent as default_user_agent
+from clientgo.rest.limits import (
+    Deadline,
+    before_sending,
+    require_permission,
+    start_deadline,
+    stop_of_request,
+    time_left,
+)
 from clientgo.rest.notices import WarningHandler, WarningLogger, warnings_in
-from clientgo.rest.request import JSON, EventStream, Request
+from clientgo.rest.redirects import MAX_REDIRECTS, redirect_target
+from clientgo.rest.request import JSON, ByteStream, EventStream, Request
 from clientgo.rest.requestmetrics import ERROR, RequestMetrics
 from clientgo.rest.retry import MAX_RETRIES, Retry, after_answer, after_break, lags, with_previous
 from clientgo.rest.throttle import Throttle
@@ -34,6 +43,7 @@ SILENCE = 75.0
 """Seconds a server may be silent during a request when nothing else is set; itself, it ends ordinary ones after 60."""
 
 NOT_AGAIN = "stopping: the request was not sent again"
+OUT_OF_TIME = "the timeout of the request has passed: it was not sent again"
 
 _NEVER = threading.Event()
 
@@ -127,19 +137,23 @@ class RESTClient:
         A server that closes the connection while the watch is opened gives an empty stream, as one that ends it then.
         A timeout is for the opening; how long the watch lasts is what its query says.
         """
-        target, silence = target_of(request), request.timeout or self._timeout or SILENCE
         try:
-            answer = self._retrying(
-                "GET", lambda: self._open(target, request.accept, silence), retry_lagging=request.retry_lagging
-            )
+            answer, seconds = self._opened(request), float(request.query.get("timeoutSeconds") or 0)
+            return WatchStream(answer, self._where, seconds=seconds, idle_timeout=self.config.watch_idle_timeout)
         except ConnectionFailed as error:
-            if not error.sent or error.refused or error.timeout or self._stop.is_set():
+            if not error.broken or self._stop.is_set():
                 raise
-            log.debug("watch ended while it was opened", extra={"url": target, "err": error})
+            log.debug("watch ended while it was opened", extra={"url": request.path, "err": error})
             return EmptyStream()
-        if isinstance(answer, HTTPReply):
-            raise error_from_response(answer.status, answer.body, answer.headers)
-        return WatchStream(answer, self._where)
+
+    def stream(self, request: Request) -> ByteStream:
+        """Open a stream of a body's bytes; raises `ApiError` or `ConnectionFailed` if it can't be opened.
+
+        A timeout is for the opening. Later the server may be silent; TCP keep-alive notices if its machine is gone.
+        """
+        answer = self._opened(request)
+        answer.idle_timeout = None
+        return answer
 
     def close(self) -> None:
         """Close the connections; requests under way finish first."""
@@ -151,7 +165,7 @@ class RESTClient:
         from clientgo.rest.pool import PoolTransport  # noqa: PLC0415
 
         dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
-        return PoolTransport(dialer, clock=self._clock)
+        return PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)
 
     def _paused(self, transport: Transport, environ: Mapping[str, str]) -> Transport:
         backoff = backoff_from(environ, self._clock)
@@ -169,16 +183,24 @@ class RESTClient:
         *,
         retry_lagging: bool = True,
     ) -> bytes:
-        silence = SILENCE
+        silence, own = SILENCE, timeout is not None
         if timeout is not None or (timeout := self._timeout) is not None:
             silence = timeout
             target += f"{'&' if '?' in target else '?'}timeout={seconds_text(timeout)}"
         shown = self._bodies.on
         if shown:
             self._bodies.sent(method, target, body)
-        reply = self._retrying(
-            method, lambda: self._once(method, target, body, kinds, silence), retry_lagging=retry_lagging
-        )
+        with Deadline(timeout, self._clock) as deadline:
+            # The configuration's timeout starts after the first wait for the throttle, as in client-go: it is meant
+            # for the server. A request's own is its caller's, who waits for the throttle as well.
+            if own:
+                deadline.start()
+            reply = self._retrying(
+                method,
+                target,
+                lambda target: self._once(method, target, body, kinds, silence),
+                retry_lagging=retry_lagging,
+            )
         if shown:
             self._bodies.received(method, target, reply.status, reply.body)
         if 200 <= reply.status < 300:
@@ -190,7 +212,9 @@ class RESTClient:
             waited = self._throttle.wait(method, target)
             if self._metrics.enabled:
                 self._metrics.throttled(method, waited)
+        start_deadline()
         headers = self._headers.of(kinds)
+        silence = before_sending(silence)
         if not self._metrics.enabled:
             return self._transport.request(method, target, headers, body, silence)
         began = self._clock.now()
@@ -205,12 +229,11 @@ class RESTClient:
     def _open(self, target: str, accept: str, silence: float) -> HTTPReply | HTTPStream:
         # Watches pass the throttle: a cache that falls behind costs the server more than a watch does.
         headers = self._headers.of(("", accept, True))
+        silence = before_sending(silence)
         began = self._clock.now()
         code = ERROR
         try:
-            stream = self._transport.stream(
-                "GET", target, headers, silence, idle_timeout=self.config.watch_idle_timeout
-            )
+            stream = self._transport.stream("GET", target, headers, silence, idle_timeout=silence)
             code = str(stream.status)
         finally:
             if self._metrics.enabled:
@@ -219,11 +242,25 @@ class RESTClient:
             return stream
         return HTTPReply(stream.status, stream.headers, b"".join(stream))
 
-    def _retrying(self, method: str, attempt: Callable[[], A], *, retry_lagging: bool) -> A:
+    def _opened(self, request: Request) -> HTTPStream:
+        timeout = request.timeout or self._timeout
+        with Deadline(timeout, self._clock) as deadline:
+            deadline.start()
+            answer = self._retrying(
+                "GET",
+                target_of(request),
+                lambda target: self._open(target, request.accept, timeout or SILENCE),
+                retry_lagging=request.retry_lagging,
+            )
+        if isinstance(answer, HTTPReply):
+            raise error_from_response(answer.status, answer.body, answer.headers)
+        return answer
+
+    def _retrying(self, method: str, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:
         done, previous = 0, None
         while True:
             try:
-                answer = attempt()
+                answer = self._following(method, target, send)
             except ConnectionFailed as error:
                 retry = after_break(done, method, error, limit=self._max_retries)
                 if retry is None:
@@ -231,8 +268,9 @@ class RESTClient:
                     if told is error:
                         raise
                     raise told from error
-                if not self._wait(retry, method, ERROR):
-                    raise with_previous(ConnectionFailed(NOT_AGAIN), error) from error
+                if ended := self._wait(retry, method, ERROR):
+                    over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME)
+                    raise with_previous(over, error) from error
                 previous = error
             else:
                 if answer.status < 300 and "warning" not in answer.headers:
@@ -241,9 +279,21 @@ class RESTClient:
                 if not retry_lagging and isinstance(answer, HTTPReply) and lags(answer.status, answer.body):
                     return answer
                 retry = after_answer(done, answer.status, answer.headers, limit=self._max_retries)
-                if retry is None or not self._wait(retry, method, str(answer.status)):
+                if retry is None or self._wait(retry, method, str(answer.status)):
                     return answer
             done = retry.attempt
+
+    def _following(self, method: str, target: str, send: Callable[[str], A]) -> A:
+        """Send a request, and follow the redirects of a read within the server's address."""
+        answer = send(target)
+        followed = 0
+        while 300 <= answer.status < 400 and method in ("GET", "HEAD") and followed < MAX_REDIRECTS:
+            found = redirect_target(self._where, target, answer.status, answer.headers)
+            if found is None:
+                break
+            target, answer = found, send(found)
+            followed += 1
+        return answer
 
     def _notice(self, answer: _Answer) -> None:
         for text in warnings_in(answer.headers.get("warning", "")):
@@ -252,11 +302,20 @@ class RESTClient:
         if answer.status == 401 and (self._credentials.rejected() or self.config.client_certificate_file):
             self._transport.reset()
 
-    def _wait(self, retry: Retry, method: str, code: str) -> bool:
-        """Let the time before a retry pass; False when stopped."""
+    def _wait(self, retry: Retry, method: str, code: str) -> str:
+        """Wait before a retry; return why there is none, empty if there is one.
+
+        Raises:
+            LeaseNotHeld: the request must not be sent any more; the wait ends as soon as that is known.
+        """
         log.debug("request is retried", extra={"verb": method, "why": str(retry)})
-        if self._clock.sleep(self._stop, retry.wait):
-            return False
+        left = time_left()
+        # Until the deadline even if the retry is due later: else the caller might retry sooner than the server allows.
+        if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(retry.wait, left))):
+            require_permission()
+            return NOT_AGAIN
+        if retry.wait >= left:
+            return OUT_OF_TIME
         if self._metrics.enabled:
             self._metrics.retried(method, code)
-        return True
+        return ""

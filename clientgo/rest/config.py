@@ -1,7 +1,6 @@
 """How to reach an API server and as whom: `Config`, a value. `clientgo.rest.loading` finds one.
 
-Credential plugins and auth providers are only carried along (`Config.delegated`); `clientgo.rest.auth` hands them to
-the official `kubernetes` package when they are used.
+Credential plugins and auth providers are only carried along (`Config.delegated`); `clientgo.rest.auth` uses them.
 """
 
 from collections.abc import Mapping
@@ -11,6 +10,10 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.objects import EMPTY_MAP
+
+MAX_RESPONSE_BYTES = 2 * 1024**3
+"""Default limit of one response body: what etcd stores by default. A tighter one would let a tenant's objects decide
+whether a list of the kind can be read."""
 
 
 class Impersonation(msgspec.Struct, frozen=True):
@@ -32,7 +35,6 @@ class Delegated(msgspec.Struct, frozen=True):
     exec: Mapping[str, Any] = EMPTY_MAP
     auth_provider: Mapping[str, Any] = EMPTY_MAP
     extensions: tuple[Mapping[str, Any], ...] = ()
-    folder: str = ""
     context: str = ""
 
     def __repr__(self) -> str:
@@ -54,8 +56,12 @@ class Config:
     """How to reach an API server and as whom; times are seconds, certificates PEM text. Its repr shows no secret.
 
     `timeout` is how long a server may be silent during a request; set, it is also sent as the request's own limit.
-    Unset, 75 s are allowed: an API server ends ordinary requests after 60. `watch_idle_timeout` is the same for a
-    watch, where bookmarks arrive every minute; a dead one is noticed within 90 s. `qps` 0 means no throttle of our own.
+    Unset, 75 s are allowed: an API server ends ordinary requests after 60. `watch_idle_timeout` limits
+    the silence of a watch once a bookmark arrived, for a server sends one every minute from then on. `qps` 0 means no
+    throttle of our own.
+
+    `max_response_bytes` limits the body of one response, compressed and decompressed, but not a watch or a streamed
+    list. 0 means unlimited, as in client-go.
     """
 
     host: str
@@ -82,12 +88,15 @@ class Config:
     burst: int = 10
     timeout: float | None = None
     watch_idle_timeout: float = 85.0
+    max_response_bytes: int = MAX_RESPONSE_BYTES
 
     def __post_init__(self) -> None:
         if self.qps > 0 and self.burst < 1:
             raise ValueError("burst must be at least 1 when qps is set")
         if self.timeout is not None and self.timeout <= 0:
             raise ValueError("timeout must be positive, or None")
+        if self.max_response_bytes < 0:
+            raise ValueError("max_response_bytes must be positive, or 0 for unlimited")
 
     def __repr__(self) -> str:
         return f"<Config {self.host} with {self._credentials()}, namespace {self.namespace!r}>"

@@ -48,7 +48,6 @@ def _chosen(documents: list[files.Document], context: str) -> Config:
             exec=user.exec or EMPTY_MAP,
             auth_provider=user.auth_provider or EMPTY_MAP,
             extensions=cluster.extensions,
-            folder=choice.folder,
             context=choice.context,
         )
     return Config(
@@ -70,10 +69,15 @@ def _chosen(documents: list[files.Document], context: str) -> Config:
         impersonate=Impersonation(
             user.impersonate, user.impersonate_uid, user.impersonate_groups, user.impersonate_extra
         ),
-        # A token or password beside a plugin wins, as in client-go: the plugin is then not asked.
-        delegated=None if user.token or user.token_file or user.username else delegated,
+        # A token, password or certificate beside a plugin wins, as in client-go: the plugin is not run.
+        delegated=None if _has_static_credentials(user) else delegated,
         namespace=choice.namespace,
     )
+
+
+def _has_static_credentials(user: files.User) -> bool:
+    certificate = user.client_certificate or user.client_certificate_data
+    return bool(user.token or user.token_file or user.username or certificate)
 
 
 def _readable(path: str, where: str) -> None:
@@ -90,6 +94,7 @@ def _readable(path: str, where: str) -> None:
 
 def _decoded(text: str, key: str, where: str) -> str:
     try:
-        return base64.b64decode(text, validate=False).decode("utf-8")
+        # Comments of a PEM file may be in any encoding; what counts in it is ASCII.
+        return base64.b64decode(text, validate=False).decode("utf-8", errors="replace")
     except (binascii.Error, ValueError) as error:
         raise ConfigError(f"{key} in the kubeconfig {where} is not base64 of PEM text") from error

@@ -1,12 +1,10 @@
-"""Credentials that a program or an identity provider hands out, through the official `kubernetes` package.
+"""Credentials that a program (`exec`) or an identity provider (`auth-provider`: oidc, gcp) hands out.
 
-Plugins (`exec`) and providers (`auth-provider`: oidc, gcp) have rules of their own that change with their makers; the
-official package follows them. It is imported when the first credential is asked for, and never otherwise.
+Providers have rules of their own that change with their makers; the official `kubernetes` package follows them. It is
+imported when the first credential is asked for, and never otherwise.
 """
 
 import base64
-import re
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,8 @@ from clientgo.rest.connectionmetrics import ConnectionMetrics
 REREAD_SECONDS = 60.0
 """How long a token read from a file, or had from an auth provider, is good for (client-go's transport/token_source)."""
 
+_EXTENSION = "client.authentication.k8s.io/exec"
+
 
 class Credential(msgspec.Struct, frozen=True):
     """What a plugin or a provider handed out; `expires` is on the clock's time() scale, None for never."""
@@ -28,20 +28,13 @@ class Credential(msgspec.Struct, frozen=True):
     certificate: ClientCertificate | None = None
     expires: float | None = None
 
-
-class _Node(dict[str, Any]):
-    """A mapping as the official package's plugin runner wants one."""
-
-    @property
-    def value(self) -> dict[str, Any]:
-        return self
-
-    def safe_get(self, key: str) -> Any:
-        return self.get(key)
+    def __repr__(self) -> str:
+        kinds = {"a token": self.authorization, "a certificate": self.certificate}
+        return f"<Credential with {' and '.join(kind for kind, given in kinds.items() if given) or 'nothing'}>"
 
 
-class KubernetesPackage:
-    """Asks the official `kubernetes` package to run the plugin or to talk to the provider."""
+class DelegatedSource:
+    """Fetches credentials: runs the plugin, or asks the official `kubernetes` package to talk to the provider."""
 
     def __init__(self, config: Config, delegated: Delegated, clock: Clock) -> None:
         self._config = config
@@ -61,30 +54,23 @@ class KubernetesPackage:
             raise ConfigError(self._sentence(f"failed: {error}")) from error
 
     def _run_plugin(self) -> Credential:
-        # Imported here because it costs 150-250 ms and 30 MB, and most configurations have static credentials.
-        from kubernetes.config import exec_provider  # noqa: PLC0415
+        # Imported here because it loads subprocess, and most configurations have static credentials.
+        from clientgo.rest.execplugin import PluginFailed, run_plugin  # noqa: PLC0415
 
-        cluster = _Node(_cluster_info(self._config, self._delegated))
-        runner: Any = exec_provider.ExecProvider  # the package is untyped here
         try:
-            status = runner(_Node(self._delegated.exec), self._delegated.folder, cluster).run()
-        except Exception as error:
-            self._metrics.plugin(*_plugin_failure(error))
+            status = run_plugin(self._delegated.exec, _cluster_info(self._config, self._delegated))
+        except PluginFailed as error:
+            self._metrics.plugin(error.status, error.code)
             raise
         self._metrics.plugin("no_error", 0)
-        return self._credential(msgspec.convert(status, _ExecStatus))
-
-    def _credential(self, status: "_ExecStatus") -> Credential:
         certificate = None
-        if status.client_certificate_data and status.client_key_data:
+        if status.client_key_data:
             certificate = ClientCertificate(status.client_certificate_data, status.client_key_data)
-        if not status.token and certificate is None:
-            raise ConfigError(self._sentence("gave neither a token nor a client certificate with its key"))
         expires = status.expiration_timestamp.timestamp() if status.expiration_timestamp else None
         return Credential(f"Bearer {one_line(status.token)}" if status.token else "", certificate, expires)
 
     def _ask_provider(self) -> Credential:
-        # Imported here for the same reason.
+        # Imported here because it costs 150-250 ms and 30 MB, and hardly any configuration needs it.
         from kubernetes import client, config  # noqa: PLC0415
 
         into = client.Configuration()
@@ -104,33 +90,20 @@ class KubernetesPackage:
         return f"{text} ({' '.join(hint.split())})" if hint else text
 
 
-class _ExecStatus(msgspec.Struct, frozen=True, rename="camel"):
-    token: str = ""
-    client_certificate_data: str = ""
-    client_key_data: str = ""
-    expiration_timestamp: datetime | None = None
-
-
-def _plugin_failure(error: Exception) -> tuple[str, int]:
-    """What client-go's metric calls the failure, and the exit code, which is 1 where there was none."""
-    if isinstance(error, FileNotFoundError):
-        return "plugin_not_found_error", 1
-    exited = re.search(r"process returned (-?\d+)", str(error))
-    return ("plugin_execution_error", int(exited[1])) if exited else ("client_internal_error", 1)
-
-
 def _cluster_info(config: Config, delegated: Delegated) -> dict[str, Any]:
     """What a plugin may learn of the cluster (ExecCredential's spec.cluster)."""
     info: dict[str, Any] = {"server": config.host}
     if config.ca_data or config.ca_file:
-        authority = config.ca_data or Path(config.ca_file).read_text(encoding="utf-8")
-        info["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
+        authority = config.ca_data.encode(errors="replace") or Path(config.ca_file).read_bytes()
+        info["certificate-authority-data"] = base64.b64encode(authority).decode()
     optional = {
         "tls-server-name": config.server_name,
         "insecure-skip-tls-verify": config.insecure,
         "proxy-url": config.proxy_url,
         "disable-compression": config.disable_compression,
-        "extensions": [dict(extension) for extension in delegated.extensions],
+        "config": next(
+            (each.get("extension") for each in delegated.extensions if each.get("name") == _EXTENSION), None
+        ),
     }
     return info | {key: value for key, value in optional.items() if value}
 

@@ -12,8 +12,9 @@ from clientgo.rest.address import server_url
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.connectionmetrics import ConnectionMetrics
 from clientgo.rest.failures import FAILURES, dial_failure
+from clientgo.rest.happyeyeballs import Connector
 from clientgo.rest.proxies import proxy_for
-from clientgo.rest.sockets import is_address, open_socket
+from clientgo.rest.sockets import is_address, look_up
 from clientgo.rest.tls import TLSContexts
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Dialer:
     ) -> None:
         url = server_url(config)
         self._clock = clock
+        self._connector = Connector(clock=clock)
         self._metrics = ConnectionMetrics(url.netloc)
         self.base_path = url.path.rstrip("/")
         self.where = f"{url.scheme}://{url.netloc}"
@@ -72,7 +74,8 @@ class Dialer:
                 return self._proxy.connect(limit, context, self._server_name)
             sock = self._open(self._host, self._port, limit)
             return sock if context is None else self._secured(sock, context)
-        except FAILURES as error:
+        # ValueError (UnicodeError is one): a host name that this or that library rejects as it encodes it.
+        except (*FAILURES, ValueError) as error:
             raise dial_failure(error, self.where, limit, "" if self._proxy is None else self._proxy.name) from error
 
     def _secured(self, sock: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
@@ -87,7 +90,8 @@ class Dialer:
             raise
 
     def _open(self, host: str, port: int, timeout: float) -> socket.socket:
-        return open_socket(host, port, timeout, clock=self._clock, resolved=self._metrics.resolved)
+        addresses = look_up(host, port, clock=self._clock, resolved=self._metrics.resolved)
+        return self._connector.connect(addresses, timeout)
 
     def _proxy_at(self, url: str) -> "Proxy | None":
         if not url:
@@ -104,6 +108,8 @@ def _server_name(config: Config) -> str | None:
         return None
     try:
         name.encode("idna")
-    except UnicodeError as error:
+        if not name.isprintable():
+            raise ValueError("it contains control characters")
+    except ValueError as error:
         raise ConfigError(f"the TLS server name {name!r} can't be used: {error}") from error
     return name

@@ -6,10 +6,15 @@ import socket
 import ssl
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.http1 import Ended, Garbled
+from clientgo.rest.http1 import Ended, Garbled, TooLarge
+from clientgo.rest.transport import IdleTimeout
 
-FAILURES = (OSError, Ended, Garbled)
+FAILURES = (OSError, Ended, Garbled, TooLarge)
 """What connecting, sending and receiving may raise (TLS errors and timeouts are OSErrors)."""
+
+
+_CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+"""What the peer, or something on the way, did to a connection; another try may find a server that is up again."""
 
 
 def dial_failure(error: Exception, where: str, seconds: float | None, proxy: str = "") -> ConnectionFailed:
@@ -22,7 +27,8 @@ def dial_failure(error: Exception, where: str, seconds: float | None, proxy: str
         if sentence:
             refused = isinstance(cause, ConnectionRefusedError)
             timeout = isinstance(cause, TimeoutError)
-            return ConnectionFailed(sentence, sent=False, refused=refused, timeout=timeout)
+            broken = isinstance(cause, _CLOSED)
+            return ConnectionFailed(sentence, sent=False, refused=refused, timeout=timeout, broken=broken)
     return ConnectionFailed(f"can't connect to {where}{via}: {_plain(causes[-1])}", sent=False)
 
 
@@ -34,7 +40,9 @@ def exchange_failure(
         # Not our patience but the system's: keep-alive, or data that was never acknowledged.
         return ConnectionFailed(f"{where} is gone: its machine no longer answers", sent=sent, timeout=True)
     if isinstance(error, TimeoutError):
-        return ConnectionFailed(f"{where} was silent for {_seconds(seconds)}", sent=sent, timeout=True)
+        return IdleTimeout(f"{where} was silent for {_seconds(seconds)}", sent=sent)
+    if isinstance(error, TooLarge):
+        return ConnectionFailed(f"{where}: {error}", sent=sent, broken=False)
     if isinstance(error, Garbled):
         return ConnectionFailed(f"{where} answered with something that is not HTTP/1.1: {error}", sent=sent)
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
@@ -45,6 +53,8 @@ def exchange_failure(
 
 def _dial_sentence(cause: BaseException, where: str, seconds: float | None) -> str:
     match cause:
+        case _ if isinstance(cause, _CLOSED):
+            return f"can't connect to {where}: the peer closed the connection{_detail(cause)}"
         case ssl.SSLError():
             return _tls_sentence(cause, where)
         case socket.gaierror():
@@ -84,7 +94,7 @@ def _plain(error: BaseException) -> str:
     return re.sub(r"\s*\(_ssl\.c:\d+\)", "", text).strip() or type(error).__name__
 
 
-def _detail(error: Exception) -> str:
+def _detail(error: BaseException) -> str:
     return f" ({_plain(error)})" if isinstance(error, OSError) else ""
 
 

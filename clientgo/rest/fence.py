@@ -1,36 +1,50 @@
-"""A requester that writes only while its process may: for the leader of several replicas, or the owner of a shard.
+"""A requester for processes that may write only while they hold a lease: the leader of replicas, the owner of a shard.
 
-Asked before every single write, so that a worker that is half through with an object when the lease is lost sends
-nothing more, and one that was suspended past the lease's end sends nothing when it wakes. What was sent before can't be
+`may_write` is called before each transmission of a write: after every wait, before every retry, and once more when a
+new connection is open. It also ends those waits. So a worker that loses the lease in the middle of an object sends
+nothing more, and neither does a process that was suspended past the lease's end. A write that was sent before cannot be
 called back: a lease outlives its renewal deadline by the time such a write may take to arrive.
 """
 
 from collections.abc import Callable
 
 from clientgo.errors import LeaseNotHeld
-from clientgo.rest.request import EventStream, Request, Requester
+from clientgo.rest.limits import Checked
+from clientgo.rest.request import ByteStream, EventStream, Request, Requester, open_stream
 
 _READING = frozenset(("get", "list", "watch"))
 
 
 class FencedRequester:
-    """Passes reads on, and writes as long as `may_write()` says so; safe for as many threads as both are."""
+    """Passes reads on, and writes while `may_write()` is true; as thread-safe as both are."""
 
     def __init__(self, requester: Requester, may_write: Callable[[], bool]) -> None:
         self._requester = requester
         self._may_write = may_write
-        # As informers ask of whatever answers them.
+        # Informers look for it.
         self.supports_watch_list = getattr(requester, "supports_watch_list", None)
 
     def __repr__(self) -> str:
         return f"<FencedRequester {'open' if self._may_write() else 'closed'}, before {self._requester!r}>"
 
     def do(self, request: Request) -> bytes:
-        """The body of the answer; raises `LeaseNotHeld` for a write out of time, else what the requester raises."""
-        if request.verb not in _READING and not self._may_write():
-            raise LeaseNotHeld(f"not sent: {request.verb} {request.resource.resource}, because the lease is not held")
-        return self._requester.do(request)
+        """Return the body of the answer; raise `LeaseNotHeld` instead of sending a write without the lease."""
+        if request.verb in _READING:
+            return self._requester.do(request)
+
+        def check() -> None:
+            if not self._may_write():
+                raise LeaseNotHeld(f"{request.verb} {request.resource.resource} not sent: the lease is not held")
+
+        # Here too, for requesters that are no `RESTClient`.
+        check()
+        with Checked(check):
+            return self._requester.do(request)
 
     def watch(self, request: Request) -> EventStream:
-        """Open a watch, at any time."""
+        """Open a watch, with or without the lease."""
         return self._requester.watch(request)
+
+    def stream(self, request: Request) -> ByteStream:
+        """Open a stream, with or without the lease."""
+        return open_stream(self._requester, request)

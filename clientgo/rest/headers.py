@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from clientgo.errors import ConfigError
 from clientgo.rest.config import Config, Impersonation
+from clientgo.rest.http1 import is_header_value
 from clientgo.rest.transport import Headers
 from clientgo.rest.urls import query_string
 from clientgo.version import VERSION
@@ -19,12 +21,18 @@ _KEPT = 32
 
 
 class RequestHeaders:
-    """Makes the headers of requests by one configuration, once for each kind of request and each credential."""
+    """Makes the headers of requests by one configuration, once for each kind of request and each credential.
+
+    Raises:
+        ConfigError: the user agent, or whom to impersonate, cannot be sent.
+    """
 
     def __init__(self, config: Config, authorization: Callable[[], str]) -> None:
         self._authorization = authorization
         self._compressed = not config.disable_compression
         self._fixed = (("User-Agent", config.user_agent or default_user_agent()), *_impersonation(config.impersonate))
+        for name, value in self._fixed:
+            _check(name, value)
         self._made: dict[tuple[str, Kinds], Headers] = {}
 
     def of(self, kinds: Kinds) -> Headers:
@@ -63,13 +71,19 @@ def default_user_agent(path: str | None = None) -> str:
     return f"{program}/{VERSION} ({sys.platform}/{_ARCH.get(machine, machine)}) clientgo/{VERSION}"
 
 
+def _check(name: str, value: str) -> str:
+    if not is_header_value(value):
+        raise ConfigError(f"invalid {name} {value!r}: expected text without control characters")
+    return value
+
+
 def _impersonation(who: Impersonation) -> Headers:
     headers = [("Impersonate-User", who.user)] if who.user else []
     if who.uid:
         headers.append(("Impersonate-Uid", who.uid))
     headers += [("Impersonate-Group", group) for group in who.groups]
     headers += [
-        (f"Impersonate-Extra-{query_string({'': key})[1:]}", value)
+        (f"Impersonate-Extra-{query_string({'': _check('Impersonate-Extra', key)})[1:]}", value)
         for key, values in who.extra.items()
         for value in values
     ]

@@ -16,10 +16,9 @@ from clientgo.rest.transport import Headers as Headers
 
 _TOKEN = re.compile(r"[A-Z]+").fullmatch
 _HEXDIGITS = re.compile(rb"[0-9a-fA-F]{1,15}").fullmatch
+# Control characters, except tab, and what UTF-8 cannot encode.
+_UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]").search
 _GZIP = 31  # zlib's window bits for a gzip wrapper
-# Lists of like objects shrink to a fiftieth; a bomb, to a thousandth. Small ones are harmless whatever they shrink to.
-_MAX_RATIO = 200
-_MAX_UNZIPPED = 64 * 1024 * 1024
 _MAX_HEAD = 256 * 1024
 _MAX_LINE = 16 * 1024
 _READ = 64 * 1024
@@ -40,28 +39,38 @@ class Ended(Exception):
     """The peer closed the connection before the message was complete."""
 
 
+class TooLarge(Exception):
+    """The body is larger than the configured limit."""
+
+
 def encode_request(method: str, target: str, host: str, headers: Headers, body: bytes | None) -> bytes:
     """The request as it is sent.
 
     Raises:
-        ValueError: a line break or a space would let the request say something else than was meant.
+        ValueError: the request line or a header contains a character that would let the request mean something else.
     """
     if not _TOKEN(method) or not target.isascii() or not target.isprintable() or " " in target or not target:
         raise ValueError(f"not a request line: {method!r} {target!r}")
     length = ""
     if body is not None or method in ("POST", "PUT", "PATCH"):
         length = f"Content-Length: {len(body or b'')}\r\n"
-    head = f"{method} {target} HTTP/1.1\r\n{_block(host, headers)}{length}\r\n".encode("latin-1")
+    head = f"{method} {target} HTTP/1.1\r\n{_block(host, headers)}{length}\r\n".encode()
     return head + body if body else head
 
 
 @lru_cache(_KEPT_BLOCKS)
 def _block(host: str, headers: Headers) -> str:
-    """The lines that stand in every request of a kind; `ValueError` if one of them would be two."""
-    lines = [f"{name}: {value}" for name, value in (("Host", host), *headers)]
-    if any("\n" in line or "\r" in line for line in lines):
-        raise ValueError("a header contains a line break")
-    return "".join([f"{line}\r\n" for line in lines])
+    """Return the lines that stand in every request of a kind; `ValueError` for an invalid header."""
+    lines = (("Host", host), *headers)
+    for name, value in lines:
+        if not is_header_value(name) or not is_header_value(value):
+            raise ValueError(f"invalid header {name!r}: control characters are not allowed")
+    return "".join([f"{name}: {value}\r\n" for name, value in lines])
+
+
+def is_header_value(text: str) -> bool:
+    """Return whether the text can be sent as a header's value (Go's httpguts.ValidHeaderFieldValue)."""
+    return _UNSENDABLE(text) is None
 
 
 class Head:
@@ -133,30 +142,42 @@ def _header(line: str) -> tuple[str, str]:
 _known_header = lru_cache(_KEPT_LINES)(_header)
 
 
-def _unzipped(raw: bytes) -> bytes:
-    limit = max(_MAX_UNZIPPED, len(raw) * _MAX_RATIO)
-    unzipper = zlib.decompressobj(_GZIP)
-    try:
-        body = unzipper.decompress(raw, limit)
-    except zlib.error as error:
-        raise Garbled(f"bad gzip: {error}") from error
-    if unzipper.unconsumed_tail:
-        raise Garbled(f"its body of {len(raw)} bytes unpacks to more than {limit}")
-    if not unzipper.eof:
-        raise Garbled("bad gzip: it is cut off")
-    return body
+def _decompress(raw: bytes, limit: int) -> bytes:
+    """Decompress a gzip body, which may have several members (RFC 1952)."""
+    members: list[bytes] = []
+    size = 0
+    while raw:
+        member = zlib.decompressobj(_GZIP)
+        try:
+            # One byte above the limit shows that it was exceeded; zlib takes 0 for unlimited.
+            members.append(member.decompress(raw, limit - size + 1 if limit else 0))
+        except zlib.error as error:
+            raise Garbled(f"bad gzip: {error}") from error
+        size += len(members[-1])
+        _check_size(size, limit)
+        if not member.eof:
+            raise Garbled("bad gzip: it is cut off")
+        raw = member.unused_data
+    return b"".join(members)
+
+
+def _check_size(size: int, limit: int) -> None:
+    if limit and size > limit:
+        raise TooLarge(f"the response is larger than {limit} bytes: raise Config.max_response_bytes to allow it")
 
 
 class Reader:
     """Reads replies, one after the other, from `recv`, which returns `b""` at the end.
 
-    `recv`'s own exceptions pass through. Memory: a body, plus at most one read.
+    `recv`'s own exceptions pass through. Memory: a body, plus at most one read. `max_body` limits a whole body's bytes,
+    compressed and decompressed; 0 means unlimited.
     """
 
-    __slots__ = ("_buffer", "_position", "_recv", "begun")
+    __slots__ = ("_buffer", "_max_body", "_position", "_recv", "begun")
 
-    def __init__(self, recv: Callable[[int], bytes]) -> None:
+    def __init__(self, recv: Callable[[int], bytes], max_body: int = 0) -> None:
         self._recv = recv
+        self._max_body = max_body
         self._buffer = b""
         self._position = 0
         self.begun = False
@@ -176,7 +197,7 @@ class Reader:
         self.begun = self._position < len(self._buffer)
         while True:
             end = self._find(b"\r\n\r\n", _MAX_HEAD)
-            text = self._buffer[self._position : end].decode("latin-1")
+            text = self._buffer[self._position : end].decode(errors="replace")
             self._position = end + 4
             head = Head(text, method)
             if head.status >= 200:
@@ -185,14 +206,31 @@ class Reader:
                 raise Garbled("the server switched protocols unasked")
 
     def body(self, head: Head) -> bytes:
-        """The whole body, decompressed."""
-        raw = b"".join(self.pieces(head)) if head.length is None else self._exactly(head.length)
+        """Return the whole body, decompressed.
+
+        Raises:
+            TooLarge: it exceeds the limit; the connection cannot be used again.
+        """
+        raw = self._raw_body(head)
         encoding = head.headers.get("content-encoding", "identity")
         if encoding == "identity" or not raw:
             return raw
         if encoding != "gzip":
             raise Garbled(f"unknown content encoding {encoding[:40]!r}")
-        return _unzipped(raw)
+        return _decompress(raw, self._max_body)
+
+    def _raw_body(self, head: Head) -> bytes:
+        if head.length is not None:
+            # Before it is read: the memory must not fill first.
+            _check_size(head.length, self._max_body)
+            return self._exactly(head.length)
+        parts: list[bytes] = []
+        size = 0
+        for piece in self.pieces(head):
+            parts.append(piece)
+            size += len(piece)
+            _check_size(size, self._max_body)
+        return b"".join(parts)
 
     def pieces(self, head: Head) -> Iterator[bytes]:
         """The body as it arrives, in no particular portions."""

@@ -5,6 +5,7 @@ decides that. Relative paths are meant from the folder of the file they stand in
 sentence: what, where, what to do.
 """
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,9 @@ class Cluster(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     disable_compression: bool = False
     extensions: tuple[dict[str, Any], ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Cluster {self.server}>"  # a proxy's URL may hold a password
+
 
 class User(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     """Who asks, and how that is proved (clientcmd/api/v1.AuthInfo)."""
@@ -47,6 +51,10 @@ class User(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     password: str = ""
     auth_provider: dict[str, Any] | None = None
     exec: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        given = [name for name in self.__struct_fields__ if getattr(self, name)]
+        return f"<User with {', '.join(given) or 'no credentials'}>"
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,13 +98,12 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What one context comes to, its paths absolute; `folder` is that of the user's file."""
+    """The cluster, user and namespace of one context, their paths absolute."""
 
     context: str
     cluster: Cluster
     user: User
     namespace: str
-    folder: str
     source: str
 
 
@@ -145,18 +152,17 @@ def choose(documents: Sequence[Document], context: str = "") -> Choice:
     """What `context`, or else the current context, of the merged documents comes to."""
     source = " and ".join(document.path for document in documents)
     name = context or next((d.current_context for d in documents if d.current_context), "")
-    chosen, _ = _first(documents, "contexts", name) if name else (None, "")
+    chosen = _first(documents, "contexts", name) if name else None
     if chosen is None:
         raise ConfigError(_no_context(name, source, sorted({n for d in documents for n in d.contexts})))
-    cluster, _ = _first(documents, "clusters", chosen.cluster)
-    user, home = _first(documents, "users", chosen.user)
+    cluster = _first(documents, "clusters", chosen.cluster)
+    user = _first(documents, "users", chosen.user)
     if cluster is None:
         raise ConfigError(_missing("cluster", chosen.cluster, name, source))
     if user is None:
         raise ConfigError(_missing("user", chosen.user, name, source))
     _check(cluster, chosen.cluster, user, chosen.user, source)
-    folder = str(Path(home).parent.absolute())
-    return Choice(name, cluster, user, chosen.namespace or "default", folder, source)
+    return Choice(name, cluster, user, chosen.namespace or "default", source)
 
 
 def is_empty(document: Document) -> bool:
@@ -164,11 +170,8 @@ def is_empty(document: Document) -> bool:
     return not (document.clusters or document.users or document.contexts or document.current_context)
 
 
-def _first(documents: Sequence[Document], section: str, name: str) -> tuple[Any, str]:
-    for document in documents:
-        if name in getattr(document, section):
-            return getattr(document, section)[name], document.path
-    return None, ""
+def _first(documents: Sequence[Document], section: str, name: str) -> Any:
+    return next((getattr(d, section)[name] for d in documents if name in getattr(d, section)), None)
 
 
 def _no_context(name: str, source: str, known: list[str]) -> str:
@@ -226,7 +229,16 @@ def _absolute_user(user: User, folder: str) -> User:
         client_certificate=_absolute(user.client_certificate, folder),
         client_key=_absolute(user.client_key, folder),
         token_file=_absolute(user.token_file, folder),
+        exec=_absolute_command(user.exec, folder),
     )
+
+
+def _absolute_command(plugin: dict[str, Any] | None, folder: str) -> dict[str, Any] | None:
+    # A name alone is looked up in PATH (clientcmd's GetAuthInfoFileReferences).
+    command = plugin.get("command") if plugin else None
+    if plugin is None or not isinstance(command, str) or os.sep not in command:
+        return plugin
+    return plugin | {"command": _absolute(command, folder)}
 
 
 def _absolute(path: str, folder: str) -> str:

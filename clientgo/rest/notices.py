@@ -14,8 +14,8 @@ _REMEMBERED = 1000
 
 
 def warnings_in(header: str) -> list[str]:
-    """The texts with code 299, which is the one Kubernetes uses; others are caches' business."""
-    return [_ESCAPE.sub(r"\1", text) for code, text in _WARNING.findall(header) if code == "299"]
+    """Return the texts with code 299, which Kubernetes uses; other codes are for caches, empty texts say nothing."""
+    return [_ESCAPE.sub(r"\1", text) for code, text in _WARNING.findall(header) if code == "299" and text]
 
 
 class WarningLogger:

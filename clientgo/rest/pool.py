@@ -13,16 +13,22 @@ from typing import Any, cast
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.rest.config import MAX_RESPONSE_BYTES
 from clientgo.rest.dial import Dialer
 from clientgo.rest.failures import FAILURES, exchange_failure
 from clientgo.rest.http1 import Head, Reader, encode_request
+from clientgo.rest.limits import before_sending, time_left
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 
 MAX_IDLE = 32
 """Connections kept for later; more may be open at once."""
 
-IDLE_SECONDS = 90.0
-"""An idle connection older than this is not used again (net/http's IdleConnTimeout)."""
+IDLE_SECONDS = 75.0
+"""An idle connection older than this is not used again. kube-apiserver closes its own after 90 s, and a request sent at
+that moment may be lost."""
+
+MAX_SOCKET_TIMEOUT = 2_000_000.0
+"""Seconds; a socket cannot wait longer than 2**31 ms."""
 
 
 class _Link:
@@ -30,31 +36,31 @@ class _Link:
 
     __slots__ = ("_poll", "_timeout", "generation", "reader", "sent", "since", "sock")
 
-    def __init__(self, sock: Any, generation: int) -> None:
+    def __init__(self, sock: Any, generation: int, max_body: int) -> None:
         self.generation = generation
         """Which certificates it was made with."""
         # Any: a socket, a TLS socket, or urllib3's TLS inside TLS, which share methods but no class.
         self.sock = sock
         self._timeout: float | None = None
         self._poll: select.poll | None = None
-        self.reader = Reader(self.sock.recv)
+        self.reader = Reader(self._receive, max_body)
         self.sent = False
         self.since = 0.0
 
     def start(self, data: bytes, method: str, timeout: float) -> Head:
         """Send the request and read the reply's head."""
         self.sent = False
-        self.let_wait(timeout)
+        self.let_wait(before_sending(timeout))
         count = self.sock.send(data)
         self.sent = True
         if count < len(data):
             self._send_rest(memoryview(data)[count:])
         return self.reader.head(method)
 
-    def let_wait(self, timeout: float) -> None:
-        """Let each read wait `timeout` seconds."""
+    def let_wait(self, timeout: float | None) -> None:
+        """Limit each read to `timeout` seconds; None for no limit but TCP's."""
         if timeout != self._timeout:
-            self.sock.settimeout(timeout)
+            self.sock.settimeout(None if timeout is None else min(timeout, MAX_SOCKET_TIMEOUT))
             self._timeout = timeout
 
     @property
@@ -79,6 +85,14 @@ class _Link:
         """Give the socket back."""
         self.sock.close()
 
+    def _receive(self, size: int) -> bytes:
+        # A body that trickles in must not outlast the request's deadline.
+        if self._timeout is not None and (left := time_left()) < self._timeout:
+            if left <= 0:
+                raise TimeoutError
+            self.let_wait(left)
+        return cast(bytes, self.sock.recv(size))
+
     def _send_rest(self, rest: memoryview) -> None:
         try:
             self.sock.sendall(rest)
@@ -90,8 +104,16 @@ class _Link:
 class PoolTransport:
     """Carries requests over kept-alive connections to the server of a `Dialer`; the last one used is used first."""
 
-    def __init__(self, dialer: Dialer, *, max_idle: int = MAX_IDLE, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        dialer: Dialer,
+        *,
+        max_idle: int = MAX_IDLE,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self._dialer = dialer
+        self._max_body = max_response_bytes
         self._clock = clock
         # append and pop of a deque need no lock; beyond its length the oldest would leak, so keep() looks first.
         self._idle: deque[_Link] = deque()
@@ -119,7 +141,6 @@ class PoolTransport:
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
         """The answer as soon as its head is there; raises `ConnectionFailed`."""
         link, head = self._start(method, target, headers, None, timeout)
-        link.let_wait(idle_timeout)
         return _PoolStream(self, link, head, idle_timeout)
 
     def reset(self) -> None:
@@ -142,7 +163,7 @@ class PoolTransport:
         if self._closed:
             self.reset()  # close() may have passed between the look and the append
 
-    def failed(self, error: Exception, link: _Link, timeout: float) -> ConnectionFailed:
+    def failed(self, error: Exception, link: _Link, timeout: float | None) -> ConnectionFailed:
         """What the network's error on an open connection means."""
         return exchange_failure(error, self._dialer.where, timeout, sent=link.sent, begun=link.reader.begun)
 
@@ -167,7 +188,7 @@ class PoolTransport:
 
     def _start_anew(self, data: bytes, method: str, timeout: float) -> tuple[_Link, Head]:
         generation = self._dialer.generation(self._clock.now())
-        link = _Link(self._dialer.dial(timeout), generation)
+        link = _Link(self._dialer.dial(timeout), generation, self._max_body)
         try:
             return link, link.start(data, method, timeout)
         except FAILURES as error:
@@ -209,7 +230,7 @@ class _PoolStream:
         self._pool = pool
         self._link = link
         self._head = head
-        self._timeout = idle_timeout
+        self.idle_timeout: float | None = idle_timeout
         self._pieces = link.reader.pieces(head)
         self._state = threading.Lock()
         self._reading = False
@@ -228,10 +249,11 @@ class _PoolStream:
             self._reading = True
         piece: bytes | None = None
         try:
+            self._link.let_wait(self.idle_timeout)
             piece = next(self._pieces, None)
         except FAILURES as error:
             if not self._end(broken=True):
-                raise self._pool.failed(error, self._link, self._timeout) from error
+                raise self._pool.failed(error, self._link, self.idle_timeout) from error
             raise StopIteration from None
         except BaseException:
             self._end(broken=True)

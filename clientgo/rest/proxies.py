@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from clientgo.errors import ConfigError
+from clientgo.rest.http1 import is_header_value
 
 
 def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
@@ -22,10 +23,17 @@ def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
     if not chosen:
         return ""
     address = chosen if "://" in chosen else f"http://{chosen}"
-    scheme = address.partition("://")[0]
-    if scheme not in ("http", "https") or not urlsplit(address).hostname:
+    if not _usable(address):
         raise ConfigError(f"the proxy {_without_password(address)} can't be used: give an http:// or https:// address")
     return address
+
+
+def _usable(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_header_value(address)
 
 
 def _from_environment(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> str:

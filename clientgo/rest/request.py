@@ -6,7 +6,7 @@ other's format, and a recorded `Request` reads as what was meant.
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -94,6 +94,19 @@ class EventStream(Protocol):
         """End the stream from any thread; a blocked reader returns at once. May be called again."""
 
 
+class ByteStream(Protocol):
+    """A body that is still arriving, in portions of any size.
+
+    Iterating raises `ConnectionFailed` when the connection breaks; it ends when the server ends the body.
+    """
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Iterate over the portions as they arrive."""
+
+    def close(self) -> None:
+        """End the stream from any thread; a blocked reader returns at once. May be called again."""
+
+
 class Requester(Protocol):
     """Whatever answers requests: an API server, or a fake."""
 
@@ -102,3 +115,22 @@ class Requester(Protocol):
 
     def watch(self, request: Request) -> EventStream:
         """Open a watch; raises `ApiError` or `ConnectionFailed` if it can't be opened."""
+
+
+@runtime_checkable
+class StreamRequester(Protocol):
+    """A requester that reads bodies as they arrive: the logs of a pod."""
+
+    def stream(self, request: Request) -> ByteStream:
+        """Open the stream; raises `ApiError` or `ConnectionFailed` if it can't be opened."""
+
+
+def open_stream(requester: Requester, request: Request) -> ByteStream:
+    """Open a stream.
+
+    Raises:
+        TypeError: the requester is no `StreamRequester`.
+    """
+    if not isinstance(requester, StreamRequester):
+        raise TypeError(f"{requester!r} cannot stream: use a RESTClient, or give it a method stream(request)")
+    return requester.stream(request)

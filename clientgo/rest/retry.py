@@ -52,8 +52,7 @@ def after_break(done: int, method: str, error: ConnectionFailed, *, limit: int =
 
     Refused and timed out are not broken: whoever asked decides how long to go on asking a server that isn't there.
     """
-    broken = error.sent and not error.refused and not error.timeout
-    if method != "GET" or not broken or done >= limit:
+    if method != "GET" or not error.broken or done >= limit:
         return None
     return Retry(done + 1, BROKEN_WAIT, f"due to retryable error, error: {error}")
 
@@ -65,5 +64,4 @@ def with_previous(error: ConnectionFailed, previous: ConnectionFailed | None) ->
     """
     if previous is None or str(previous) == str(error):
         return error
-    text = f"{error} - error from a previous attempt: {previous}"
-    return ConnectionFailed(text, sent=error.sent, refused=error.refused, timeout=error.timeout)
+    return error.with_message(f"{error} - error from a previous attempt: {previous}")

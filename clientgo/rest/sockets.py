@@ -1,13 +1,16 @@
 """TCP connections that notice a dead peer.
 
-The name is looked up here, apart from the connecting, so that it can be timed: a slow resolver is a frequent cause of
+A name is looked up apart from the connecting, so that it can be timed: a slow resolver is a frequent cause of
 slow requests in clusters, and looks like a slow server.
 """
 
+import errno
 import ipaddress
+import os
+import select
 import socket
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from clientgo.clock import Clock
 
@@ -29,37 +32,57 @@ def _socket_options() -> list[tuple[int, int, int]]:
 SOCKET_OPTIONS = _socket_options()
 
 
-def open_socket(
-    host: str, port: int, timeout: float, *, clock: Clock, resolved: Callable[[float], None]
-) -> socket.socket:
-    """A connected socket; `resolved` is told the seconds that the name took to look up, found or not.
+class SocketAddress(NamedTuple):
+    """One address of a host, as `socket.getaddrinfo` gives it."""
 
-    Each address of the name is tried in turn, `timeout` seconds long.
+    family: int
+    kind: int
+    protocol: int
+    address: Any  # two elements for IPv4, four for IPv6
 
-    Raises:
-        OSError: what became of the address that was tried last; `socket.gaierror` if there is none.
-    """
-    failure: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
-    for family, kind, protocol, _, address in _look_up(host, port, clock, resolved):
-        sock = socket.socket(family, kind, protocol)
+
+class SystemNetwork:
+    """The network of this machine."""
+
+    def start(self, to: SocketAddress) -> socket.socket:
+        """Start to connect; raises `OSError` if that fails at once."""
+        sock = socket.socket(to.family, to.kind, to.protocol)
         try:
             for option in SOCKET_OPTIONS:
                 sock.setsockopt(*option)
-            sock.settimeout(timeout)
-            sock.connect(address)
-        except OSError as error:
+            sock.setblocking(False)
+            code = sock.connect_ex(to.address)
+            if code not in (0, errno.EINPROGRESS, errno.EWOULDBLOCK):
+                raise OSError(code, os.strerror(code))
+        except BaseException:
             sock.close()
-            failure = error
-        else:
-            return sock
-    raise failure
+            raise
+        return sock
+
+    def wait(self, sockets: Sequence[socket.socket], seconds: float) -> list[socket.socket]:
+        """Return the sockets whose attempt ended, or none once the time has passed."""
+        poll = select.poll()
+        for sock in sockets:
+            poll.register(sock, select.POLLOUT)
+        ended = {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
+        return [sock for sock in sockets if sock.fileno() in ended]
+
+    def error(self, sock: socket.socket) -> int:
+        """Return the error number of an attempt that ended; 0 for success."""
+        return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
-def _look_up(host: str, port: int, clock: Clock, resolved: Callable[[float], None]) -> list[Any]:
+def look_up(host: str, port: int, *, clock: Clock, resolved: Callable[[float], None]) -> list[SocketAddress]:
+    """Return the host's addresses, best first; `resolved` is given the seconds that it took, with success or without.
+
+    Raises:
+        OSError: `socket.gaierror` if there is none.
+    """
     name = host.strip("[]")
     began = clock.now()
     try:
-        return list(socket.getaddrinfo(name, port, type=socket.SOCK_STREAM))
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        return [SocketAddress(family, kind, protocol, at) for family, kind, protocol, _, at in found]
     except UnicodeError as error:  # no name at all: a part is empty, or too long
         raise socket.gaierror(socket.EAI_NONAME, str(error)) from error
     finally:

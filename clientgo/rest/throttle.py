@@ -1,11 +1,13 @@
 """The client's own limit on requests a second, and what it says when requests wait for it."""
 
 import logging
+import math
 import threading
 
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.rest.flowcontrol import RateLimiter
+from clientgo.rest.limits import require_permission, stop_of_request, time_left
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +22,7 @@ INFO_EVERY = 10.0
 
 
 class Throttle:
-    """Lets requests pass when a limiter does; whoever comes too early waits, unless `stop` is set."""
+    """Delays requests as a limiter says, until `stop` is set or the request's own limits end the wait."""
 
     def __init__(self, limiter: RateLimiter, clock: Clock, stop: threading.Event) -> None:
         self._limiter = limiter
@@ -29,10 +31,19 @@ class Throttle:
         self._said_at: float | None = None
 
     def wait(self, method: str, target: str) -> float:
-        """Wait for one's turn; return the seconds waited. Raises `ConnectionFailed` when stopped meanwhile."""
-        began = self._clock.now()
-        if not self._limiter.wait(self._stop):
-            raise ConnectionFailed("stopping: the request was not sent", sent=False)
+        """Wait until the request may be sent; return the seconds waited.
+
+        Raises:
+            ConnectionFailed: the client stops, or the wait would be longer than the request's timeout.
+            LeaseNotHeld: the request must not be sent any more.
+        """
+        began, left = self._clock.now(), time_left()
+        if not self._limiter.wait(stop_of_request(self._stop), timeout=left):
+            require_permission()
+            if self._stop.is_set() or math.isinf(left):
+                raise ConnectionFailed("stopping: the request was not sent", sent=False)
+            text = f"request not sent: the client's rate limit would delay it beyond its timeout ({left:.3g} s left)"
+            raise ConnectionFailed(text, sent=False, timeout=True)
         waited = self._clock.now() - began
         self._say(waited, method, target)
         return waited

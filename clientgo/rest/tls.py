@@ -15,6 +15,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.connectionmetrics import ConnectionMetrics
+from clientgo.rest.trust import client_context
 
 log = logging.getLogger(__name__)
 
@@ -114,35 +115,30 @@ class TLSContexts:
 
 
 def _make(material: _Material, config: Config) -> ssl.SSLContext:
-    # Not ssl.create_default_context: from Python 3.13 on it refuses authorities without a key identifier, which many
-    # clusters have and Go accepts.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context = client_context("" if config.insecure else material.ca)
+    except ValueError as error:
+        sentence = f"the certificate authority of {config.host} is not PEM: {error}"
+        raise UnusableCA(sentence, "ca_parse_error") from error
     context.set_alpn_protocols(["http/1.1"])
     if config.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    elif material.ca:
-        try:
-            context.load_verify_locations(cadata=material.ca)
-        except (ssl.SSLError, ValueError) as error:
-            sentence = f"the certificate authority of {config.host} is not PEM: {error}"
-            raise UnusableCA(sentence, "ca_parse_error") from error
-    else:
-        context.load_default_certs()
     if material.client is not None:
         _load_client(context, material.client, config.host)
     return context
 
 
 def _load_client(context: ssl.SSLContext, client: ClientCertificate, host: str) -> None:
-    pem = f"{client.key.rstrip()}\n{client.certificate}".encode()
+    pem = f"{client.key.rstrip()}\n{client.certificate}".encode(errors="replace")
     try:
         _load_chain(context, pem)
     except ssl.SSLError as error:
         raise ConfigError(
             f"the client certificate for {host} and its key don't match or are not PEM: {error.reason or error}"
         ) from error
+    except OSError as error:  # no file descriptor left, say
+        raise ConfigError(f"the client certificate for {host} can't be loaded: {error}") from error
 
 
 def _load_chain(context: ssl.SSLContext, pem: bytes) -> None:
@@ -187,6 +183,7 @@ def _text(path: str) -> str:
     if not path:
         return ""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        # Comments of a PEM file may be in any encoding; what counts in it is ASCII.
+        return Path(path).read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError) as error:
         raise ConfigError(f"the certificate file {path} can't be read: {error}") from error

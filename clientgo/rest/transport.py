@@ -7,8 +7,17 @@ another module, because it loads an HTTP library and TLS, which a program with f
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
+from clientgo.errors import ConnectionFailed
+
 Headers = tuple[tuple[str, str], ...]
 """Request headers in order; a name may appear twice (Impersonate-Group does)."""
+
+
+class IdleTimeout(ConnectionFailed):
+    """Idle timeout: the server sent nothing for the time allowed, although the connection may be alive."""
+
+    def __init__(self, message: str, *, sent: bool = True) -> None:
+        super().__init__(message, sent=sent, timeout=True)
 
 
 class HTTPReply(NamedTuple):
@@ -20,7 +29,13 @@ class HTTPReply(NamedTuple):
 
 
 class HTTPStream(Protocol):
-    """An answer whose body is still coming."""
+    """An answer whose body is still coming.
+
+    `idle_timeout` is how many seconds may pass without a byte before reading raises `IdleTimeout`; None for no limit.
+    The reader may change it between two reads.
+    """
+
+    idle_timeout: float | None
 
     @property
     def status(self) -> int:
@@ -48,7 +63,7 @@ class Transport(Protocol):
         """The whole answer, whatever its status; raises `ConnectionFailed`."""
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
-        """The answer as soon as its head is there; later silence may last `idle_timeout`. Raises `ConnectionFailed`."""
+        """The answer as soon as its head is there; `idle_timeout` limits each later read. Raises `ConnectionFailed`."""
 
     def reset(self) -> None:
         """Let later requests use new connections, for credentials have changed."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from clientgo.backoff import KeyedBackoff
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, Transport
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ class BackoffTransport:
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
         """The whole answer, whatever its status; raises `ConnectionFailed`, also when stopped."""
-        self._pause()
+        timeout = self._pause(timeout)
         try:
             reply = self._transport.request(method, target, headers, body, timeout)
         except ConnectionFailed:
@@ -50,7 +51,7 @@ class BackoffTransport:
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
         """The answer as soon as its head is there; raises `ConnectionFailed`, also when stopped."""
-        self._pause()
+        timeout = self._pause(timeout)
         try:
             stream = self._transport.stream(method, target, headers, timeout, idle_timeout=idle_timeout)
         except ConnectionFailed:
@@ -67,10 +68,15 @@ class BackoffTransport:
         """Close the transport below."""
         self._transport.close()
 
-    def _pause(self) -> None:
+    def _pause(self, timeout: float) -> float:
+        """Wait while the server is failing; return the seconds the exchange may take."""
         wait = self._backoff.remaining(self._where)
-        if wait > 0 and self._clock.sleep(self._stop, wait):
+        if wait <= 0:
+            return timeout
+        if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(wait, time_left()))):
+            require_permission()
             raise ConnectionFailed("stopping: the request was not sent", sent=False)
+        return before_sending(timeout)
 
     def _note(self, status: int) -> None:
         # A connection that fails says nothing of a server's load; whoever asked backs off from that itself.

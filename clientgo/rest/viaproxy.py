@@ -16,7 +16,7 @@ from urllib3.exceptions import HTTPError, LocationParseError
 from urllib3.util import parse_url
 
 from clientgo.errors import ConfigError
-from clientgo.log import conceal
+from clientgo.log import register_secret
 from clientgo.rest.http1 import Garbled
 
 OpenSocket = Callable[[str, int, float], socket]
@@ -70,8 +70,10 @@ class Proxy:
         """A connected socket, or what has its methods: to the proxy without `tls`, else to the server behind it.
 
         Raises:
-            OSError: why there is none. Garbled: what answered is no proxy.
+            OSError: why there is none. Garbled: what answered is no proxy. UnicodeError: the host's name is invalid.
         """
+        if tls is not None:
+            (server_name or self._host).encode("idna")  # ssl does so too late: it would leave a socket open
         connection = self._connection(timeout, tls, server_name)
         try:
             connection.connect()
@@ -117,5 +119,5 @@ def _credentials(url: str) -> dict[str, str]:
     if not parts.username:
         return {}
     name, password = unquote(parts.username), unquote(parts.password or "")
-    conceal(password)
+    register_secret(password)
     return {"proxy-authorization": f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"}

@@ -13,6 +13,12 @@ MAX_FRAME = 64 * 1024 * 1024
 """Bytes; a longer frame is taken for garbage. etcd holds no object above 1.5 MiB, aggregated servers may."""
 
 
+END_GRACE = 15.0
+"""Seconds a server may be late in ending a watch at the time it was asked for."""
+
+_LIST_END = b'"k8s.io/initial-events-end"'
+
+
 class Garbage(ValueError):
     """Bytes that are no watch frame."""
 
@@ -86,11 +92,21 @@ def _deep_frame(line: bytes) -> RawEvent:
 
 
 class WatchStream:
-    """The frames of one answer; ends when the server ends it, raises `ConnectionFailed` when it breaks off."""
+    """The frames of one answer; ends when the server ends it, raises `ConnectionFailed` when it breaks off.
 
-    def __init__(self, stream: HTTPStream, where: str) -> None:
+    The idle timeout applies after the first periodic bookmark: a server sends none for a resource without changes, and
+    a quiet watch is no broken one. Until then the watch may be silent for as long as it was asked to last, and TCP
+    alone detects a dead peer. The bookmark that ends a streamed list is not periodic.
+    """
+
+    def __init__(
+        self, stream: HTTPStream, where: str, *, seconds: float = 0.0, idle_timeout: float | None = None
+    ) -> None:
+        """`seconds` is how long the server was asked to let the watch last; 0 leaves that to the server."""
+        stream.idle_timeout = seconds + END_GRACE if seconds else None
         self._stream = stream
         self._where = where
+        self._idle_timeout = idle_timeout
         self._closed = False
 
     def __repr__(self) -> str:
@@ -100,7 +116,10 @@ class WatchStream:
         splitter = FrameSplitter()
         try:
             for chunk in self._stream:
-                yield from splitter.feed(chunk)
+                for frame in splitter.feed(chunk):
+                    if frame.type == "BOOKMARK" and _LIST_END not in bytes(frame.object):
+                        self._stream.idle_timeout = self._idle_timeout
+                    yield frame
             if not self._closed:
                 yield from splitter.finish()
         except Garbage as error:

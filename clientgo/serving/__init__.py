@@ -11,22 +11,24 @@ Metrics are in `clientgo.serving.prometheus`, which loads prometheus-client, and
 from clientgo.serving.checks import (
     Check,
     Unhealthy,
+    informers_alive,
     informers_synced,
     keys_not_stuck,
     not_shutting_down,
     ping,
     threads_alive,
-    watches_heard,
 )
 from clientgo.serving.connection import Limits
+from clientgo.serving.diagnostics import Diagnostics, ServingOptions, serve_diagnostics
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.probes import probe_routes
 from clientgo.serving.routing import Access, Authorizer, Handler, Route
 from clientgo.serving.server import Server, TLSSource
 
 __all__ = [
+    "Diagnostics", "ServingOptions", "serve_diagnostics",
     "Server", "Limits", "TLSSource",
     "Route", "Access", "Authorizer", "Handler", "Response", "ServingRequest",
     "Check", "Unhealthy", "probe_routes",
-    "ping", "informers_synced", "watches_heard", "threads_alive", "keys_not_stuck", "not_shutting_down",
+    "ping", "informers_synced", "informers_alive", "threads_alive", "keys_not_stuck", "not_shutting_down",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
-"""Checks for probes: what is well or not with a controller, each decided from what is known at once.
+"""Checks for liveness and readiness probes, each decided at once from the state of this process.
 
-No check asks the API server: if that is down, every controller of the cluster would be restarted for it.
+No check depends on the API server: while it is down or refuses requests, a restart heals nothing, and the restarts of
+all controllers end in as many lists at once. A liveness check fails only if a thread of this process hangs or has died.
 """
 
 import threading
@@ -15,8 +16,8 @@ from clientgo.workqueue.state import QueueState
 Check = Callable[[], None]
 """Returns while all is well; raises `Unhealthy`, or anything else, otherwise. Safe for several threads; never waits."""
 
-SILENT_SECONDS = 600.0
-"""A watch hears of a bookmark about every minute, and is ended by the server after ten at most."""
+SILENT_SECONDS = 900.0
+"""A watch is ended by the server after ten minutes at most, and each attempt to open the next one counts."""
 
 
 class Unhealthy(Exception):
@@ -61,21 +62,20 @@ def informers_synced(informers: Iterable[Informer]) -> Check:
     return check
 
 
-def watches_heard(
+def informers_alive(
     informers: Iterable[Informer], *, silent_seconds: float = SILENT_SECONDS, clock: Clock = SYSTEM_CLOCK
 ) -> Check:
-    """Fails when an informer has heard nothing of the server for more than `silent_seconds`, bookmarks included.
+    """Fails when an informer neither made a request nor got an answer for `silent_seconds`, and so hangs; for liveness.
 
-    One that has never heard anything is given as long, from now on.
+    A request that failed or was refused counts, and an informer that has not been started is well.
     """
-    began = clock.now()
 
     def check() -> None:
         now = clock.now()
-        heard = {state.name: state.last_event for state in (informer.state() for informer in informers)}
-        silent = {name: now - (last if last is not None else began) for name, last in heard.items()}
-        if late := [f"{name} for {seconds:.0f} s" for name, seconds in silent.items() if seconds > silent_seconds]:
-            raise Unhealthy(f"nothing heard of the server: {', '.join(late)}")
+        active = [(state.name, state.last_active) for state in (informer.state() for informer in informers)]
+        silent = [(name, now - last) for name, last in active if last is not None]
+        if late := [f"{name} for {seconds:.0f} s" for name, seconds in silent if seconds > silent_seconds]:
+            raise Unhealthy(f"informers neither list nor watch: {', '.join(late)}")
 
     return check
 

@@ -12,19 +12,25 @@ from clientgo.clock import Clock
 from clientgo.serving.message import Refused, Response, ServingRequest, parse_head, render
 
 _END = b"\r\n\r\n"
-_LINGERING_READS = 64
+_DRAIN_READS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one client may take; times are seconds, sizes bytes."""
+    """Limits of a server and of each client; times are seconds, sizes bytes.
 
-    connections: int = 32
+    While all `connections` are in use, further clients wait in the listen backlog, and a client that keeps the server
+    waiting for `crowded` seconds meanwhile may be evicted in favour of them. `idle` is the time without a request, also
+    before the first one.
+    """
+
+    connections: int = 128
+    crowded: float = 1.0
     handshake: float = 5.0
     request: float = 5.0
     idle: float = 60.0
     response: float = 15.0
-    linger: float = 1.0
+    drain: float = 1.0
     head: int = 16 * 1024
     body: int = 64 * 1024
 
@@ -42,7 +48,6 @@ class Connection:
         self._limits = limits
         self._clock = clock
         self._buffer = b""
-        self._served = 0
 
     def secure(self, context: ssl.SSLContext) -> None:
         """Agree on encryption; raises `Closed` if the client can't or does not in time."""
@@ -54,16 +59,25 @@ class Connection:
         except (OSError, ValueError) as error:  # ValueError: the peer was gone before the socket was wrapped
             raise Closed(f"TLS handshake failed: {error}") from error
 
+    def wait_for_request(self) -> None:
+        """Wait until a request begins; raises `Closed` if none does in time."""
+        # No shorter for the first: Go's clients open connections that they use only for a later request, and one that
+        # is closed just then loses that request.
+        deadline = self._clock.now() + self._limits.idle
+        # Empty lines before a request are allowed (RFC 9112, 2.2), but do not begin one.
+        while not (begun := self._buffer.lstrip(b"\r\n")):
+            self._buffer = self._receive(deadline)
+        self._buffer = begun
+
     def read(self) -> ServingRequest:
-        """The next request.
+        """Read the request that has begun.
 
         Raises:
-            Closed: there is none, or it did not come in time.
+            Closed: it did not come in time.
             Refused: it breaks a rule, or a limit of size.
         """
         head, self._buffer = self._head()
         request = parse_head(head, peer=self.peer)
-        self._served += 1
         if request.content_length == 0:
             return request
         if request.content_length > self._limits.body:
@@ -76,17 +90,17 @@ class Connection:
         """Send a response; raises `Closed` if the client does not take it in time."""
         self._send(render(response, keep_alive=keep_alive, with_body=with_body))
 
-    def linger(self) -> None:
-        """Say that nothing more comes, and read on for a while; raises `Closed` as soon as the client has closed.
+    def drain(self) -> None:
+        """Shut down sending, and read on for a while; raises `Closed` as soon as the client has closed.
 
         Closed with bytes unread, a connection is reset, and a refusal on its way to the client is lost with it.
         """
-        deadline = self._clock.now() + self._limits.linger
+        deadline = self._clock.now() + self._limits.drain
         try:
             socket.socket.shutdown(self._socket, socket.SHUT_WR)
         except OSError as error:
             raise Closed(str(error)) from error
-        for _ in range(_LINGERING_READS):
+        for _ in range(_DRAIN_READS):
             self._receive(deadline)
 
     def abort(self) -> None:
@@ -102,17 +116,11 @@ class Connection:
         self._socket.close()
 
     def _head(self) -> tuple[bytes, bytes]:
-        # The first request must follow the connection; a later one may take its time to begin, but not to end.
-        deadline = self._clock.now() + (self._limits.idle if self._served else self._limits.request)
-        begun = bool(self._buffer)
+        deadline = self._clock.now() + self._limits.request
         while (end := self._buffer.find(_END)) < 0:
             if len(self._buffer) > self._limits.head:
                 raise Refused(431, f"the head is longer than {self._limits.head} bytes")
             self._buffer += self._receive(deadline)
-            # Empty lines before a request are allowed (RFC 9112, 2.2), but are no beginning.
-            self._buffer = self._buffer.lstrip(b"\r\n")
-            if self._buffer and not begun:
-                begun, deadline = True, self._clock.now() + self._limits.request
         if end > self._limits.head:
             raise Refused(431, f"the head is longer than {self._limits.head} bytes")
         return self._buffer[:end], self._buffer[end + len(_END) :]

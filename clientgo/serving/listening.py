@@ -8,6 +8,9 @@ from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.flags import address as parse
 
+_BACKLOG = 4096
+"""Connections that may wait to be accepted; the system's own maximum may be lower (`net.core.somaxconn`)."""
+
 
 def address_of(text: Address | str | None) -> Address | None:
     """The address `text` names, read as a flag is; None means that nothing is to listen.
@@ -31,9 +34,11 @@ def listen(address: Address) -> socket.socket:
     """
     try:
         if not address.host and socket.has_dualstack_ipv6():
-            return socket.create_server(("::", address.port), family=socket.AF_INET6, dualstack_ipv6=True)
+            return socket.create_server(
+                ("::", address.port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True
+            )
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        return socket.create_server((address.host, address.port), family=family)
+        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise ConfigError(f"cannot listen on {address}: {error.strerror or error}") from error
 

@@ -1,8 +1,7 @@
-"""A small HTTP(S) server for what a controller shows of itself: probes, metrics, pages for whoever debugs it.
+"""Small HTTP(S) server for probes, metrics, debug pages and webhooks.
 
-Written for hostile neighbours rather than for many clients: a bounded number of threads, each owned by a `Group`; times
-and sizes that hold for a whole request; TLS agreed on in the connection's thread. It serves what it is given and knows
-no routes of its own.
+Threads are bounded and owned by a `Group`: while every connection is in use, further clients wait in the listen backlog
+and none is reset. Time and size limits hold for a whole request, and the TLS handshake runs in the connection's thread.
 """
 
 import logging
@@ -16,18 +15,15 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.flags import Address
 from clientgo.lifecycle import Group
 from clientgo.serving.connection import Closed, Connection, Limits
+from clientgo.serving.connectionlimiter import ConnectionLimiter, State
 from clientgo.serving.listening import address_of, is_every_interface, listen
 from clientgo.serving.message import Refused, Response, ServingRequest
-from clientgo.serving.places import Places, State
 from clientgo.serving.routing import Authorizer, Handler, Router
 
 log = logging.getLogger(__name__)
 
 _LOOK = 0.5
 """Seconds between two looks at whether the group stops; `Server.stop` is noticed at once."""
-
-_PATIENCE = 1.0
-"""Seconds a newcomer waits while every connection is being answered."""
 
 
 class TLSSource(Protocol):
@@ -66,7 +62,9 @@ class Server:
         self._tls = tls
         self._limits = limits if limits is not None else Limits()
         self._clock = clock
-        self._places: Places[Connection] = Places(self._limits.connections, clock)
+        self._limiter: ConnectionLimiter[Connection] = ConnectionLimiter(
+            self._limits.connections, crowded=self._limits.crowded, clock=clock
+        )
         self._ring: socket.socket | None = None
         self._count = 0
 
@@ -102,15 +100,17 @@ class Server:
         self.port = listener.getsockname()[1]
         bell, self._ring = socket.socketpair()
         log.info("serving", extra={"server": self.name, "address": str(self.address), "url": self.url})
-        group.start(self._accept, group, listener, bell, name=f"{self.name}-accept")
+        group.start(self._listen, group, listener, bell, name=f"{self.name}-accept")
 
     def stop(self) -> None:
-        """Listen no more and let go of idle clients; requests that are being answered are. Returns at once."""
+        """Stop listening and close idle connections; requests that are being answered go on. Returns at once."""
+        self._limiter.close()
         ring, self._ring = self._ring, None
         if ring is not None:
             ring.close()  # which the other end sees
 
-    def _accept(self, group: Group, listener: socket.socket, bell: socket.socket) -> None:
+    def _listen(self, group: Group, listener: socket.socket, bell: socket.socket) -> None:
+        crowded = False
         with listener, bell, selectors.DefaultSelector() as selector:
             selector.register(listener, selectors.EVENT_READ)
             ended = selector.register(bell, selectors.EVENT_READ)
@@ -118,31 +118,36 @@ class Server:
                 ready = [key for key, _ in selector.select(_LOOK)]
                 if ended in ready:
                     break
-                if ready and not self._welcome(group, listener):
+                if not ready:
+                    continue
+                # Before the connection is accepted: until then it waits in the backlog, where it costs no thread.
+                room = self._limiter.wait_for_room(_LOOK)
+                if not room and not crowded and self._ring is not None:
+                    log.warning("every connection is in use; new clients wait", extra={"server": self.name})
+                crowded = not room
+                if room and not self._accept(group, listener):
                     self._clock.sleep(group.stop_event, _LOOK)
         self.stop()
-        self._places.close()
 
-    def _welcome(self, group: Group, listener: socket.socket) -> bool:
-        """Take the next client in; returns whether to go on at once."""
+    def _accept(self, group: Group, listener: socket.socket) -> bool:
+        """Start a thread for the next client; return whether to go on at once."""
         try:
             accepted, peer = listener.accept()
         except (BlockingIOError, ConnectionError):  # gone again before its turn came
             return True
         except OSError as error:  # no file descriptor is left, say: that takes some time to change
-            log.warning("no connection can be accepted", extra={"server": self.name, "err": error})
+            log.warning("cannot accept connections", extra={"server": self.name, "err": error})
             return False
         connection = Connection(accepted, str(peer[0]), self._limits, self._clock)
-        if not self._places.take(connection, _PATIENCE):
-            log.warning("every connection is being answered; one more was closed", extra={"server": self.name})
+        if not self._limiter.add(connection):
             connection.close()
             return True
         self._count += 1
         try:
             group.start(self._converse, connection, name=f"{self.name}-{self._count}")
         except RuntimeError as error:  # the machine gives no more threads
-            log.warning("no connection can be answered", extra={"server": self.name, "err": error})
-            self._places.leave(connection)
+            log.warning("cannot start a thread for a connection", extra={"server": self.name, "err": error})
+            self._limiter.remove(connection)
             connection.close()
             return False
         return True
@@ -151,6 +156,9 @@ class Server:
         try:
             if self._tls is not None:
                 connection.secure(self._tls.context())
+                # Seen to here, since an abort is lost while the socket is being wrapped.
+                if not self._limiter.move(connection, State.READING):
+                    return
             while self._exchange(connection):
                 pass
         except Closed as error:
@@ -159,24 +167,28 @@ class Server:
             # What a stranger sent must not end the program, which a thread that dies would.
             log.exception("a connection was given up", extra={"server": self.name, "peer": connection.peer})
         finally:
-            self._places.leave(connection)
+            self._limiter.remove(connection)
             connection.close()
 
     def _exchange(self, connection: Connection) -> bool:
-        """Answer one request; returns whether there may be another."""
+        """Answer one request; return whether another may follow."""
         try:
+            connection.wait_for_request()
+            self._limiter.move(connection, State.READING)
             request = connection.read()
         except Refused as refused:
             connection.write(Response(refused.status, f"{refused}\n"), keep_alive=False)
-            connection.linger()
+            connection.drain()
             return False
         began = self._clock.now()
-        goes_on = self._places.moves(connection, State.WORKING) and request.keep_alive
+        self._limiter.move(connection, State.WORKING)
         response = self._router.answer(request)
-        goes_on = self._places.moves(connection, State.WRITING) and goes_on
-        connection.write(response, keep_alive=goes_on, with_body=request.method != "HEAD")
+        goes_on = self._limiter.move(connection, State.WRITING)
+        # Said before it is closed: a client that reused it just then would lose its request.
+        keep_alive = goes_on and request.keep_alive and not self._limiter.full
+        connection.write(response, keep_alive=keep_alive, with_body=request.method != "HEAD")
         self._note(request, response, self._clock.now() - began)
-        return self._places.moves(connection, State.READING) and goes_on
+        return self._limiter.move(connection, State.IDLE) and keep_alive
 
     def _note(self, request: ServingRequest, response: Response, seconds: float) -> None:
         # The path alone: a query or a header may hold what is nobody's business.

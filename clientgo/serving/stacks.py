@@ -1,6 +1,6 @@
 """Where every thread is at this moment, by name: what to look at first when a controller hangs.
 
-    signal.signal(signal.SIGUSR1, lambda *_: dump_stacks(sys.stderr))
+    on_signals([signal.SIGUSR1], lambda _: dump_stacks(sys.stderr))
 
 Lines of code only, never values: a variable may hold a token.
 """
@@ -31,7 +31,7 @@ def stacks() -> str:
 
 
 def dump_stacks(stream: TextIO) -> None:
-    """Write the stacks to `stream` in one piece; for a signal handler, which may interrupt another write."""
+    """Write the stacks to `stream` in one piece, without waiting for a thread that is writing to it."""
     text = f"--- stacks of {threading.active_count()} threads\n{stacks()}--- end of stacks\n"
     try:
         descriptor = stream.fileno()

@@ -3,7 +3,7 @@
     shards = Shards(clientset, namespace="default", lease_prefix="sample-controller", count=3, on_change=enqueue_all)
     group.start(shards.run, stop, name="shards")
     ...
-    with shards.taking(foo.metadata.uid) as mine:
+    with shards.owning(foo.metadata.uid) as mine:
         if mine:
             sync(foo)
 

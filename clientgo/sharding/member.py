@@ -100,7 +100,12 @@ class Member:
         """Whether begun work on the key may go on: the lease has been good all the time since it began."""
         with self._lock:
             session, _ = self._in_flight.get(key, (-1, 0))
-            return session == self._ownership.session and self._clock.now() < self._until
+            return self._is_current(session)
+
+    def has_lost_work(self) -> bool:
+        """Return whether begun work on some key must not go on."""
+        with self._lock:
+            return not all(self._is_current(session) for session, _ in self._in_flight.values())
 
     def idle(self) -> bool:
         """Whether nothing is worked on."""
@@ -143,6 +148,9 @@ class Member:
             self._slots.write(number, released(seen.record, self._date()), frozenset(), seen)
         except FAILURES as error:
             log.warning("a shard slot can't be released", extra={"slot": number, "err": error})
+
+    def _is_current(self, session: int) -> bool:
+        return session == self._ownership.session and self._clock.now() < self._until
 
     def _allows(self, key: str) -> bool:
         return not self._leaving and self._clock.now() < self._until and self._ownership.allows(key)

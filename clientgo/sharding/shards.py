@@ -11,6 +11,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -30,16 +31,20 @@ log = logging.getLogger(__name__)
 LOOK_AT_WORK = 0.05
 """Seconds between looks at work that has to end before the slot is released."""
 
+TOLERANCE = 1800.0
+"""Seconds beyond a lease's duration after which its thread is taken to hang, however often the API server refuses.
+
+One step makes four requests at most, each of them repeated ten times, with up to 32 s between (an API server's longest
+Retry-After). Other members need not wait for it: the lease has long expired then, and nothing is written without it.
+"""
+
 
 class NotRenewed(ClientGoError):
     """The thread that keeps this process' slot has done nothing for too long."""
 
 
-class _Held(threading.local):
-    """The keys that a thread has taken."""
-
-    def __init__(self) -> None:
-        self.keys: list[str] = []
+_HELD: ContextVar[tuple[tuple[Member, str], ...]] = ContextVar("held", default=())
+"""The keys that the running code works on, each with the member it was taken from."""
 
 
 class Shards:
@@ -80,7 +85,6 @@ class Shards:
         self._on_change = on_change
         self._clock = clock
         self._metrics = ShardingMetrics(self.name)
-        self._held = _Held()
         self._told: Ownership | None = None
         self._ticked: float | None = None
 
@@ -110,16 +114,16 @@ class Shards:
         self._member.end(key)
 
     @contextmanager
-    def taking(self, key: str) -> Iterator[bool]:
+    def owning(self, key: str) -> Iterator[bool]:
         """Whether work on the key may begin here; if so, it is this process' own until the end of the block."""
         if not self._member.begin(key):
             yield False
             return
-        self._held.keys.append(key)
+        token = _HELD.set((*_HELD.get(), (self._member, key)))
         try:
             yield True
         finally:
-            self._held.keys.pop()
+            _HELD.reset(token)
             self._member.end(key)
 
     def valid(self, key: str) -> bool:
@@ -127,11 +131,19 @@ class Shards:
         return self._member.valid(key)
 
     def may_write(self) -> bool:
-        """Whether this thread's work may go on: each key it has taken is still this process'; for a FencedRequester."""
-        return all(self._member.valid(key) for key in self._held.keys)
+        """Return whether the running code may write; for a FencedRequester.
 
-    def check(self, tolerance: float = 20.0) -> None:
-        """Return while all is well; a replica that stands by, or was not started, is well.
+        Code inside `owning` may while each key it has taken is still this process'. Other code (a helper thread of a
+        reconciler, the sender of events) may unless some key that is being worked on here has been lost, because the
+        code may be about that one. A thread started with `contextvars.copy_context().run` counts as inside the block.
+        """
+        keys = [key for member, key in _HELD.get() if member is self._member]
+        return all(map(self._member.valid, keys)) if keys else not self._member.has_lost_work()
+
+    def check(self, tolerance: float = TOLERANCE) -> None:
+        """Return while the thread of `run` works, whatever the API server answers; for a liveness probe.
+
+        A replica that stands by, or was not started, is well.
 
         Raises:
             NotRenewed: for `tolerance` seconds beyond the lease's duration nothing was done about the slot.

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
+from clientgo.meta.apply.fieldsets import Rules
 from clientgo.meta.codec import to_dict
+from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
 from clientgo.testing.apply import Writer, applied, updated
 from clientgo.testing.lifecycle import by_door
 from clientgo.testing.mergerules import rules_of
-from clientgo.testing.patches import BadPatch, json_patch, merge_patch, strategic_merge_patch
 from clientgo.testing.selection import select
 from clientgo.testing.tracker import Object, Tracker
 
@@ -68,7 +69,7 @@ def _update(tracker: Tracker, action: Action) -> Object:
 
 
 def _patch(tracker: Tracker, action: Action) -> Object:
-    return _changed(tracker, action, lambda old: patched(old, action))
+    return _changed(tracker, action, lambda old: patched(old, action, _rules(tracker, old)))
 
 
 def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object]) -> Object:
@@ -83,7 +84,7 @@ def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object
 
 def _apply(tracker: Tracker, action: Action) -> Object:
     def merged(live: Object) -> Object:
-        config = _read(action)
+        config = _configuration(action)
         if tracker.lifecycle and not action.subresource and tracker.has_status(config):
             config = {key: value for key, value in config.items() if key != "status"}
         return applied(live, config, _writer(tracker, action, config), force="force" in action.options)
@@ -94,9 +95,28 @@ def _apply(tracker: Tracker, action: Action) -> Object:
         return tracker.create(action.resource, merged({}), action.namespace, dry_run=action.dry_run)
 
 
+def _configuration(action: Action) -> Object:
+    # The URL names the object, as on a server; the applied configuration may repeat it or leave it out.
+    config = _read(action)
+    if not isinstance(config, dict):
+        raise BadRequest(f"invalid apply configuration: expected an object, got {type(config).__name__}")
+    meta = config.get("metadata")
+    meta = {} if meta is None else meta
+    if not isinstance(meta, dict):
+        raise BadRequest(f"invalid metadata in an apply configuration: expected an object, got {type(meta).__name__}")
+    name = meta.get("name") or action.name
+    if name != action.name:
+        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({action.name})")
+    return {**config, "metadata": {**meta, "name": name}}
+
+
 def _writer(tracker: Tracker, action: Action, obj: Object) -> Writer:
-    rules = rules_of(tracker.class_of(obj), str(obj.get("kind", "")))
-    return Writer(manager=action.field_manager, at=tracker.clock.time(), rules=rules, subresource=action.subresource)
+    at, rules = tracker.clock.time(), _rules(tracker, obj)
+    return Writer(manager=action.field_manager, at=at, rules=rules, subresource=action.subresource)
+
+
+def _rules(tracker: Tracker, obj: Object) -> Rules:
+    return rules_of(tracker.class_of(obj), str(obj.get("kind", "")))
 
 
 def _delete(tracker: Tracker, action: Action) -> Object:
@@ -126,7 +146,8 @@ def _scale(tracker: Tracker, action: Action) -> Object:
         return _scale_of(tracker.get(action.resource, action.namespace, action.name))
 
     def scaled(obj: Object) -> Object:
-        wanted = _submitted(action) if action.verb == "update" else patched(_scale_of(obj), action)
+        rules = rules_of(None, "Scale")
+        wanted = _submitted(action) if action.verb == "update" else patched(_scale_of(obj), action, rules)
         return {**obj, "spec": {**obj.get("spec", {}), "replicas": wanted.get("spec", {}).get("replicas", 0)}}
 
     return _scale_of(_changed(tracker, action, scaled))
@@ -147,20 +168,20 @@ def _submitted(action: Action) -> Object:
     return dict(action.object) if isinstance(action.object, Mapping) else to_dict(action.object)
 
 
-def patched(old: Object, action: Action) -> Object:
-    """`old` with the action's patch applied.
+def patched(old: Object, action: Action, rules: Rules) -> Object:
+    """Return `old` with the action's patch applied; `rules` are the merge rules of its kind.
 
     Raises:
         BadRequest: the patch is no JSON.
         Invalid: it can't be applied to `old`.
         UnsupportedMediaType: a kind of patch no server knows.
     """
-    rule = _PATCH_RULES.get(action.patch_type)
-    if rule is None:
+    apply = _PATCHES.get(action.patch_type)
+    if apply is None:
         raise UnsupportedMediaType(f"the body of the request was in an unknown format: {action.patch_type}")
     try:
-        new: Object = rule(old, _read(action))
-    except BadPatch as error:
+        new: Object = apply(old, _read(action), rules)
+    except PatchError as error:
         raise Invalid(f"the server rejected our request due to an error in our request: {error}") from error
     return new
 
@@ -172,10 +193,10 @@ def _read(action: Action) -> Any:
         raise BadRequest(f"the patch can't be read: {error}") from error
 
 
-_PATCH_RULES: Mapping[str, Callable[[Any, Any], Any]] = {
-    JSON_PATCH: json_patch,
-    MERGE_PATCH: merge_patch,
-    STRATEGIC_PATCH: strategic_merge_patch,
+_PATCHES: Mapping[str, Callable[[Any, Any, Rules], Any]] = {
+    JSON_PATCH: lambda old, patch, _: jsonpatch.apply(old, patch),
+    MERGE_PATCH: lambda old, patch, _: mergepatch.apply(old, patch),
+    STRATEGIC_PATCH: strategic.apply,
 }
 
 SUCCESS: Object = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}

@@ -1,8 +1,8 @@
 """A clock that stands still until a test steps it.
 
 Tests of delays neither sleep nor poll: they start their threads, wait until these are blocked (`wait_for_waiters`), and
-`step` the time. A single-threaded test takes `FakeClock(auto=True)`, where whoever waits moves the time to the end of
-its own wait.
+`step` the time. A single-threaded test takes `FakeClock(auto=True)`, where each wait moves the time to its own end;
+only limits on the work of other threads (`wait_for`) do not.
 
 Lock order: a waiter holds its condition and then takes the clock's lock; `step` lets go of the clock's lock before it
 takes any condition. So the two orders never meet.
@@ -10,6 +10,7 @@ takes any condition. So the two orders never meet.
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _LOOK_AT_EVENTS = 0.002
@@ -120,6 +121,16 @@ class FakeClock:
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
         """Let `seconds` be stepped over unless `stop` is set first; return whether it is set."""
+        return self._sleep(stop, seconds, self._reached)
+
+    def wait_for(self, done: threading.Event, limit: float) -> bool:
+        """Wait until `done` is set or `limit` seconds are stepped over; return whether it is set.
+
+        The time does not move by itself, not even with `auto`. Counts as a sleep in `slept`.
+        """
+        return self._sleep(done, limit, lambda deadline: deadline <= self._now)
+
+    def _sleep(self, stop: threading.Event, seconds: float, reached: Callable[[float], bool]) -> bool:
         with self._changed:
             # The deadline is fixed before anyone can learn of the sleep and step over it.
             deadline = self._now + seconds
@@ -127,7 +138,7 @@ class FakeClock:
             self.slept.append(seconds)
             self._waiters.append(waiter)
             self._changed.notify_all()
-            while not stop.is_set() and not self._reached(deadline):
+            while not stop.is_set() and not reached(deadline):
                 # Setting an event can't wake us: waiting on the event's own condition would, but a step would then
                 # wake everyone who waits for the event itself, as if it were set.
                 self._changed.wait(_LOOK_AT_EVENTS)

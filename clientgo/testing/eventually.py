@@ -1,11 +1,12 @@
-"""Waits, in tests, for what controllers bring about in their own time: looked at again and again until it is so.
+"""Polling in tests: wait for a condition that a controller or a server brings about in its own time.
 
     foo = eventually(lambda: client.get(Foo, name), lambda foo: foo.status.available_replicas == 3)
+    eventually(lambda: client.find(ConfigMap, name) is None)
     eventually(lambda: client.update(scaled(client.get(Foo, name))))
     always(lambda: client.list(ConfigMap), lambda found: not found, seconds=0.5)
 
-What the server refuses, the network spoils or an assertion says meanwhile is "not yet": a write that lost against
-another is tried again with what is there then. (controller-runtime's komega, Gomega's Eventually and Consistently.)
+An error of the library or a failed assertion counts as "not yet": an update that fails with a conflict is retried with
+the newest object. (controller-runtime's komega; Gomega's Eventually and Consistently.)
 """
 
 import threading
@@ -18,29 +19,29 @@ from clientgo.errors import ClientGoError
 T = TypeVar("T")
 
 SECONDS = 10.0
-"""How long is waited for something at most."""
+"""Default timeout of `eventually`."""
 
 EVERY = 0.01
-"""Seconds between two looks."""
+"""Default interval between two polls, in seconds."""
 
 
-class NotSo(AssertionError):
-    """It did not come to be so in time, or did not stay so; the message says what was seen last."""
+class ConditionTimeout(AssertionError):
+    """The condition did not become true in time, or did not stay true; the message shows the last value."""
 
 
 def eventually(
     look: Callable[[], T],
-    holds: Callable[[T], object] = lambda _: True,
+    holds: Callable[[T], object] = bool,
     *,
     seconds: float = SECONDS,
     every: float = EVERY,
     clock: Clock = SYSTEM_CLOCK,
 ) -> T:
-    """What `look` gives, as soon as `holds` takes it; by default as soon as it gives anything without an error.
+    """Poll `look()` until `holds(value)` is true, by default until the value is true, and return the value.
 
     Raises:
-        NotSo: it was not so within `seconds`.
-        Exception: what either raised that is neither an assertion nor an error of the library's.
+        ConditionTimeout: the condition was not true within `seconds`.
+        Exception: `look` or `holds` raised an error that is neither an AssertionError nor a ClientGoError.
     """
     deadline = clock.now() + seconds
     while True:
@@ -53,32 +54,33 @@ def eventually(
         except (ClientGoError, AssertionError) as error:
             seen = error
         if clock.now() >= deadline:
-            raise NotSo(f"not so after {seconds:g} s: {_shown(seen)}")
+            raise ConditionTimeout(f"condition not met after {seconds:g} s; last: {_description(seen)}")
         clock.sleep(threading.Event(), every)
 
 
 def always(
     look: Callable[[], T],
-    holds: Callable[[T], object],
+    holds: Callable[[T], object] = bool,
     *,
     seconds: float = 0.5,
     every: float = EVERY,
     clock: Clock = SYSTEM_CLOCK,
 ) -> T:
-    """What `look` gave last, `holds` having taken it each time for `seconds`; what either raises is raised.
+    """Poll `look()` for `seconds`, check that `holds(value)` is true each time, and return the last value.
 
     Raises:
-        NotSo: it was not so once.
+        ConditionTimeout: the condition was false once.
+        Exception: `look` or `holds` raised it.
     """
     began = clock.now()
     while True:
         found = look()
         if not holds(found):
-            raise NotSo(f"no longer so after {clock.now() - began:g} s: {_shown(found)}")
+            raise ConditionTimeout(f"condition not met after {clock.now() - began:g} s; last: {_description(found)}")
         if clock.now() >= began + seconds:
             return found
         clock.sleep(threading.Event(), every)
 
 
-def _shown(seen: object) -> str:
+def _description(seen: object) -> str:
     return f"{type(seen).__name__}: {seen}" if isinstance(seen, Exception) else repr(seen)

@@ -1,4 +1,4 @@
-"""The fake recorder, beside the other fakes."""
+"""Fake event recorder."""
 
 from clientgo.record.fake import FakeRecorder
 

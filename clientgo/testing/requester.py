@@ -15,13 +15,14 @@ from clientgo.errors import Invalid, NotFound
 from clientgo.meta.codec import ObjectList, encode, encode_value
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
-from clientgo.rest.request import EventStream, Request
+from clientgo.rest.request import ByteStream, EventStream, Request
 from clientgo.testing.actions import Action, action_of
 from clientgo.testing.answers import SUCCESS, answer, not_kept
 from clientgo.testing.discovery import discovered
 from clientgo.testing.reaction import Reaction, ReactionChain, Reactor, WatchReaction
 from clientgo.testing.selection import select
 from clientgo.testing.tracker import Tracker
+from clientgo.testing.transport import FakeStream
 from clientgo.typed.scale import Scale
 
 
@@ -114,6 +115,21 @@ class FakeRequester:
             timeout=float(action.options.get("timeoutSeconds", 0)),
             bookmarks="allowWatchBookmarks" in action.options,
         )
+
+    def stream(self, request: Request) -> ByteStream:
+        """Record the call and open the stream a reactor gives: bytes, or a `FakeStream`; raises what it raises.
+
+        Raises:
+            MethodNotAllowed: no reactor handles it.
+        """
+        handled, result, action = self._reactors.react(self._record(request))
+        if isinstance(result, bytes):
+            return FakeStream(result, end=True)
+        if isinstance(result, FakeStream):
+            return result
+        if handled:
+            raise TypeError(f"a reactor handled {action} and gave neither bytes nor a FakeStream: {result!r}")
+        raise not_kept(action)
 
     def _record(self, request: Request) -> Action:
         action = action_of(request, self._scheme)

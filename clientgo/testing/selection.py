@@ -1,35 +1,14 @@
 """Which objects a list or watch of a fake is about: namespace, labels and fields, on plain JSON objects."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from clientgo.errors import BadRequest
+from clientgo.meta.fieldselectors import FieldTerm, parse_field_selector
 from clientgo.meta.selectors import Selector, everything, parse_selector
 
-_TERM = re.compile(r"(?P<path>[^=!]+)(?P<operator>!=|==|=)(?P<value>.*)\Z", re.DOTALL)
-_COMMA = re.compile(r"(?<!\\),")
-_ESCAPED = re.compile(r"\\(.)")
-
-
 _ALL_LABELS = everything()
-
-
-@dataclass(frozen=True, slots=True)
-class FieldTerm:
-    """One field's wanted, or unwanted, value; an absent field reads as empty."""
-
-    path: tuple[str, ...]
-    value: str
-    equal: bool
-
-    def matches(self, obj: Mapping[str, Any]) -> bool:
-        """Whether the object has, or has not, that value there."""
-        found: Any = obj
-        for part in self.path:
-            found = found.get(part) if isinstance(found, Mapping) else None
-        return (_text(found) == self.value) is self.equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +38,6 @@ def select(namespace: str = "", label_selector: str = "", field_selector: str = 
         BadRequest: a selector can't be parsed, as a server would say.
     """
     try:
-        return Selection(namespace, parse_selector(label_selector), parse_fields(field_selector))
+        return Selection(namespace, parse_selector(label_selector), parse_field_selector(field_selector))
     except ValueError as error:
         raise BadRequest(str(error)) from error
-
-
-def parse_fields(text: str) -> tuple[FieldTerm, ...]:
-    """Read `metadata.name=a,status.phase!=Failed`; `\\,`, `\\=` and `\\\\` stand for themselves.
-
-    Raises:
-        ValueError: a term is neither of `=`, `==`, `!=`.
-    """
-    return tuple(_term(part, text) for part in _COMMA.split(text) if part) if text else ()
-
-
-def _term(part: str, text: str) -> FieldTerm:
-    found = _TERM.match(part)
-    if found is None:
-        raise ValueError(f"invalid field selector {text!r}: can't understand {part!r}")
-    return FieldTerm(tuple(found["path"].split(".")), _ESCAPED.sub(r"\1", found["value"]), found["operator"] != "!=")
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import AlreadyExists, BadRequest, Conflict, NotFound, StatusDetails
+from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound, StatusDetails
 from clientgo.meta.codec import ObjectList, to_dict
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.meta.plural import plural_of
+from clientgo.meta.readonly import read_only
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.testing.changes import Change, ChangeLog, TrackerWatch
 from clientgo.testing.lifecycle import created, is_held, is_marked, marked, with_mark_of
@@ -31,7 +32,7 @@ Name = tuple[str, str]
 class Tracker:
     """Keeps objects of any kind by resource, namespace and name; safe for any number of threads.
 
-    Objects handed out are the ones kept: they are not to be changed in place.
+    Objects handed out are the ones kept: they are read-only, and what was given can be changed without harm.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Tracker:
         Raises:
             AlreadyExists: its name is taken.
             BadRequest: it is of another namespace.
+            Invalid: it has neither a name nor a generateName.
         """
         obj = _named(obj, namespace)
         with self._changed:
@@ -111,6 +113,9 @@ class Tracker:
                 self._made += 1
                 obj = _with_meta(obj, name=f"{obj['metadata']['generateName']}{self._made:05d}")
             name = _name_of(obj)
+            if not name[1]:
+                rule = "metadata.name: Required value: name or generateName is required"
+                raise Invalid(f'{obj.get("kind") or gvr.resource} "" is invalid: {rule}')
             if name in self._objects.get(gvr, {}):
                 raise AlreadyExists(f'{gvr.group_resource} "{name[1]}" already exists', details=_details(gvr, name[1]))
             if self.lifecycle:
@@ -247,6 +252,7 @@ class Tracker:
         old = kept.get(name)
         if self._versioned:
             obj = self._stamped(old, obj)
+        obj = read_only(obj)
         kept[name] = obj
         self._record(gvr, Change(self._version + 1, old, obj))
         return obj

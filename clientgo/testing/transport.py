@@ -21,7 +21,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.rest.http1 import Headers
-from clientgo.rest.transport import HTTPReply, HTTPStream
+from clientgo.rest.transport import HTTPReply, HTTPStream, IdleTimeout
 
 
 class NothingScripted(AssertionError):
@@ -160,15 +160,15 @@ class FakeTransport:
             raise NothingScripted(f"no answer is scripted for {sent.method} {sent.target}")
         if isinstance(step, ConnectionFailed):
             # A fresh one each time: a repeated step would otherwise gather every raiser's traceback.
-            raise ConnectionFailed(str(step), sent=step.sent, refused=step.refused, timeout=step.timeout)
+            raise step.with_message(str(step))
         return step
 
 
 class FakeStream:
     """A body that a test sends piece by piece, from any thread, and ends as it likes.
 
-    Reading blocks while nothing is there; after `idle_timeout` seconds on `clock` it raises `ConnectionFailed` with
-    `timeout` set, as the real one does. `opened` is set once someone reads.
+    Reading blocks while nothing is there; after `idle_timeout` seconds on `clock` it raises `IdleTimeout`, as the real
+    one does. `opened` is set once someone reads.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class FakeStream:
             deadline = None if self.idle_timeout is None else self._clock.now() + self.idle_timeout
             while not (self._chunks or self._outcome or self.closed.is_set()):
                 if deadline is not None and self._clock.now() >= deadline:
-                    raise ConnectionFailed(f"the server was silent for {self.idle_timeout:g} s", timeout=True)
+                    raise IdleTimeout(f"the server was silent for {self.idle_timeout:g} s")
                 self._clock.wait(self._condition, deadline)
             if self.closed.is_set():
                 raise StopIteration

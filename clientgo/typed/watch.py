@@ -10,6 +10,7 @@ from clientgo.errors import api_error, decode_status
 from clientgo.meta.codec import Codec, Undecodable, identity
 from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, WatchEvent
 from clientgo.rest.request import EventStream, RawEvent
+from clientgo.rest.transport import IdleTimeout
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,11 @@ class DecodedWatch(Generic[T]):
 
 
 class ObjectWatch(Generic[T]):
-    """A watch as a program reads it: changes of objects only; what can't be decoded is logged and left out."""
+    """A watch as a program reads it: changes of objects only; what can't be decoded is logged and left out.
+
+    An idle timeout ends the iteration as the server's own end does. Other failures of the network raise
+    `ConnectionFailed`.
+    """
 
     def __init__(self, watch: DecodedWatch[T]) -> None:
         self._watch = watch
@@ -64,11 +69,14 @@ class ObjectWatch(Generic[T]):
         self.close()
 
     def __iter__(self) -> Iterator[WatchEvent[T]]:
-        for event in self._watch:
-            if isinstance(event, WatchEvent):
-                yield event
-            elif isinstance(event, BadEvent):
-                log.warning("object left out of a watch", extra={"err": event.error})
+        try:
+            for event in self._watch:
+                if isinstance(event, WatchEvent):
+                    yield event
+                elif isinstance(event, BadEvent):
+                    log.warning("object left out of a watch", extra={"err": event.error})
+        except IdleTimeout as error:  # the next watch continues from the last version, as after any other end
+            log.debug("idle watch ended", extra={"err": error})
 
     def close(self) -> None:
         """End the watch from any thread; a blocked iteration ends."""

@@ -15,8 +15,8 @@ import msgspec
 from clientgo.errors import ApiError, Status, StatusCause, StatusDetails
 from clientgo.meta.codec import Undecodable, decode, encode_value
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionKind, GroupVersionResource
+from clientgo.meta.patches.jsonpatch import Json, Operation, diff
 from clientgo.meta.scheme import api_of
-from clientgo.webhook.jsonpatch import Json, Operation, diff
 
 T = TypeVar("T")
 

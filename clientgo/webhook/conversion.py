@@ -15,6 +15,8 @@ from clientgo.meta.codec import encode_value
 from clientgo.serving import Route
 from clientgo.webhook.admission import BadReview
 from clientgo.webhook.answering import review_route
+from clientgo.webhook.field import Errors
+from clientgo.webhook.handlers import raised_at
 from clientgo.webhook.hub import ConversionError, Hub
 from clientgo.webhook.webhookmetrics import WebhookMetrics
 
@@ -54,7 +56,6 @@ def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock
         try:
             converted = [_convert(hubs, one, request, metrics) for one in request.objects or ()]
         except ConversionError as error:
-            log.warning("an object can't be converted", extra={"uid": request.uid, "err": error})
             # metav1 has no other word for it than Failure; an API server only asks whether it is Success.
             return _write(request.uid, [], {"metadata": {}, "status": "Failure", "message": str(error)})
         return _write(request.uid, converted, {"metadata": {}, "status": "Success"})
@@ -83,13 +84,15 @@ def _convert(hubs: Hubs, obj: Object, request: _Request, metrics: WebhookMetrics
     name = "/".join(part for part in (named.get("namespace"), named.get("name")) if isinstance(part, str))
     where = f"{kind or 'an object without kind'} {name}".rstrip()
     with context(uid=request.uid, kind=kind, object=name):
-        hub = hubs.get((group, kind))
-        if hub is None:
-            raise ConversionError(f"{where}: nothing is known here of {obj.get('apiVersion')}, Kind={kind}")
         try:
+            hub = hubs.get((group, kind))
+            if hub is None:
+                raise ConversionError(f"nothing is known here of {obj.get('apiVersion')}, Kind={kind}")
             return hub.convert(obj, request.desired or "")
-        except ConversionError as error:
-            raise ConversionError(f"{where}: {error}") from error
+        except (ConversionError, Errors, ValueError) as error:
+            why = f"invalid object: {error}" if isinstance(error, ValueError) else str(error)
+            log.warning("an object can't be converted", extra={"err": why, "at": raised_at(error)})
+            raise ConversionError(f"{where}: {why}") from error
         except Exception as error:
             # A bug in one version's functions: the API server gets an answer, and whoever reads it the reason.
             metrics.failed()

@@ -4,6 +4,8 @@ A `Defaulter` gives the object as it should be, a `Validator` objects by raising
 is all that the server knows.
 """
 
+import logging
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
@@ -12,6 +14,7 @@ from typing import Protocol, TypeVar
 from clientgo.errors import ApiError, Status
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject
+from clientgo.meta.patches import PatchError, jsonpatch
 from clientgo.webhook.admission import (
     AdmissionRequest,
     AdmissionResponse,
@@ -24,14 +27,18 @@ from clientgo.webhook.admission import (
     status_details,
 )
 from clientgo.webhook.field import Errors
-from clientgo.webhook.jsonpatch import PatchError, apply
 from clientgo.webhook.overlay import changed
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 AdmissionHandler = Callable[[AdmissionRequest], AdmissionResponse]
-"""Judges a request; safe for several threads at once. What it raises denies the request with 500, and is logged."""
+"""Judges a request; thread-safe. Rejects it by raising `Denied`, `field.Errors`, `ApiError` or ValueError (400).
+
+Any other exception is a bug: it denies the request with 500 and is logged with its traceback.
+"""
 
 Warnings = Sequence[str] | None
 """What a user is told of an object that is taken all the same."""
@@ -113,7 +120,7 @@ def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
 
 
 def judged(handler: AdmissionHandler) -> AdmissionHandler:
-    """The handler, whose objections are answers: `Denied`, `field.Errors`, `ApiError`, `BadReview`."""
+    """The handler, whose objections are answers: `Denied`, `field.Errors`, `ApiError`, `BadReview`, ValueError."""
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         try:
@@ -127,8 +134,18 @@ def judged(handler: AdmissionHandler) -> AdmissionHandler:
             return refused(error)
         except BadReview as error:
             return errored(HTTPStatus.BAD_REQUEST, str(error))
+        except ValueError as error:
+            # Mutating webhooks are called before the object is validated, so that a value may be anything.
+            log.warning("an object is invalid, and the request denied", extra={"err": error, "at": raised_at(error)})
+            return errored(HTTPStatus.BAD_REQUEST, f"invalid object: {error}")
 
     return handle
+
+
+def raised_at(error: Exception) -> str:
+    """Return the file and line that raised the error, for a log line without a traceback."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{frame.filename}:{frame.lineno}"
 
 
 def multi_validating(*handlers: AdmissionHandler) -> AdmissionHandler:
@@ -161,7 +178,7 @@ def multi_mutating(*handlers: AdmissionHandler) -> AdmissionHandler:
             if not response.allowed:
                 return replace(response, warnings=warnings)
             try:
-                current = apply(current, response.patch)
+                current = jsonpatch.apply(current, response.patch)
             except PatchError as error:
                 return errored(HTTPStatus.INTERNAL_SERVER_ERROR, f"a webhook's patch does not fit: {error}")
             request = replace(request, raw_object=encode_value(current))

@@ -1,10 +1,13 @@
-"""The versions of a kind, and how an object gets from one to another: through the hub.
+"""Conversion of an object from one version of its kind to another, through the hub.
 
 One version is the hub, usually the one that is stored. Each other, a spoke, says how it becomes the hub and how it is
 made of it; so n versions need 2(n-1) functions and not n(n-1). They stand on the spoke's class (`Convertible`), which
 needs nothing of this library for it, or anywhere else:
 
     Hub(HomeV2).spoke(HomeV1).spoke(HomeV1Beta1, to_hub=grown, from_hub=shrunk)
+
+An API server converts an object before it validates it, so a function may be given any value that its class can hold.
+It rejects one by raising ValueError, `field.Errors` or `ConversionError`, whose message the user reads.
 """
 
 from collections.abc import Callable
@@ -75,10 +78,11 @@ class Hub(Generic[H]):
         return self
 
     def convert(self, obj: Object, api_version: str) -> Object:
-        """The object, as JSON has it, in another version; its metadata stays, but for labels and annotations.
+        """Convert the object, as JSON has it; its metadata stays, but for labels and annotations.
 
         Raises:
-            ConversionError: a version is not known, or what was made is not the same object.
+            ConversionError: a version is not known, the object can't be decoded, or the result is not the same object.
+            Exception: what a conversion function raised.
         """
         source, target = self._version(obj.get("apiVersion")), self._version(api_version)
         if source is target:
@@ -86,7 +90,7 @@ class Hub(Generic[H]):
         try:
             typed = from_dict(source.kind, obj)
         except Undecodable as error:
-            raise ConversionError(str(error)) from error
+            raise ConversionError(f"invalid object: {error.cause}") from error
         made = target.from_hub(source.to_hub(typed))
         if not isinstance(made, target.kind):
             raise ConversionError(f"{target.kind.__qualname__}.convert_from made a {type(made).__qualname__}")

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.codec import encode_value, to_dict
+from clientgo.meta.patches.jsonpatch import Json, same
 from clientgo.meta.wire import to_wire
-from clientgo.webhook.jsonpatch import Json, same
 
 _ABSENT: Any = object()
 

@@ -23,6 +23,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.lifecycle import Group
+from clientgo.rest.trust import add_authorities
 from clientgo.serving import Check, Handler, Limits, Server, TLSSource, Unhealthy
 from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory
 from clientgo.webhook.answering import LARGEST_ADMISSION, admission_route
@@ -37,6 +38,15 @@ DEFAULT_PORT = 9443
 
 LARGEST_CONVERSION = 64 * 1024 * 1024
 """Bytes of a ConversionReview: a list is converted at once, and may be long. Only a server that converts takes them."""
+
+DEFAULT_LIMITS = Limits(handshake=10.0, request=10.0, crowded=10.0, idle=120.0, body=LARGEST_ADMISSION)
+"""What a webhook server allows by default.
+
+An API server sends many reviews at once, and each connection that is reset is a user's write that is denied. So a
+client has 10 s for its first request, even in a crowd: as long as Go waits for a handshake, and an API server for a
+webhook. An API server closes connections it has not used for 90 s (Go's default). Were this server the first to close,
+a request could be on its way just then and would fail: a POST is not sent twice.
+"""
 
 TLSOption = Callable[[ssl.SSLContext], object]
 """Sets up a TLS context that is about to be served with: `tls_minimum(...)`, `client_authority(...)`, one's own."""
@@ -68,8 +78,8 @@ def client_authority(file: str | Path) -> TLSOption:
 
     def apply(context: ssl.SSLContext) -> None:
         try:
-            context.load_verify_locations(cafile=str(file))
-        except (OSError, ssl.SSLError) as error:
+            add_authorities(context, Path(file).read_text(encoding="utf-8", errors="replace"))
+        except (OSError, ValueError) as error:
             raise ConfigError(f"the authority of clients can't be read from {file}: {error}") from error
         context.verify_mode = ssl.CERT_REQUIRED
 
@@ -108,9 +118,7 @@ class WebhookServer:
         self._address = Address(host, port)
         self._tls = tls
         self._options = tls_options
-        # An API server closes what it has not used for 90 s (Go's default). Were we to be the first, a request could
-        # be on its way just then, and would fail: a POST is not sent twice.
-        self._limits = limits if limits is not None else Limits(connections=128, idle=120.0, body=LARGEST_ADMISSION)
+        self._limits = limits if limits is not None else DEFAULT_LIMITS
         self._largest = limits.body if limits is not None else LARGEST_CONVERSION
         self._shutdown_seconds = shutdown_seconds
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Queues of keys for workers: each key once, never in two workers at a time, later if wanted, slower if failing.
+"""Work queues with deduplication, delays and rate limits. A key is never processed by two workers at a time.
 
 `WorkQueue` ▸ `DelayingQueue` (`add_after`) ▸ `RateLimitingQueue` (`add_rate_limited`, `forget`), and the limiters.
 """

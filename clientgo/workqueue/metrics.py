@@ -1,8 +1,8 @@
-"""What a named queue counts, under the names Kubernetes' dashboards know.
+"""Metrics of named queues, with the names used by Kubernetes' dashboards.
 
-The two gauges that grow while nothing happens (unfinished work, longest running processor) need someone to look at
-them. No queue has a thread for that: `update_unfinished_work` brings all queues up to date. It is called before a
-scrape, or every half second by the one thread of `keep_unfinished_work_updated`.
+Two gauges grow while nothing happens (unfinished work, longest running processor) and need updates. No queue has a
+thread for that: `update_unfinished_work` updates all queues. It is called before a scrape, or every half second by the
+one thread of `keep_unfinished_work_updated`.
 """
 
 import threading
@@ -19,7 +19,7 @@ BUCKETS = tuple(10.0**exponent for exponent in range(-8, 4))
 """Upper bounds of both histograms in seconds: 10 ns, times ten, up to 1000 s (client-go's)."""
 
 DEPTH, DEPTH_HELP = "workqueue_depth", "Keys that wait for a worker"
-"""Has the label priority too, which is empty (to Prometheus: absent) but for queues that know priorities."""
+"""Also has the label priority, which is empty (to Prometheus: absent) except for priority queues."""
 
 UPDATE_PERIOD = 0.5
 """Seconds between two updates of the unfinished work (client-go's)."""
@@ -34,7 +34,7 @@ class QueueMetrics(Generic[K]):
         labels = {"name": name}
         self._lock = lock
         self._clock = clock
-        # When each key that is being processed was handed out; the queue's own, guarded by its lock.
+        # Start times of the keys being processed; owned by the queue and guarded by its lock.
         self._processing = processing
         self._depth = kept_by.gauge(DEPTH, DEPTH_HELP, {**labels, "priority": ""})
         self._adds = kept_by.counter("workqueue_adds_total", "Keys added", labels)
@@ -53,25 +53,25 @@ class QueueMetrics(Generic[K]):
         self._retries = kept_by.counter("workqueue_retries_total", "Keys added with a delay", labels)
 
     def added(self) -> None:
-        """A key became dirty."""
+        """Count a key that became dirty."""
         self._adds.inc()
         self._depth.inc()
 
     def taken(self, waited: float) -> None:
-        """A key was handed out, `waited` seconds after it was added first."""
+        """Record a key returned by `get`, `waited` seconds after it was added."""
         self._depth.dec()
         self._latency.observe(waited)
 
     def finished(self, worked: float) -> None:
-        """A key was given back, `worked` seconds after it was handed out."""
+        """Record a processed key, `worked` seconds after `get` returned it."""
         self._work.observe(worked)
 
     def retried(self) -> None:
-        """A key was added with a delay, be it none."""
+        """Count a key added by `add_after`."""
         self._retries.inc()
 
     def update(self) -> None:
-        """Set the gauges of what is being processed to now; called without the lock."""
+        """Update the gauges of the keys being processed; called without the lock."""
         with self._lock:
             started = list(self._processing.values())
         now = self._clock.now()
@@ -79,13 +79,13 @@ class QueueMetrics(Generic[K]):
         self._longest.set(now - min(started) if started else 0.0)
 
     def stop_updates(self) -> None:
-        """The queue is shut down: let `update_unfinished_work` pass it over from now on."""
+        """Exclude the queue from `update_unfinished_work` after it is shut down."""
         with _Watched.lock:
             _Watched.queues.discard(self)
 
 
 class _Watched:
-    # Weakly held: a queue that is dropped without being shut down must not live on for its gauges.
+    # Weak references: the gauges must not keep a queue alive that was never shut down.
     queues: "weakref.WeakSet[QueueMetrics[Any]]" = weakref.WeakSet()
     lock = threading.Lock()
 
@@ -97,7 +97,7 @@ def metrics_of(
     clock: Clock,
     kept_by: Provider | None = None,
 ) -> "QueueMetrics[Any] | None":
-    """The metrics of a queue; None if it has no name, or if the provider keeps nothing."""
+    """Return the metrics of a queue, or None without a name or a provider."""
     kept_by = kept_by if kept_by is not None else provider()
     if not name or isinstance(kept_by, NoMetrics):
         return None
@@ -108,7 +108,7 @@ def metrics_of(
 
 
 def update_unfinished_work() -> None:
-    """Bring the gauges of every named queue up to date; queues that are shut down keep their last values."""
+    """Update the gauges of every named queue; queues that are shut down keep their last values."""
     with _Watched.lock:
         queues = list(_Watched.queues)
     for queue in queues:
@@ -118,6 +118,6 @@ def update_unfinished_work() -> None:
 def keep_unfinished_work_updated(
     stop: threading.Event, *, period: float = UPDATE_PERIOD, clock: Clock = SYSTEM_CLOCK
 ) -> None:
-    """Update the gauges of all queues every `period` seconds until `stop`; for a thread of the program's group."""
+    """Update the gauges of all queues every `period` seconds until `stop` is set; run it in a thread."""
     while not clock.sleep(stop, period):
         update_unfinished_work()

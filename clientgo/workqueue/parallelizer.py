@@ -1,4 +1,4 @@
-"""Many independent pieces of work done by a few threads."""
+"""Parallel execution of independent pieces of work (client-go's ParallelizeUntil)."""
 
 import threading
 from collections.abc import Callable
@@ -14,23 +14,23 @@ def parallelize_until(
     *,
     chunk_size: int = 1,
 ) -> None:
-    """Call `fn(0)` ... `fn(pieces - 1)`, each once, in up to `workers` threads; return when all are done.
+    """Call `fn(0)` ... `fn(pieces - 1)`, each once, in up to `workers` threads; return when all have returned.
 
-    No piece is begun once `stop` is set. A piece that raises ends the others' work, and its exception is raised here.
-    Threads take `chunk_size` neighbouring pieces at a time: larger chunks cost less, smaller ones spread better.
+    No piece is started after `stop` is set. An exception stops the other threads and is raised here. A thread takes
+    `chunk_size` adjacent pieces at a time: larger chunks have less overhead, smaller ones distribute better.
 
     Raises:
         ValueError: `workers` or `chunk_size` is below 1, or `pieces` below 0.
     """
     if workers < 1 or chunk_size < 1 or pieces < 0:
-        raise ValueError(f"can't do {pieces} pieces by {workers} workers in chunks of {chunk_size}")
+        raise ValueError(f"invalid {pieces=}, {workers=} or {chunk_size=}: must be at least 0, 1 and 1 respectively")
     starts = iter(range(0, pieces, chunk_size))
-    taking = threading.Lock()
+    lock = threading.Lock()
     group = Group()
 
     def work() -> None:
         while True:
-            with taking:
+            with lock:
                 start = next(starts, None)
             if start is None:
                 return

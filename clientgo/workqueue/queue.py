@@ -1,8 +1,8 @@
-"""Keys that wait for a worker, each at most once and never in two workers at a time.
+"""Work queue with deduplication: each key waits at most once and is processed by one worker at a time.
 
-A key is *dirty* while something has to be done for it, *processing* while a worker has it. Only what is dirty and not
-processing is ready to be handed out; a key that becomes dirty while processing is handed out again after `done`. So any
-number of changes to one object collapse into one key, and two workers never touch the same object.
+A key is *dirty* while it needs work, and *processing* while a worker has it. A key that is dirty and not processing is
+ready; a key that becomes dirty while processing is requeued by `done`. So any number of changes to one object become
+one key, and two workers never process the same object.
 """
 
 import threading
@@ -12,49 +12,49 @@ from typing import Generic, Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
+from clientgo.workqueue.fairlock import acquire_fairly
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
 from clientgo.workqueue.state import QueueState, since, until
-from clientgo.workqueue.turns import take
 
 K = TypeVar("K")
 
 
 class ShutDown(Exception):
-    """The queue is shut down and has nothing left to hand out; the worker should end."""
+    """The queue is shut down and empty; the worker should end."""
 
 
 class Storage(Protocol[K]):
-    """The order in which ready keys are handed out; always called under the queue's lock."""
+    """Order of the ready keys; always called with the queue's lock held."""
 
     def push(self, item: K, /) -> None:
-        """Take in a key that is not in the storage."""
+        """Add a key that is not in the storage."""
 
     def pop(self) -> K:
         """Remove and return the next key; called only when there is one."""
 
     def touch(self, item: K, /) -> None:
-        """A key that is in the storage was added again; a priority order may want to know."""
+        """Note that a key in the storage was added again, for orders that depend on it."""
 
     def __len__(self) -> int:
-        """How many keys are stored."""
+        """Return the number of stored keys."""
 
 
 class FIFO(deque[K]):
-    """First come, first served: the default order."""
+    """First in, first out: the default order."""
 
-    # A deque under other names, and not an object with a deque inside: no Python code then runs for a push or a pop.
+    # A deque under other names instead of a wrapper: no Python code runs for a push or a pop.
     __slots__ = ()
     push = deque.append
     pop = deque.popleft
 
     def touch(self, item: K, /) -> None:
-        """Being added again does not change a key's turn."""
+        """Keep the position of a key that was added again."""
 
 
 class WorkQueue(Generic[K]):
-    """Hands out added keys one worker at a time; safe for any number of threads.
+    """Work queue that gives each added key to one worker at a time; thread-safe.
 
-    Only a queue with a `name` has metrics; they are kept by `metrics`, or by the provider set in `clientgo.metrics`.
+    Only a queue with a `name` has metrics, in the provider `metrics` or else in that of `clientgo.metrics`.
     """
 
     def __init__(
@@ -68,25 +68,25 @@ class WorkQueue(Generic[K]):
         self.name = name
         self._clock = clock
         # Guards every field below. Not reentrant: storage and metrics must not call back into the queue. What is done
-        # for every key takes it by `take`, so that many threads do not hinder each other; all else by `with`.
+        # for every key uses `acquire_fairly`, so that many threads do not slow each other down; the rest uses `with`.
         self._lock = threading.Lock()
-        # Notified once for every key that becomes ready while a consumer waits, and to all on shutdown.
+        # Notified once for every key that becomes ready while a consumer waits, and for all on shutdown.
         self._wake = threading.Condition(self._lock)
         # Notified when nothing is ready or processing any more, and on shutdown.
         self._idle = threading.Condition(self._lock)
-        # Keys for which something has to be done, since when. In _dirty and not in _processing = in _ready.
+        # Keys that need work, and since when. In _dirty and not in _processing = in _ready.
         self._dirty: dict[K, float] = {}
-        # Keys handed out and not yet done, since when. In _processing and in _dirty = goes back to _ready when done.
+        # Keys that workers have, and since when. In _processing and in _dirty = returns to _ready when done.
         self._processing: dict[K, float] = {}
-        # The keys of _dirty - _processing, each once, in the order they will be handed out.
+        # The keys of _dirty - _processing, each once, in the order of processing.
         self._ready: Storage[K] = storage if storage is not None else FIFO()
-        # Consumers blocked in get(). While it is 0 nobody needs to be notified, which saves most of add's time.
+        # Consumers blocked in get(). While it is 0 no notification is needed, which saves most of add's time.
         self._waiting = 0
-        # Once True, never False again; nothing is added any more.
+        # Once True, never False again; no key is added any more.
         self._shutting_down = False
-        # A thread is to be kept in shut_down(drain=True) until all work is done.
+        # A thread waits in shut_down(drain=True) until all work is done.
         self._draining = False
-        # None for a queue without name, or when nobody keeps metrics.
+        # None for a queue without a name, or without a metrics provider.
         self._metrics: QueueMetrics[K] | None = metrics_of(name, self._lock, self._processing, clock, metrics)
 
     def __repr__(self) -> str:
@@ -96,34 +96,34 @@ class WorkQueue(Generic[K]):
         return f"<{type(self).__name__}{name} {self._counts()}{state}>"
 
     def __len__(self) -> int:
-        """How many keys are ready to be handed out; those being processed do not count."""
+        """Return the number of ready keys, without those being processed."""
         with self._lock:
             return len(self._ready)
 
     def __bool__(self) -> bool:
-        """Always True: an empty queue is a queue."""
+        """Return True, also for an empty queue."""
         return True
 
     @property
     def shutting_down(self) -> bool:
-        """Whether `shut_down` was called: what is added now is dropped."""
+        """True after `shut_down` was called; keys added now are dropped."""
         return self._shutting_down
 
     def add(self, item: K) -> None:
-        """Mark a key as needing work; dropped if it is marked already or the queue is shutting down."""
-        take(self._lock)
+        """Add a key; ignored if it is waiting already or the queue is shutting down."""
+        acquire_fairly(self._lock)
         try:
             self._add(item)
         finally:
             self._lock.release()
 
     def get(self) -> K:
-        """The next key, waited for if there is none; `done` must be called with it afterwards.
+        """Return the next key, blocking until there is one; call `done` with it afterwards.
 
         Raises:
             ShutDown: the queue is shut down and empty.
         """
-        take(self._lock)
+        acquire_fairly(self._lock)
         try:
             if not self._ready:
                 self._wait_until_ready()
@@ -132,11 +132,11 @@ class WorkQueue(Generic[K]):
             self._lock.release()
 
     def done(self, item: K) -> None:
-        """Give back a key from `get`; it is handed out again if it was added in the meantime.
+        """Mark a key from `get` as processed; it is requeued if it was added in the meantime.
 
-        A key that is not out is ignored.
+        A key that is not being processed is ignored.
         """
-        take(self._lock)
+        acquire_fairly(self._lock)
         try:
             taken_at = self._processing.pop(item, None)
             if taken_at is None:
@@ -150,18 +150,18 @@ class WorkQueue(Generic[K]):
         finally:
             self._lock.release()
 
-    def taking(self) -> "Taking[K]":
-        """Hand out one key and mark it done, whatever becomes of it: `with queue.taking() as key`.
+    def processing(self) -> "Processing[K]":
+        """Return a context manager that gets a key and always marks it done: `with queue.processing() as key`.
 
         Raises:
             ShutDown: on entry; the queue is shut down and empty.
         """
-        return Taking(self)
+        return Processing(self)
 
     def shut_down(self, *, drain: bool = False) -> None:
-        """Take no more keys; what is ready is still handed out, then `get` raises `ShutDown`.
+        """Accept no more keys; ready keys are still returned, then `get` raises `ShutDown`.
 
-        With `drain`, return only when everything ready or handed out is done. A later call without `drain` releases it.
+        With `drain`, wait until all ready keys are processed. A later call without `drain` ends that wait.
         """
         with self._lock:
             self._shutting_down = True
@@ -175,7 +175,7 @@ class WorkQueue(Generic[K]):
                 self._clock.wait(self._idle, None)
 
     def state(self) -> QueueState[K]:
-        """What the queue holds at this moment; a copy, safe to take from any thread at any time."""
+        """Return a consistent copy of the queue's state."""
         with self._lock:
             now = self._clock.now()
             dirty, processing, delayed = self._dirty.copy(), self._processing.copy(), self._due_times()
@@ -184,7 +184,7 @@ class WorkQueue(Generic[K]):
             self.name, since(dirty, now), since(processing, now), until(delayed, now), shutting_down=shutting_down
         )
 
-    # What follows is called with the lock held.
+    # The methods below are called with the lock held.
 
     def _add(self, item: K) -> None:
         if self._shutting_down:
@@ -223,7 +223,7 @@ class WorkQueue(Generic[K]):
         try:
             self._clock.wait(self._wake, deadline)
         except BaseException:
-            # Whatever interrupts a wait may have swallowed the notification of a key: pass it on.
+            # The interrupted wait may have consumed the notification of a key: pass it on.
             if self._waiting > 1:
                 self._wake.notify()
             raise
@@ -231,10 +231,10 @@ class WorkQueue(Generic[K]):
             self._waiting -= 1
 
     def _drop_delayed(self) -> None:
-        """Forget what is not due yet; here nothing is."""
+        """Remove delayed keys; this queue has none."""
 
     def _due_times(self) -> dict[K, float]:
-        """When each delayed key falls due; here none is."""
+        """Return the due time of each delayed key; this queue has none."""
         return {}
 
     def _busy(self) -> bool:
@@ -244,8 +244,8 @@ class WorkQueue(Generic[K]):
         return f"{len(self._ready)} ready, {len(self._processing)} processing"
 
 
-class Taking(Generic[K]):
-    """One key handed out for the length of a `with` block."""
+class Processing(Generic[K]):
+    """Context manager that has one key for the length of its block."""
 
     __slots__ = ("_item", "_queue")
 

@@ -1,7 +1,7 @@
-"""How long a key that failed has to wait before it is tried again.
+"""Rate limiters: the delay before a failed key is retried.
 
-All limiters may be used by any number of threads, and none of them overflows: a key that has failed a thousand times
-waits for the limiter's maximum, not for `2**1000` times its base.
+All limiters are thread-safe, and none overflows: a key that has failed a thousand times gets the limiter's maximum, not
+`2**1000` times its base.
 """
 
 import math
@@ -17,20 +17,20 @@ K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class RateLimiter(Protocol[K_contra]):
-    """Says when a key may be tried again."""
+    """Delay of retries by key."""
 
     def when(self, item: K_contra, /) -> float:
-        """Seconds the key has to wait; asking counts as one more failure."""
+        """Count a failure of the key and return its delay in seconds."""
 
     def forget(self, item: K_contra, /) -> None:
-        """The key is done with, or given up: count its failures from 0 again."""
+        """Reset the failures of a key that succeeded or is not retried."""
 
     def num_requeues(self, item: K_contra, /) -> int:
-        """How many failures of the key have been counted."""
+        """Return the number of failures of the key."""
 
 
 class _Failures(Generic[K]):
-    """Counts failures by key; a key that is forgotten takes no memory."""
+    """Failure counts by key; a forgotten key uses no memory."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,12 +40,12 @@ class _Failures(Generic[K]):
         return f"<{type(self).__name__} {len(self._failures)} keys failing>"
 
     def forget(self, item: K, /) -> None:
-        """Count the key's failures from 0 again."""
+        """Reset the failures of the key."""
         with self._lock:
             self._failures.pop(item, None)
 
     def num_requeues(self, item: K, /) -> int:
-        """How many failures of the key have been counted."""
+        """Return the number of failures of the key."""
         with self._lock:
             return self._failures.get(item, 0)
 
@@ -56,7 +56,7 @@ class _Failures(Generic[K]):
 
 
 class ItemExponentialFailureRateLimiter(_Failures[K]):
-    """Each failure of a key doubles its delay: `base_delay`, twice that, ... up to `max_delay` seconds."""
+    """Exponential backoff per key, from `base_delay` to `max_delay` seconds."""
 
     def __init__(self, base_delay: float, max_delay: float) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class ItemExponentialFailureRateLimiter(_Failures[K]):
         self._max = max_delay
 
     def when(self, item: K, /) -> float:
-        """`base_delay * 2**failures` seconds, at most `max_delay`."""
+        """Return `base_delay * 2**failures` seconds, at most `max_delay`, and count a failure."""
         try:
             return min(math.ldexp(self._base, self._count(item) - 1), self._max)
         except OverflowError:
@@ -72,7 +72,7 @@ class ItemExponentialFailureRateLimiter(_Failures[K]):
 
 
 class ItemFastSlowRateLimiter(_Failures[K]):
-    """The first `max_fast_attempts` failures of a key wait `fast_delay` seconds, all later ones `slow_delay`."""
+    """Delay of `fast_delay` seconds for the first `max_fast_attempts` failures of a key, then `slow_delay`."""
 
     def __init__(self, fast_delay: float, slow_delay: float, max_fast_attempts: int) -> None:
         super().__init__()
@@ -81,14 +81,14 @@ class ItemFastSlowRateLimiter(_Failures[K]):
         self._max_fast = max_fast_attempts
 
     def when(self, item: K, /) -> float:
-        """`fast_delay` or `slow_delay` seconds."""
+        """Return `fast_delay` or `slow_delay`, and count a failure."""
         return self._fast if self._count(item) <= self._max_fast else self._slow
 
 
 class BucketRateLimiter(Generic[K]):
-    """All keys together get `burst` tries at once and then `qps` a second.
+    """Token bucket shared by all keys: `burst` tries at once, then `qps` per second.
 
-    Every call reserves a token, whether it is used or not, and so pushes all later calls further out.
+    Every call of `when` reserves a token, used or not, and so increases the delay of later calls.
     """
 
     def __init__(self, qps: float, burst: int, *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -99,44 +99,44 @@ class BucketRateLimiter(Generic[K]):
         return f"<BucketRateLimiter {self._bucket!r}>"
 
     def when(self, item: K, /) -> float:
-        """Seconds until the token reserved by this call is there."""
+        """Reserve a token and return the seconds until it is available."""
         return self._bucket.reserve(self._clock.now())
 
     def forget(self, item: K, /) -> None:
-        """Changes nothing: a bucket does not know keys apart."""
+        """Do nothing: a bucket does not distinguish keys."""
 
     def num_requeues(self, item: K, /) -> int:
-        """Always 0: a bucket does not know keys apart."""
+        """Return 0: a bucket does not distinguish keys."""
         return 0
 
 
 class MaxOfRateLimiter(Generic[K]):
-    """The longest delay of several limiters; each of them counts every failure."""
+    """Longest delay of several limiters; each of them counts every failure."""
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
         if not limiters:
-            raise ValueError("the longest delay of no limiter is not defined")
+            raise ValueError("invalid limiters: at least one is required")
         self._limiters = limiters
 
     def __repr__(self) -> str:
         return f"<MaxOfRateLimiter {', '.join(map(repr, self._limiters))}>"
 
     def when(self, item: K, /) -> float:
-        """The longest of the limiters' delays, in seconds."""
+        """Return the longest delay of the limiters, in seconds."""
         return max(limiter.when(item) for limiter in self._limiters)
 
     def forget(self, item: K, /) -> None:
-        """Let every limiter forget the key."""
+        """Reset the failures of the key in every limiter."""
         for limiter in self._limiters:
             limiter.forget(item)
 
     def num_requeues(self, item: K, /) -> int:
-        """The most failures any limiter has counted."""
+        """Return the highest number of failures of the limiters."""
         return max(limiter.num_requeues(item) for limiter in self._limiters)
 
 
 class WithMaxWaitRateLimiter(Generic[K]):
-    """Another limiter's delays, but never longer than `max_delay` seconds."""
+    """Delays of another limiter, limited to `max_delay` seconds."""
 
     def __init__(self, limiter: RateLimiter[K], max_delay: float) -> None:
         self._limiter = limiter
@@ -146,27 +146,27 @@ class WithMaxWaitRateLimiter(Generic[K]):
         return f"<WithMaxWaitRateLimiter {self._max:g} s, {self._limiter!r}>"
 
     def when(self, item: K, /) -> float:
-        """The limiter's delay, at most `max_delay` seconds."""
+        """Return the limiter's delay, at most `max_delay` seconds."""
         return min(self._limiter.when(item), self._max)
 
     def forget(self, item: K, /) -> None:
-        """Let the limiter forget the key."""
+        """Reset the failures of the key."""
         self._limiter.forget(item)
 
     def num_requeues(self, item: K, /) -> int:
-        """How many failures the limiter has counted."""
+        """Return the number of failures of the key."""
         return self._limiter.num_requeues(item)
 
 
 def default_controller_rate_limiter(
     *, qps: float = 10.0, burst: int = 100, clock: Clock = SYSTEM_CLOCK
 ) -> MaxOfRateLimiter[K]:
-    """client-go's default: 5 ms doubling to 1000 s for each key, and 10 a second with a burst of 100 for all."""
+    """Return client-go's default: 5 ms doubling to 1000 s per key, and 10 per second with a burst of 100 for all."""
     return MaxOfRateLimiter(
         ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(qps, burst, clock=clock)
     )
 
 
 def default_item_based_rate_limiter() -> ItemExponentialFailureRateLimiter[K]:
-    """client-go's default where keys do not share a bucket: 1 ms doubling to 1000 s."""
+    """Return client-go's default without a shared bucket: 1 ms doubling to 1000 s per key."""
     return ItemExponentialFailureRateLimiter(0.001, 1000.0)

@@ -1,4 +1,4 @@
-"""A queue that makes keys that fail wait longer and longer."""
+"""Rate limiting queue: delayed retries of failed keys."""
 
 from typing import TypeVar
 
@@ -15,9 +15,9 @@ K = TypeVar("K")
 
 
 class RateLimitingQueue(DelayingQueue[K]):
-    """A delaying queue whose limiter says how long a failed key waits; safe for any number of threads.
+    """Delaying queue with a rate limiter for failed keys; thread-safe.
 
-    A worker calls `add_rate_limited` when a key failed, `forget` when it succeeded, and `done` in any case.
+    A worker calls `add_rate_limited` if a key failed, `forget` if it succeeded, and `done` in both cases.
     """
 
     def __init__(
@@ -33,19 +33,19 @@ class RateLimitingQueue(DelayingQueue[K]):
         self._limiter: RateLimiter[K] = limiter if limiter is not None else default_controller_rate_limiter(clock=clock)
 
     def add_rate_limited(self, item: K) -> None:
-        """Add a key once the limiter lets it; counts as one more failure of the key."""
+        """Count a failure of the key and add it after the limiter's delay."""
         self.add_after(item, self._limiter.when(item))
 
     def forget(self, item: K) -> None:
-        """Count the key's failures from 0 again; does not take it out of the queue."""
+        """Reset the failures of the key; does not remove it from the queue."""
         self._limiter.forget(item)
 
     def num_requeues(self, item: K) -> int:
-        """How many failures of the key the limiter has counted."""
+        """Return the number of failures of the key."""
         return self._limiter.num_requeues(item)
 
     def state(self) -> QueueState[K]:
-        """What the queue holds at this moment, and how often each of its keys has failed; a copy."""
+        """Return a copy of the queue's state, with the failures of each of its keys."""
         state = super().state()
         counts = ((key, self._limiter.num_requeues(key)) for key in state.keys)
         return replace(state, retries=tuple((key, count) for key, count in counts if count))

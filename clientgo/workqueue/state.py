@@ -1,6 +1,6 @@
-"""What a queue held at one moment, for debugging pages, health checks and people.
+"""Snapshot of a queue for debug pages and health checks.
 
-A copy: it is made under the queue's lock in one go, so that no key is missing or shown twice, and read without it.
+It is copied under the queue's lock at once, so no key is missing or duplicated, and read without the lock.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ K = TypeVar("K")
 
 
 class QueueState(msgspec.Struct, Generic[K], frozen=True):
-    """Keys with seconds (or counts), the longest waiting first; a key that waits in two ways is told of in both.
+    """Keys of a queue with seconds or counts, the oldest first; a key in two states is in both lists.
 
-    `queued`: for how long a key has needed work, those out with a worker and needing it again included. `processing`:
-    for how long a worker has had it. `waiting`: in how many seconds it falls due. `retries`: how many failures in a
-    row a rate limiting queue has counted, for keys that are in the queue and have any.
+    `queued`: seconds since the key needs work, including keys to be requeued after processing. `processing`: seconds
+    since a worker got the key. `waiting`: seconds until the key is due. `retries`: failures in a row counted by a rate
+    limiting queue, for keys in the queue that have any.
     """
 
     name: str
@@ -28,17 +28,17 @@ class QueueState(msgspec.Struct, Generic[K], frozen=True):
 
     @property
     def keys(self) -> tuple[K, ...]:
-        """Every key of the queue, once."""
+        """All keys of the queue, without duplicates."""
         return tuple(dict.fromkeys(key for key, _ in (*self.processing, *self.queued, *self.waiting)))
 
 
 def since(times: Mapping[K, float], now: float) -> tuple[tuple[K, float], ...]:
-    """How long ago each of these times was, the longest ago first; one in the future counts as now."""
+    """Return the seconds since each of the times, the earliest first; 0 for a time in the future."""
     return tuple((key, max(now - at, 0.0)) for key, at in sorted(times.items(), key=_by_time))
 
 
 def until(times: Mapping[K, float], now: float) -> tuple[tuple[K, float], ...]:
-    """How far ahead each of these times is, the nearest first; one that has passed counts as now."""
+    """Return the seconds until each of the times, the earliest first; 0 for a time in the past."""
     return tuple((key, max(at - now, 0.0)) for key, at in sorted(times.items(), key=_by_time))
 
 

@@ -22,7 +22,7 @@ CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from clientgo.apiserver.server import BundledServer
 from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
 from clientgo.dynamic import DynamicClientset, Unstructured
-from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
@@ -24,7 +24,7 @@ CRD = Path(__file__).parent.parent.parent / "artifacts" / "crd" / "samplecontrol
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.integration
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """The store: objects by name and by index."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -215,10 +217,65 @@ def test_a_replacement_is_all_or_nothing(indexer: Indexer[ConfigMap]) -> None:
     assert indexer.resource_version == ""
 
 
+def test_a_part_of_the_objects_can_be_replaced(indexer: Indexer[ConfigMap]) -> None:
+    indexer.replace([config_map("a", words="x"), config_map("b", words="x,y"), config_map("c", words="z")], "4")
+    gone = [ObjectName("default", "a"), ObjectName("default", "never there")]
+    indexer.replace_some(gone, [config_map("b", words="y"), config_map("d", words="x")], "7")
+    assert names(indexer.list()) == {"b", "c", "d"}
+    assert [names(indexer.by_index("words", word)) for word in "xyz"] == [{"d"}, {"b"}, {"c"}]
+    assert indexer.resource_version == "7"
+
+
 def test_the_values_an_object_would_have_can_be_asked_for(indexer: Indexer[ConfigMap]) -> None:
     assert sorted(indexer.values_of("words", config_map("a", words="x,y"))) == ["x", "y"]
     with pytest.raises(KeyError, match="Index with name nope does not exist"):
         indexer.values_of("nope", config_map("a"))
+
+
+@pytest.mark.parametrize("written", ["add", "replace"])
+def test_the_maps_of_a_cached_object_are_read_only(indexer: Indexer[ConfigMap], written: str) -> None:
+    obj = ConfigMap(metadata=ObjectMeta(name="a", labels={"a": "b"}), data={"words": "x"})
+    indexer.add(obj) if written == "add" else indexer.replace([obj])
+    (cached,) = indexer.list()
+    for part in (cached.metadata.labels, cached.data):
+        with pytest.raises(TypeError, match="read-only"):
+            part["words"] = "y"  # type: ignore[index]
+    assert indexer.by_index("words", "x") == [obj]
+
+
+class Moody:
+    """An index function that answers differently about the same object from time to time."""
+
+    def __init__(self, *values: str) -> None:
+        self.values = values
+
+    def __call__(self, obj: ConfigMap) -> tuple[str, ...]:
+        return self.values
+
+
+@pytest.mark.parametrize("later", [(), ("y",), ("x", "y")], ids=["nothing", "another", "more"])
+def test_an_index_whose_function_changed_its_answers_stays_consistent(later: tuple[str, ...]) -> None:
+    moody = Moody("x", "x")
+    indexer: Indexer[ConfigMap] = Indexer({"moody": moody})
+    for name in ("a", "b"):
+        indexer.add(config_map(name))
+    moody.values = later
+    indexer.add(config_map("a", changed="yes"))
+    assert {value: names(indexer.by_index("moody", value)) for value in indexer.index_values("moody")} == {
+        "x": {"b"}, **{value: {"a"} for value in later}, **({"x": {"a", "b"}} if "x" in later else {}),
+    }  # fmt: skip
+    for name in ("a", "b"):
+        indexer.delete(config_map(name))
+    assert indexer.index_values("moody") == []
+
+
+def test_a_value_that_cannot_be_hashed_leaves_the_store_as_it_was(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("a", words="x"))
+    odd: Any = {"odd": lambda obj: [[]] if obj.data["words"] == "y" else []}
+    indexer.add_indexers(odd)
+    with pytest.raises(TypeError, match="unhashable"):
+        indexer.add(config_map("a", words="y"))
+    assert indexer.by_index("words", "x") == [config_map("a", words="x")]
 
 
 @given(

@@ -11,14 +11,12 @@ from clientgo.lifecycle import Group
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
-
-LEVELS = 5000
+from tests.meta.nesting_limit import DEEP
 
 
 def deep(name: str, version: int) -> bytes:
-    managed = b'{"f:a":' * LEVELS + b"{}" + b"}" * LEVELS
     meta = f'"name":"{name}","namespace":"ns","uid":"u-{name}","resourceVersion":"{version}"'.encode()
-    return b'{"data":%s,"metadata":{%s,"managedFields":[{"fieldsV1":%s}]}}' % (managed, meta, managed)
+    return b'{"metadata":{%s,"managedFields":[{"fieldsV1":%s}]}}' % (meta, DEEP)
 
 
 def good(name: str, version: int) -> bytes:

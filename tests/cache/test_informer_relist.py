@@ -1,14 +1,18 @@
 """What handlers are told when a list replaces the store: deletions first, the store always ahead, nothing twice."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
 from clientgo.errors import Expired, InternalError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
-from clientgo.meta.codec import ObjectList
+from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.watch import AnyEvent
 from clientgo.testing.clock import FakeClock
@@ -208,3 +212,74 @@ def test_an_object_told_again_is_held_once_unless_anything_in_it_differs() -> No
     informer.replace(feed, prepared, set(), "3")
     assert informer.indexer.get_by_key(ObjectName("ns", "same")) is first[0]
     assert informer.indexer.get_by_key(ObjectName("ns", "defaulted")) is defaulted
+
+
+def named(namespace: str, name: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace))
+
+
+@contextmanager
+def watching_each(
+    sources: dict[str, FakeSource[ConfigMap]], **options: Any
+) -> Iterator[tuple[SharedInformer[ConfigMap], RecordingHandler[ConfigMap]]]:
+    informer: SharedInformer[ConfigMap] = SharedInformer(sources, clock=FakeClock(auto=True), **options)
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    handling(handler)(informer)
+    group = Group()
+    informer.start(group)
+    try:
+        yield informer, handler
+    finally:
+        group.stop()
+        informer.close()
+        group.join(10)
+
+
+def test_list_of_one_namespace_replaces_the_objects_of_that_namespace_only() -> None:
+    one, two = (FakeSource(ConfigMap, named(place, "a"), named(place, "b")) for place in ("one", "two"))
+    with watching_each({"one": one, "two": two}) as (informer, handler):
+        handler.wait_for(4)
+        two.wait_for_watch()
+        two.delete(named("two", "a"), silent=True)
+        two.add(named("two", "c"), silent=True)
+        two.break_watches(EXPIRED)
+        told = handler.wait_for(7)[4:]
+        assert sorted(map(str, informer.indexer.list_keys())) == ["one/a", "one/b", "two/b", "two/c"]
+        assert len(informer.indexer.by_index("namespace", "two")) == 2
+    assert told == [("delete", "two/a"), ("update", "two/b"), ("add", "two/c")]
+
+
+def test_filling_a_cache_of_many_namespaces_files_each_object_once() -> None:
+    filed: Counter[str] = Counter()
+
+    def count(obj: ConfigMap) -> list[str]:
+        filed[str(object_name(obj))] += 1
+        return []
+
+    places = [f"ns-{number}" for number in range(20)]
+    sources = {place: FakeSource(ConfigMap, named(place, "a"), named(place, "b")) for place in places}
+    with watching_each(sources, indexers={"counted": count}) as (informer, handler):
+        handler.wait_for(40)
+        assert informer.size == 40
+    assert set(filed.values()) == {1}
+
+
+def test_list_clears_undecodable_objects_that_were_repaired_or_deleted() -> None:
+    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    bad = {
+        f"{place}/{name}": Undecodable("ConfigMap", ObjectMeta(name=name, namespace=place), "Expected `str`")
+        for place, name in (("one", "a"), ("two", "a"), ("two", "b"), ("two", "c"))
+    }
+    for key, error in bad.items():
+        (one if key.startswith("one") else two).spoil(error, "ADDED")
+    with watching_each({"one": one, "two": two}) as (informer, handler):
+        for source in (one, two):
+            source.wait_for_watch()
+        before = sorted(map(str, informer.rejects.current()))
+        two.add(named("two", "a"), silent=True)
+        two.spoil(bad["two/b"], "DELETED")
+        two.break_watches(EXPIRED)
+        two.wait_for_watch(2)
+        handler.wait_for(1)
+        assert sorted(map(str, informer.rejects.current())) == ["one/a", "two/c"]
+    assert before == sorted(bad)

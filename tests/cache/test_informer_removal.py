@@ -49,6 +49,15 @@ def test_a_removed_handler_is_told_nothing_more_and_may_be_removed_again(running
     assert gone.calls() == [("add", "ns/pod1")]
 
 
+def test_informer_does_not_remove_the_handler_of_another_one(running: Running) -> None:
+    handler, other = RecordingHandler[ConfigMap](), Running()
+    registration = running.informer.add_event_handler(on_add=handler.on_add)
+    other.informer.remove(registration._listener)
+    running.source.add(config_map("pod1"))
+    running.start()
+    assert handler.wait_for(1) == [("add", "ns/pod1")]
+
+
 class Busy:
     """A handler that is in its call until told to return."""
 

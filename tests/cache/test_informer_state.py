@@ -122,6 +122,26 @@ def test_several_namespaces_are_told_as_the_worst_of_them() -> None:
     assert summary_of([]) == Summary(0, 0, None, None, "")
 
 
+def test_of_several_namespaces_the_least_active_is_told() -> None:
+    one = Summary(1, 1, None, None, "", last_active=5.0)
+    assert summary_of([one, one._replace(last_active=3.0)]).last_active == 3.0
+
+
+@pytest.mark.parametrize("failing", ["list", "watch"])
+def test_an_informer_is_active_also_when_a_request_fails(failing: str, running: Running) -> None:
+    assert running.informer.state().last_active is None
+    if failing == "list":
+        running.source.fail_next_lists(REFUSED, REFUSED)
+    else:
+        running.source.fail_next_watches(REFUSED, REFUSED)
+    running.informer.start(running.group)
+    running.clock.wait_for_sleeps(1)
+    assert running.informer.state().last_active == 0.0
+    running.clock.step(60)
+    running.clock.wait_for_sleeps(2)
+    assert running.informer.state().last_active == 60.0
+
+
 def test_an_informer_of_two_namespaces_adds_up_their_requests() -> None:
     running = Running()
     sources = {"a": FakeSource(ConfigMap), "b": FakeSource(ConfigMap)}

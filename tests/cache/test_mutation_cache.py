@@ -2,10 +2,13 @@
 
 import pytest
 
-from clientgo.cache import Indexer, MutationCache
+from clientgo.cache import Indexer, MutationCache, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, ObjectName, replace
+from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.source import FakeSource
 
 KEY = ObjectName("ns", "name")
 
@@ -56,9 +59,18 @@ def test_the_newer_of_cache_and_write_is_read(cached: int, expected: str) -> Non
     assert len(cache) == (1 if cached < 2 else 0)
 
 
+def test_a_remembered_write_is_read_only() -> None:
+    cache = MutationCache[ConfigMap](Indexer())
+    cache.mutation(ConfigMap(metadata=ObjectMeta(name="name", namespace="ns"), data={"a": "b"}))
+    found = cache.get_by_key(KEY)
+    assert found is not None
+    with pytest.raises(TypeError, match="read-only"):
+        found.data["a"] = "c"  # type: ignore[index]
+
+
 @pytest.mark.parametrize(("reached", "found"), [("", True), ("1", True), ("2", False), ("3", False), ("odd", True)])
 def test_an_answer_that_comes_after_its_object_went_is_not_read(reached: str, found: bool) -> None:
-    cache: MutationCache[ConfigMap] = MutationCache(Indexer(), reached=lambda: reached)
+    cache: MutationCache[ConfigMap] = MutationCache(Indexer(), reached=lambda _: reached)
     cache.mutation(version(2))
     assert (seen(cache) == "2") is found
     assert len(cache) == int(found)
@@ -67,7 +79,7 @@ def test_an_answer_that_comes_after_its_object_went_is_not_read(reached: str, fo
 def test_an_object_that_comes_between_two_looks_is_found() -> None:
     store: Indexer[ConfigMap] = Indexer()
 
-    def reached() -> str:
+    def reached(_: str) -> str:
         store.add(version(2))  # as an informer does: the object first, the version then
         return "2"
 
@@ -172,6 +184,104 @@ def test_an_index_finds_the_newest_states_under_their_newest_values() -> None:
     assert cache.by_index("uid", "new") == [version(2, "new")]
     with pytest.raises(KeyError):
         cache.by_index("nope", "x")
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        pytest.param(version(2), False, id="written before the deletion"),
+        pytest.param(version(5), False, id="same object, whatever the version"),
+        pytest.param(version(3, "uid-2"), False, id="other object, older than the deletion"),
+        pytest.param(version(5, "uid-2"), True, id="created after the deletion"),
+    ],
+)
+def test_answer_that_arrives_after_a_reported_deletion_is_not_read(answer: ConfigMap, found: bool) -> None:
+    clock = FakeClock()
+    cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
+    cache.on_delete(KEY, version(4))
+    clock.step(59.0)
+    cache.mutation(answer)
+    assert (seen(cache) is not None) is found
+
+
+def test_deletions_are_remembered_as_long_as_writes() -> None:
+    clock = FakeClock()
+    cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
+    cache.on_delete(KEY, version(4))
+    clock.step(60.0)
+    cache.mutation(version(2))
+    assert seen(cache) == "2"
+
+
+def test_write_that_the_cache_reflects_already_is_not_kept() -> None:
+    store: Indexer[ConfigMap] = Indexer()
+    store.add(version(3))
+    cache = MutationCache(store)
+    cache.mutation(version(2))
+    assert len(cache) == 0
+
+
+@pytest.mark.parametrize("how", ["mutation", "update", "delete"])
+def test_expired_writes_are_dropped_although_nobody_reads_them(how: str) -> None:
+    clock = FakeClock()
+    cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
+    cache.mutation(version(2))
+    clock.step(60.0)
+    other = ConfigMap(metadata=ObjectMeta(name="other", namespace="ns", resource_version="7"))
+    match how:
+        case "mutation":
+            cache.mutation(other)
+        case "update":
+            cache.on_update(other, other)
+        case _:
+            cache.on_delete(ObjectName("ns", "other"), other)
+    assert len(cache) == int(how == "mutation")
+
+
+def test_all_newest_states_are_listed() -> None:
+    store: Indexer[ConfigMap] = Indexer()
+    store.add(version(1))
+    cache = MutationCache(store)
+    assert cache.list() == [version(1)]
+    cache.mutation(version(2))
+    new = ConfigMap(metadata=ObjectMeta(name="new", namespace="elsewhere", resource_version="3"))
+    cache.mutation(new)
+    assert cache.list() == [version(2), new]
+
+
+def test_writes_are_transformed_as_the_informer_transforms() -> None:
+    informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap))
+    cache = MutationCache.over(informer)
+    managed = replace(version(2).metadata, managed_fields=(ManagedFieldsEntry(manager="kubectl"),))
+    cache.mutation(ConfigMap(metadata=managed))
+    assert cache.get_by_key(KEY) == version(2)
+
+
+def test_write_whose_transform_raises_is_not_kept() -> None:
+    def transform(_: ConfigMap) -> ConfigMap:
+        raise ValueError("odd")
+
+    cache = MutationCache(Indexer(), transform=transform)
+    cache.mutation(version(2))
+    assert cache.get_by_key(KEY) is None
+
+
+def test_answer_after_a_deletion_is_not_read_where_another_namespace_is_behind() -> None:
+    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two}, watch_list=False)
+    cache = MutationCache.over(informer)
+    written = two.add(ConfigMap(metadata=ObjectMeta(name="a", namespace="two")))
+    two.delete(written)
+    group = Group()
+    informer.start(group)
+    for source in (one, two):
+        source.wait_for_watch()
+    cache.mutation(written)
+    held = (cache.get_by_key(ObjectName("two", "a")), informer.last_sync_resource_version)
+    group.stop()
+    informer.close()
+    group.join(10)
+    assert held == (None, "1")  # of all namespaces, the cache reflects only an older version
 
 
 @pytest.mark.feature("C-03")

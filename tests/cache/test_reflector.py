@@ -132,6 +132,9 @@ def test_after_two_lists_that_expired_the_next_round_asks_for_the_newest_state_a
 
 
 TOO_LARGE = StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),))
+TOO_LARGE_IN_WORDS = StatusDetails(
+    causes=(StatusCause(message=None), StatusCause(message="Too large resource version"))
+)
 
 
 @pytest.mark.feature("B-REF-02", "B-REF-03")
@@ -141,6 +144,7 @@ TOO_LARGE = StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),
         pytest.param(ApiError("x", code=504, details=TOO_LARGE), id="by cause"),
         pytest.param(ApiError("Too large resource version: 9, current: 5", code=504), id="by message"),
         pytest.param(ApiError("Too large resource version", code=500), id="by the message of older servers"),
+        pytest.param(ApiError("x", code=504, details=TOO_LARGE_IN_WORDS), id="by the message of a cause"),
     ],
 )
 def test_a_version_the_server_has_not_reached_leads_to_a_list_of_the_newest_state(error: ApiError) -> None:

@@ -1,5 +1,6 @@
-"""After a lost connection, or a watch cut short: is it still the server that told of what is in the cache?"""
+"""Detection of another server after a broken connection."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,10 +8,11 @@ from msgspec import structs
 
 from clientgo.cache.lineage import foreign
 from clientgo.cache.watching import WentBack
-from clientgo.errors import ConnectionFailed, ServerTimeout, StatusCause, StatusDetails
+from clientgo.errors import ConnectionFailed, Forbidden, ServerTimeout, StatusCause, StatusDetails
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectList, ObjectName, replace
 from clientgo.meta.options import ListOptions
+from clientgo.meta.watch import WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeWatch
@@ -21,7 +23,6 @@ from tests.cache.scripted import (
     config_map,
     following,
     handling,
-    list_end,
     modified,
     page,
     run,
@@ -64,7 +65,7 @@ def made(uid: str, version: int | str, name: str = "a") -> ConfigMap:
 )  # fmt: skip
 def test_what_one_object_says_about_its_server(here: ConfigMap | None, there: ConfigMap | None, words: str) -> None:
     answer: ObjectList[ConfigMap] = page(there) if there is not None else page()
-    known = {ObjectName("ns", "a"): here} if here is not None else {}
+    known = {ObjectName("ns", "a"): here.metadata} if here is not None else {}
     found = foreign(answer, "10", known.get)
     assert words in found
     assert bool(words) is bool(found)
@@ -99,49 +100,86 @@ def test_another_server_that_knows_the_version_too_is_listed_anew() -> None:
 def test_the_same_server_is_watched_on() -> None:
     source = Confirming(page(made("1", 9)), watch(added("b", 11), error=LOST), watch(added("c", 12)))
     source.found = made("1", 9)
-    errors = run(source, known={ObjectName("ns", "a"): made("1", 9)}.get)
+    errors = run(source, known={ObjectName("ns", "a"): made("1", 9).metadata}.get)
     assert source.calls() == ["list 0", "watch 10", "watch 11"]
     assert not [error for error in errors if isinstance(error, WentBack)]
 
 
-@pytest.mark.parametrize(
-    ("lasted", "asked"),
-    [(300.0, []), (299.5, []), (298.0, ["11"]), (1.5, ["11"])],
-    ids=["its time", "nearly", "a bit less", "cut short"],
-)
-def test_a_watch_that_ended_before_its_time_is_followed_by_the_question(lasted: float, asked: list[str]) -> None:
+@pytest.mark.parametrize("lasted", [300.0, 60.0, 1.5])
+def test_watch_that_the_server_ends_is_followed_by_the_next_one_only(lasted: float) -> None:
     clock = FakeClock(auto=True)
-    source = Script(page(), watch(added("a", 11)), clock=clock, step=lasted)
+    source = Script(page(), watch(added("a", 11)), watch(added("b", 12)), clock=clock, step=lasted)
     run(source, clock=clock)
-    assert source.confirmed == asked
-    assert source.options("watch")[0].timeout_seconds == 300
-
-
-def test_a_watch_whose_time_the_server_chooses_never_ends_too_early() -> None:
-    source = Script(page(), watch(added("a", 11)))
-    run(source, tweak=lambda options: structs.replace(options, timeout_seconds=0))
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
     assert source.confirmed == []
 
 
-def test_a_watch_that_began_with_a_list_is_due_from_its_beginning() -> None:
-    clock = FakeClock(auto=True)
+class Recording(Script):
+    """Notes the options of each question, and rejects those that `forbids` matches."""
 
-    class Slow(FakeWatch[ConfigMap]):
-        def __iter__(self) -> Any:
-            clock.step(100.0)
-            yield from (added("a", 9), list_end(10))
-            clock.step(200.0)
-            yield added("b", 11)
+    def __init__(self, *answers: Any, forbids: Callable[[ListOptions], bool] = lambda _: False) -> None:
+        super().__init__(*answers)
+        self.questions: list[tuple[str, str]] = []
+        self._forbids = forbids
 
-    source = Script(Slow(), clock=clock)
-    run(source, clock=clock, watch_list=True)
-    assert source.calls() == ["stream newest"]
-    assert source.confirmed == []
+    def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+        if options.limit == 1:
+            self.questions.append((options.label_selector, options.field_selector))
+            if self._forbids(options):
+                raise Forbidden("not without a name")
+        return super().list_page(options)
 
 
-def test_a_server_restored_before_anybody_missed_it_is_listed_anew() -> None:
+def selecting(options: ListOptions) -> ListOptions:
+    return structs.replace(options, label_selector="app=web", field_selector="metadata.name=a")
+
+
+def test_server_is_asked_for_any_object_whatever_the_informer_selects() -> None:
+    source = Recording(page(), watch(added("a", 11), error=LOST), watch(added("a", 12)))
+    run(source, tweak=selecting)
+    assert source.questions == [("", "")]
+    assert all(options.label_selector == "app=web" for options in source.options("watch"))
+
+
+def test_selectors_are_kept_where_nothing_else_is_permitted() -> None:
+    source = Recording(
+        page(), watch(added("a", 11), error=LOST), watch(added("a", 12)), forbids=lambda o: not o.field_selector
+    )
+    assert run(source, tweak=selecting) == []
+    assert source.questions == [("", ""), ("app=web", "metadata.name=a")]
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
+
+
+def test_object_that_the_informer_does_not_select_is_no_evidence_of_another_server() -> None:
+    source = Confirming(page(), watch(added("a", 11), error=LOST), watch(added("a", 12)))
+    source.found = made("7", 5, "unselected")
+    assert run(source, tweak=selecting, known=lambda _: None) == []
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
+
+
+@pytest.mark.parametrize("fails_first", [9, 11], ids=["in the list", "in a watch"])
+def test_object_whose_transform_raises_is_no_evidence_of_another_server(fails_first: int) -> None:
+    def transform(obj: ConfigMap) -> ConfigMap:
+        if obj.metadata.name == "a" and int(obj.metadata.resource_version) >= fails_first:
+            raise ValueError("odd")
+        return obj
+
+    source = Confirming(
+        page(made("1", 9)),
+        watch(WatchEvent("MODIFIED", made("1", 11)), error=LOST),
+        watch(added("b", 12), error=LOST),
+        FakeWatch[ConfigMap](),
+    )
+    source.found = made("1", 11)
+    with following(source, lambda _: None, transform=transform):
+        source.wait_for_requests(4)
+    assert source.calls() == ["list 0", "watch 10", "watch 11", "watch 12"]
+
+
+def test_server_restored_during_one_lost_connection_is_listed_again() -> None:
     clock, sink = FakeClock(auto=True), Sink()
-    source = Script(page(), watch(added("a", 11)), page(config_map("b", 4), version="4"), clock=clock, step=60.0)
+    lost = watch(added("a", 11), error=LOST)
+    source = Script(page(), lost, page(config_map("b", 4), version="4"), clock=clock, step=60.0)
     source.confirms = TOO_LARGE
     run(source, sink, clock=clock)
     assert source.calls() == ["list 0", "watch 10", "list newest"]
@@ -149,10 +187,10 @@ def test_a_server_restored_before_anybody_missed_it_is_listed_anew() -> None:
 
 
 @pytest.mark.parametrize("watches", [2, 5])
-def test_watches_that_are_all_cut_short_cost_one_question_each(watches: int) -> None:
+def test_each_lost_watch_costs_one_question(watches: int) -> None:
     clock = FakeClock(auto=True)
-    cut = [watch(added("a", version)) for version in range(11, 11 + watches)]
-    source = Script(page(), *cut, clock=clock, step=60.0)
+    lost = [watch(added("a", version), error=LOST) for version in range(11, 11 + watches)]
+    source = Script(page(), *lost, clock=clock, step=60.0)
     run(source, clock=clock)
     assert len(source.confirmed) == len(source.options("watch")) == watches
 

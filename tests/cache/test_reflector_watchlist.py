@@ -1,6 +1,7 @@
 """A list that is streamed by a watch: put aside until it is complete, then the store, then the same watch goes on."""
 
 import gc
+import logging
 import threading
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from clientgo.cache import Reflector, SharedInformer
 from clientgo.cache.watching import VeryShortWatch
 from clientgo.cache.watchlist import NOTICE_SECONDS, BookmarkNotice, StreamedList, streams_lists
-from clientgo.errors import ApiError, Expired, Forbidden, Invalid, TooManyRequests
+from clientgo.errors import ApiError, Expired, Forbidden, Invalid, NotFound, TooManyRequests
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Undecodable, replace
@@ -323,3 +324,34 @@ def test_the_notice_ends_with_the_list() -> None:
     with following(source, handling(handler), watch_list=True, clock=FakeClock()):
         handler.wait_for(1)
         assert [t.name for t in threading.enumerate() if t.name.startswith("bookmark-")] == []
+
+
+def test_automatic_clock_lets_a_streamed_list_end() -> None:
+    clock = FakeClock(auto=True)
+    stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1)])
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(stream)
+    with following(source, handling(handler), watch_list=True, clock=clock):
+        clock.wait_for_sleeps(1)  # the notice that the end of the list has not come
+        stream.send(list_end(1))
+        handler.wait_for(1)
+        assert source.calls() == ["stream newest"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "lines"),
+    [
+        ([Invalid("sendInitialEvents is forbidden for watch")] * 3, 1),
+        ([Invalid("no"), Invalid("never"), Invalid("no")], 3),
+        ([Forbidden("maps is forbidden")] * 2, 0),
+        ([NotFound("404 page not found")] * 2, 0),
+    ],
+    ids=["unsupported", "several reasons", "403", "404"],
+)
+def test_fallback_to_a_regular_list_is_logged_once_for_each_reason(
+    errors: list[ApiError], lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = [answer for error in errors for answer in (error, Forbidden("lists neither"))]
+    with caplog.at_level(logging.INFO, logger="clientgo"):
+        run(Script(*answers), watch_list=True)
+    assert sum("falling back to a regular list" in record.message for record in caplog.records) == lines

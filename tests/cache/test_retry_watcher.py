@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import RetryWatcher
+from clientgo.cache.retrywatcher import GONE_TRIES
 from clientgo.errors import (
     ApiError,
     ConnectionFailed,
@@ -181,6 +182,19 @@ def test_an_expired_version_in_a_watch_ends_it() -> None:
     server = Server([5, 6, GONE, 7, 8])
     assert read(server, "5", 1, 1) == (["6"], GONE)
     assert server.calls == 1
+
+
+@pytest.mark.parametrize("reason", ["Expired", "Gone", "Odd"])
+def test_version_that_no_server_knows_any_more_ends_it(reason: str) -> None:
+    gone = api_error(Status(code=410, reason=reason))
+    server = Server([6], first=[gone] * GONE_TRIES)
+    assert read(server, "5", 0, GONE_TRIES) == ([], gone)
+    assert server.calls == GONE_TRIES
+
+
+def test_only_answers_in_a_row_count_as_gone() -> None:
+    server = Server([6], first=[GONE, GONE, InternalError("boom"), GONE, GONE])
+    assert read(server, "5", 1, 6) == (["6"], None)
 
 
 @pytest.mark.feature("B-WAT-01")

@@ -81,6 +81,18 @@ def test_the_time_may_be_up_before_the_last_condition_held() -> None:
     assert clock.slept == [10.0]
 
 
+def test_automatic_clock_does_not_pass_the_deadline() -> None:
+    clock, watch, sending = FakeClock(auto=True), FakeWatch[Secret](), Group()
+
+    def send() -> None:
+        clock.wait_for_sleeps(1)
+        watch.send(event("ADDED"))
+
+    sending.start(send, name="sends")
+    assert until_without_retry([is_added], watch, timeout=10.0, clock=clock) == event("ADDED")
+    sending.join(10)
+
+
 @pytest.mark.behaviour("UN-04")
 def test_there_may_be_no_deadline() -> None:
     watch = told(event("ADDED"), event("MODIFIED"))

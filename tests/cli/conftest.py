@@ -5,6 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from tests.cli.projects import environment
+from tests.e2e.clusters import pytest_runtest_setup
+
+__all__ = ["pytest_runtest_setup"]
 
 
 @pytest.fixture(scope="session")

@@ -1,48 +1,41 @@
-"""Programs in the background, whose output is waited for."""
+"""Commands of a project in the background."""
 
-import os
+import re
 import signal
 import socket
-import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from clientgo.clock import SYSTEM_CLOCK
+from clientgo.testing.eventually import eventually
+from tests.processes import Child
 
 SECONDS = 60.0
 
 
 @contextmanager
 def in_background(folder: Path, variables: Mapping[str, str], *command: str, sign: str) -> Iterator[Path]:
-    """Runs a program; the block begins once it has said `sign`, and with the block it is told to end, as by Ctrl-C."""
-    with tempfile.NamedTemporaryFile("w+", dir=folder.parent, delete=False) as log:
-        program = subprocess.Popen(
-            command, cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-        )
-    said = Path(log.name)
-    try:
-        wait_for(said, sign, program)
-        yield said
-    finally:
-        if program.poll() is None:
-            os.killpg(program.pid, signal.SIGINT)
-        program.wait(20)
+    """Run a command until the block ends, which begins as soon as the output contains `sign`; yield the output file."""
+    with tempfile.NamedTemporaryFile(dir=folder.parent, delete=False) as log:
+        output = Path(log.name)
+    with Child(command, output, cwd=folder, env=variables) as program:
+        program.wait_for(re.escape(sign), SECONDS)
+        try:
+            yield output
+        finally:
+            # As Ctrl-C does: make and all that it started are told.
+            program.signal_group(signal.SIGINT)
+            program.process.wait(20)
 
 
-def wait_for(said: Path, sign: str, program: subprocess.Popen[bytes] | None = None) -> None:
-    """Until a program has said `sign`; if it ends before, that is a failure at once."""
-    deadline = SYSTEM_CLOCK.now() + SECONDS
-    while sign not in said.read_text():
-        assert program is None or program.poll() is None, f"it ended:\n{said.read_text()}"
-        assert SYSTEM_CLOCK.now() < deadline, f"{sign!r} is not in:\n{said.read_text()}"
-        SYSTEM_CLOCK.sleep(threading.Event(), 0.05)
+def wait_for(output: Path, sign: str) -> None:
+    """Wait until an output file contains `sign`."""
+    eventually(output.read_text, lambda text: sign in text, seconds=SECONDS)
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """Return a port that nothing listens on now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

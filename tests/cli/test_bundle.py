@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
+from clientgo.apiserver.apiextensions.pruning import prune
+from clientgo.apiserver.apiextensions.schema import schema_faults
 from clientgo.cli.bundle.files import Channels, bundle_files
 from clientgo.cli.bundle.owned import owned, words
 from clientgo.cli.bundle.rendered import parse, render
 from clientgo.cli.bundle.serviceversion import Release
 from clientgo.cli.names import Refused
-from clientgo.envtest.apiserver.pruning import prune
-from clientgo.envtest.apiserver.schema import schema_faults
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 IMAGE = "registry.example.com/foo:0.2.0"
 SETTINGS = ("VERSION=0.2.0", f"IMG={IMAGE}", "CHANNELS=candidate,stable", "DEFAULT_CHANNEL=stable")
@@ -43,7 +43,6 @@ def version(project: Path) -> dict[str, Any]:
     return said
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("A-74")
 @pytest.mark.feature("A-75")
 @pytest.mark.feature("E-11")
@@ -73,7 +72,6 @@ def test_a_bundle_has_its_manifests_metadata_and_tests(project: Path) -> None:
     assert kinds == {"ClusterServiceVersion", "CustomResourceDefinition", "ClusterRole", "Service"}
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("A-75")
 @pytest.mark.feature("E-12")
 def test_the_version_says_what_the_manifests_say(version: dict[str, Any]) -> None:
@@ -125,7 +123,6 @@ def test_the_version_says_what_the_manifests_say(version: dict[str, Any]) -> Non
     assert (len(spec["installModes"]), supported) == (4, {"AllNamespaces"})
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("A-75")
 def test_the_version_is_one_by_the_published_schema(version: dict[str, Any]) -> None:
     schema = yaml.safe_load((Path(__file__).parent / "clusterserviceversion_schema.yaml").read_text())
@@ -136,7 +133,6 @@ def test_the_version_is_one_by_the_published_schema(version: dict[str, Any]) -> 
     assert unknown == []
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("E-10")
 @pytest.mark.feature("E-13")
 def test_a_second_bundle_is_the_same_and_the_next_has_nothing_of_the_last(
@@ -168,7 +164,6 @@ def test_a_second_bundle_is_the_same_and_the_next_has_nothing_of_the_last(
     ]
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("E-10")
 def test_images_are_listed_by_digest_if_they_have_one(project: Path, variables: Mapping[str, str]) -> None:
     rendered = parse(run(project, variables, "kubectl", "kustomize", "config/manifests"))

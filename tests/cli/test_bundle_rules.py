@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo.apiserver.apiextensions.schema import schema_faults
 from clientgo.cli.bundle.reading import Bundle, Finding, read
 from clientgo.cli.bundle.rules import MOST_BYTES, required
 from clientgo.cli.bundle.suites import SUITES
-from clientgo.envtest.apiserver.schema import schema_faults
 from tests.cli.bundles import BUNDLE, EXAMPLE, NAME, added, found, put, valid
 from tests.cli.projects import clientgo
 

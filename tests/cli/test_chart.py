@@ -90,6 +90,15 @@ def test_what_looks_like_a_template_in_a_manifest_is_text_and_namesakes_share_a_
     assert files["templates/configmap-a.yaml"].count("---\n") == 1
 
 
+def test_namespace_and_image_that_look_like_numbers_stay_texts() -> None:
+    account = {"kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "foo-system"}}
+
+    files = chart_files("foo", "0.1.0", "1e3", (account,))
+    assert 'namespace: "{{ .Release.Namespace }}"' in files["templates/serviceaccount-a.yaml"]
+    assert yaml.safe_load(files["values.yaml"])["image"] == "1e3"
+    assert "image: '1e3'" in files["values.yaml"]
+
+
 def test_a_version_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = foo_project(tmp_path / "p")
 

@@ -1,8 +1,10 @@
 """The commands: what they write, tell and refuse."""
 
 import io
+import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -260,3 +262,80 @@ def test_there_is_nothing_to_generate_without_kinds(tmp_path: Path, capsys: pyte
 
     assert clientgo(project, "manifests") == 0
     assert "nothing to generate yet: add a kind with clientgo create api" in capsys.readouterr().out
+
+
+def occupy(path: Path) -> None:
+    """Put a folder where a file is expected, or a file where a folder is."""
+    if path.is_dir():
+        shutil.rmtree(path)
+        path.write_text("")
+    else:
+        path.unlink(missing_ok=True)
+        path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("place", "command", "told"),
+    [
+        ("PROJECT", "edit --multigroup", "invalid PROJECT"),
+        (".clientgo", "edit --multigroup", "scaffold.json: Not a directory"),
+        ("main.py", "create api --group samplecontroller --version v1 --kind Bar --resource --controller",
+         "main.py: Is a directory"),
+        ("config/samples", "create api --group samplecontroller --version v1 --kind Bar --resource --controller=false",
+         "config/samples: File exists"),
+        ("hack/manifests.yaml", "manifests", "hack/manifests.yaml: cannot read the file: Is a directory"),
+        ("hack/boilerplate.py.txt", "generate", "hack/boilerplate.py.txt: cannot read the boilerplate: Is a directory"),
+        ("main.py", "run", "the project has no main.py"),
+    ],
+)  # fmt: skip
+def test_path_of_another_sort_than_expected_is_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], place: str, command: str, told: str
+) -> None:
+    occupy(project / place)
+    capsys.readouterr()
+
+    assert clientgo(project, *command.split()) != 0
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_file_that_is_not_text_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "main.py").write_bytes(b"\xff")
+    added = ("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource", "--controller")
+
+    assert clientgo(project, "create", "api", *added) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "clientgo create api: cannot add lines to main.py: it is not UTF-8 text (byte 0)"
+    ]
+
+
+def test_plural_of_another_kind_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    added = ("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--plural", "foos", "--resource")
+
+    assert clientgo(project, "create", "api", *added, "--controller") == 1
+    assert "the plural 'foos' is already used by Foo: choose another with --plural" in capsys.readouterr().err
+
+
+def test_owner_of_two_lines_is_one_comment(tmp_path: Path) -> None:
+    assert clientgo(tmp_path, "init", "--project-name", "foo", "--owner", "A\nB", "--license", "apache2") == 0
+    assert (tmp_path / "hack/boilerplate.py.txt").read_text().startswith("# Copyright A B\n")
+
+
+class Interrupting(io.RawIOBase):
+    """A terminal at which Ctrl-C is pressed."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        raise KeyboardInterrupt
+
+
+def test_interrupt_ends_the_command_without_a_traceback(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(Interrupting()))
+    try:
+        assert clientgo(project, "create", "api", *HOME[2:], "--group", "samplecontroller") == 130
+    finally:
+        sys.stdin = before
+    assert "Traceback" not in capsys.readouterr().err

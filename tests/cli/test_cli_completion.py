@@ -10,6 +10,8 @@ import pytest
 from clientgo.cli.arguments import parser
 from clientgo.cli.completion import script
 
+pytestmark = pytest.mark.e2e
+
 BASH = [
     (
         "clientgo ''",
@@ -19,6 +21,7 @@ BASH = [
             "create",
             "manifests",
             "generate",
+            "apiserver",
             "bundle",
             "chart",
             "run",
@@ -45,7 +48,7 @@ def test_bash_completes_what_the_command_knows(tmp_path: Path, line: str, words:
     file = tmp_path / "completion.bash"
     file.write_text(f"set -eu\n{script('bash', parser())}\n{ask}\n")
 
-    done = subprocess.run(["bash", str(file)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["bash", str(file)], capture_output=True, text=True, check=False, timeout=60)
 
     assert done.stderr == ""
     assert set(done.stdout.split()) == words
@@ -58,7 +61,7 @@ def test_a_shell_understands_what_is_printed_for_it(tmp_path: Path, shell: str) 
     file = tmp_path / "completion"
     file.write_text(script(shell, parser()))
 
-    done = subprocess.run([shell, "-n", str(file)], capture_output=True, text=True, check=False)
+    done = subprocess.run([shell, "-n", str(file)], capture_output=True, text=True, check=False, timeout=60)
 
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -68,6 +71,8 @@ def test_fish_completes_what_the_command_knows(tmp_path: Path) -> None:
         pytest.skip("fish is not installed here")
     (tmp_path / "c.fish").write_text(script("fish", parser()) + "\ncomplete -C'clientgo create '\n")
 
-    done = subprocess.run(["fish", "--no-config", str(tmp_path / "c.fish")], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["fish", "--no-config", str(tmp_path / "c.fish")], capture_output=True, text=True, check=True, timeout=60
+    )
 
     assert {line.split()[0] for line in done.stdout.splitlines()} == {"api", "webhook"}

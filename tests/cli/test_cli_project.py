@@ -56,12 +56,36 @@ def test_a_folder_without_project_is_told(tmp_path: Path) -> None:
         Project.read(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "layout: 1", f"layout: [{LAYOUT}]", "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "{", "layout: 1", f"layout: [{LAYOUT}]", "\x00", "[" * 5000])
 def test_what_is_no_project_file_is_told_in_one_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
 
-    with pytest.raises(Refused, match="PROJECT can't be understood"):
+    with pytest.raises(Refused, match="invalid PROJECT"):
         Project.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("projectName: foo", "projectName: ../foo", "'../foo' can't be a project's name"),
+        ("domain: example.com", "domain: a b", "'a b' can't be a domain"),
+        ("kind: Foo", "kind: ../Foo", "'../Foo' can't be a kind"),
+        ("version: v1", "version: v0", "'v0' can't be a version"),
+        ("version: v1", "version: v1\n  webhooks: {spoke: 5}", "restore it from version control"),
+    ],
+    ids=["name", "domain", "kind", "version", "spoke"],
+)
+def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, new: str, told: str) -> None:
+    project = Project(name="foo", domain="example.com")
+    project.resources.append(
+        Resource(group="g", domain="example.com", version="v1", kind="Foo", plural="foos", api=True)
+    )
+    project.write(tmp_path)
+    (tmp_path / FILE).write_text((tmp_path / FILE).read_text().replace(old, new))
+
+    with pytest.raises(Refused, match="invalid PROJECT: ") as raised:
+        Project.read(tmp_path)
+    assert told in str(raised.value)
 
 
 def test_another_tools_project_is_not_touched(tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ def test_a_file_that_is_removed_is_a_change_and_one_that_is_broken_is_named(tmp_
     assert broken([tmp_path / "a.py", tmp_path / "b.py"]).startswith(f"{tmp_path}/b.py:1: ")
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("hurried", "code"), [(False, 7), (True, 1)])
 def test_a_process_ends_in_good_order_unless_it_is_told_twice(tmp_path: Path, hurried: bool, code: int) -> None:
     script = """

@@ -1,5 +1,6 @@
 """The projects below examples/: made with the command, changed by hand where it is said here, and sound."""
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import pytest
 
 from tests.cli.processes import free_port, in_background, wait_for
 from tests.cli.projects import ROOT, clientgo, run, texts
+from tests.e2e.clusters import without_crds
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -144,6 +146,20 @@ def test_it_passes_its_own_checks(example: Example, tmp_path: Path, variables: M
     run(project, variables, "ruff", "format", "--check")
     run(project, variables, "python", "-m", "pytest", "-q")
     run(project, variables, "kubectl", "kustomize", "config/default")
+
+
+@pytest.mark.requires("a real server")
+@EXAMPLES
+def test_its_own_tests_pass_again_on_the_same_server(
+    example: Example, tmp_path: Path, variables: Mapping[str, str]
+) -> None:
+    project = copied(example, tmp_path)
+    server = ("KUBECONFIG", "USE_EXISTING_CLUSTER", "KUBEBUILDER_ASSETS")
+    chosen = {**variables, **{name: os.environ[name] for name in server if name in os.environ}}
+
+    with without_crds(project / "config/crd/bases"):
+        for _ in range(2):
+            run(project, chosen, "python", "-m", "pytest", "-q")
 
 
 @pytest.mark.feature("A-35")

@@ -55,6 +55,7 @@ def test_six_commands_lead_from_an_empty_folder_to_a_reconciled_object(
 
 
 @pytest.mark.feature("A-65")
+@pytest.mark.slow
 def test_what_is_installed_can_be_removed_and_what_is_gone_may_be_missed_or_not(
     foo: Path, variables: Mapping[str, str]
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_new_project_passes_its_own_checks(foo: Path, variables: Mapping[str, 
 
 
 @pytest.mark.feature("A-64")
+@pytest.mark.slow
 def test_a_second_run_of_the_generators_changes_nothing(foo: Path, variables: Mapping[str, str]) -> None:
     for command in ("manifests", "generate"):
         assert run(foo, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
@@ -100,6 +102,7 @@ def test_what_is_deployed_is_called_as_kubebuilder_calls_it(foo: Path, variables
 
 
 @pytest.mark.feature("A-73")
+@pytest.mark.slow
 def test_the_roles_are_enough_for_the_manager_that_runs_with_them(foo: Path, variables: Mapping[str, str]) -> None:
     account = "system:serviceaccount:foo-system:foo-controller-manager"
     kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
@@ -123,6 +126,7 @@ def test_the_roles_are_enough_for_the_manager_that_runs_with_them(foo: Path, var
 @pytest.mark.feature("A-62")
 @pytest.mark.feature("A-63")
 @pytest.mark.feature("E-03")
+@pytest.mark.slow
 def test_a_project_grows_by_kinds_versions_and_webhooks(foo: Path, variables: Mapping[str, str]) -> None:
     clientgo = ("python", "-m", "clientgo.cli", "create")
     pool = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Pool")

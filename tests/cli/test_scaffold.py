@@ -13,6 +13,8 @@ import yaml
 from clientgo.cli.__main__ import main
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
 
+pytestmark = pytest.mark.e2e
+
 GOLDEN = Path(__file__).parent / "golden" / "install.yaml"
 IMAGE = "registry.example.com/foo:1.0.0"
 
@@ -83,7 +85,6 @@ def test_a_project_begins_with_all_its_files(tmp_path: Path) -> None:
     json.loads(made[".devcontainer/devcontainer.json"])
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("A-73")
 @pytest.mark.feature("E-02")
 def test_a_kind_adds_its_types_controller_test_crd_roles_and_sample(foo: Path, variables: Mapping[str, str]) -> None:
@@ -125,7 +126,6 @@ def test_what_is_made_can_be_generated_at_once(tmp_path: Path, variables: Mappin
     assert "Next: make" not in said
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("E-04")
 def test_every_target_of_the_makefile_is_told_by_help(foo: Path, variables: Mapping[str, str]) -> None:
     listed = set(re.findall(r"^  ([a-z0-9-]+) ", run(foo, variables, "make"), re.MULTILINE))
@@ -138,7 +138,6 @@ def test_every_target_of_the_makefile_is_told_by_help(foo: Path, variables: Mapp
     } <= listed
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("E-04")
 def test_targets_hand_their_settings_on(foo: Path, variables: Mapping[str, str]) -> None:
     def said(*words: str) -> str:
@@ -173,7 +172,6 @@ def test_the_image_runs_the_manager_as_nobody(tmp_path: Path, variables: Mapping
     run(project, variables, "hadolint", "Dockerfile")
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("A-70")
 @pytest.mark.feature("A-71")
 @pytest.mark.feature("A-72")
@@ -207,7 +205,7 @@ def test_the_managers_pod_is_probed_limited_and_powerless() -> None:
         assert probe["httpGet"]["path"] == path
         assert (probe["initialDelaySeconds"], probe["periodSeconds"]) == (delay, period)
     assert manager["resources"] == {
-        "limits": {"cpu": "500m", "memory": "128Mi"},
+        "limits": {"cpu": "500m", "memory": "512Mi"},
         "requests": {"cpu": "10m", "memory": "64Mi"},
     }
     assert manager["securityContext"] == {
@@ -232,7 +230,6 @@ def test_it_may_elect_a_leader_and_ask_who_reads_its_metrics() -> None:
     assert rules["ClusterRole", "foo-metrics-auth-role"] == {("tokenreviews",), ("subjectaccessreviews",)}
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("E-05")
 def test_the_manager_has_kubebuilders_flags(foo: Path, variables: Mapping[str, str]) -> None:
     told = run(foo, variables, "python", "main.py", "--help")
@@ -245,7 +242,6 @@ def test_the_manager_has_kubebuilders_flags(foo: Path, variables: Mapping[str, s
     assert re.search(r'LeaderElectionOptions\(id="[0-9a-f]{8}\.c9g\.io"\)', (foo / "main.py").read_text())
 
 
-@pytest.mark.e2e
 @pytest.mark.feature("A-71")
 @pytest.mark.feature("C-40")
 def test_what_is_optional_renders_when_it_is_let_in(tmp_path: Path, variables: Mapping[str, str]) -> None:
@@ -266,3 +262,22 @@ def test_what_is_optional_renders_when_it_is_let_in(tmp_path: Path, variables: M
 def test_completion_of_a_command_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit):
         clientgo(tmp_path, "completion", "powershell")
+
+
+def test_names_that_yaml_takes_for_other_types_are_quoted(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "p", name="on")
+    assert (
+        clientgo(
+            project, "create", "api", "--group", "a", "--version", "v1", "--kind", "Y", "--resource", "--controller"
+        )
+        == 0
+    )
+
+    plain = {
+        (file.name, event.value)
+        for file in [*project.rglob("*.yaml"), project / "PROJECT"]
+        for event in yaml.parse(file.read_text())
+        if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value in ("on", "Y")
+    }
+    assert plain == set()
+    assert yaml.safe_load((project / "config/samples/a_v1_y.yaml").read_text())["kind"] == "Y"

@@ -4,15 +4,14 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.cli.projects import ROOT
+from tests.processes import Child
 
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
@@ -44,21 +43,10 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path, variables: Mapping[
     environment = {**variables, "PATH": f"{commands}{os.pathsep}{variables['PATH']}"}
     script = "set -euxo pipefail\n" + "".join(steps())
     said = tmp_path / "said.txt"
-    with said.open("wb") as output:
-        shell = subprocess.Popen(
-            ["bash", "-c", script],
-            cwd=tmp_path,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        code = shell.wait(240)
-    finally:
+    with Child(["bash", "-c", script], said, cwd=tmp_path, env=environment) as shell:
+        code = shell.process.wait(240)
         # The cluster and the manager, which the page leaves running.
-        with suppress(ProcessLookupError):
-            os.killpg(shell.pid, signal.SIGTERM)
+        shell.signal_group(signal.SIGTERM)
 
     assert code == 0, said.read_text(errors="replace")[-6000:]
     assert re.search(r"foo.samplecontroller.c9g.io/foo-sample +2 +2 ", said.read_text(errors="replace"))

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+pytestmark = pytest.mark.e2e
+
 ROOT = Path(__file__).resolve().parents[2]
 
 KINDS = """
@@ -64,6 +66,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         check=False,
         # No bytecode: a source changed within a second, to the same length, would be taken for unchanged.
         env={"PYTHONPATH": f"{folder}:{ROOT}", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
+        timeout=60,
     )
 
 

@@ -285,6 +285,26 @@ def test_what_can_not_be_read_is_told_with_its_line(
     assert told in said
 
 
+def test_module_that_is_not_text_is_told(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    (tmp_path / "binary_declares.py").write_bytes(b"\xff")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+
+    assert main(["--declarations", "binary_declares", "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+    assert "binary_declares.py: cannot read the module: it is not UTF-8 text" in capsys.readouterr().err
+
+
+def test_package_that_cannot_be_imported_is_told(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    (tmp_path / "broken_package").mkdir()
+    (tmp_path / "broken_package/__init__.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+
+    assert main(["--declarations", "broken_package.it", "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+    told = "broken_package.it: importing its package failed: ZeroDivisionError: division by zero"
+    assert told in capsys.readouterr().err
+
+
 def test_a_module_that_is_not_there_is_told(tmp_path: Path, capsys: Any) -> None:
     for name in ("nowhere", "nowhere.at_all"):
         assert main(["--declarations", name, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2

@@ -17,9 +17,9 @@ from clientgo.kubernetes.types.core_v1 import (
 )
 from clientgo.kubernetes.types.shared import LabelSelector
 from clientgo.meta import ObjectMeta, from_dict, to_dict
+from tests.apiserver.inprocess import APPLY, DEFINITIONS, Kube
 from tests.codegen.generating import generate
 from tests.codegen.kinds.bakery import Oven, OvenSpec
-from tests.envtest.inprocess import APPLY, DEFINITIONS, Kube
 
 OVENS = "/apis/bakery.example.com/v1/namespaces/default/ovens"
 

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from clientgo.meta import from_dict, to_dict
+from tests.apiserver.inprocess import DEFINITIONS, Kube
 from tests.codegen.filling import filled
 from tests.codegen.generating import CREDENTIALS, as_text, generate, importable
-from tests.envtest.inprocess import DEFINITIONS, Kube
 
 GOLDEN = Path(__file__).with_name("golden")
 CREDENTIAL = ("--from-crd", str(CREDENTIALS))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.e2e
+
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = """\
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ def refusal(folder: Path, text: str, *more: str, module: str = "kinds") -> str:
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
+        timeout=60,
     )
     assert (answer.returncode, answer.stdout) == (2, "")
     assert not (folder / "made").exists()
@@ -56,6 +59,11 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         pytest.param("x = 1 +\n", "kinds.py:3: importing kinds failed", id="syntax error"),
         pytest.param(
             "import gone.away\n", "kinds.py:3: importing kinds failed: No module named 'gone'", id="import error"
+        ),
+        pytest.param(
+            "import sys\nsys.exit(3)\n",
+            "kinds.py:4: importing kinds failed: it ends the program (exit code 3)",
+            id="exit",
         ),
         pytest.param("x = undefined\n", "kinds.py:3: importing kinds failed: name 'undefined'", id="name error"),
         pytest.param(
@@ -152,4 +160,4 @@ def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_a_header_that_is_not_there_is_told(tmp_path: Path) -> None:
     text = MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n"
-    assert "the header can't be read" in refusal(tmp_path, text, "--header", "absent.txt")
+    assert "absent.txt: cannot read the boilerplate: No such file" in refusal(tmp_path, text, "--header", "absent.txt")

@@ -174,7 +174,7 @@ def test_a_float_needs_consent() -> None:
         pytest.param(
             Annotated[str, Meta(ge=1)], "ge is for integer and number fields, this one is string", id="misfit"
         ),
-        pytest.param(Annotated[str, Meta(pattern="(")], "is no regular expression", id="broken pattern"),
+        pytest.param(Annotated[str, Meta(pattern="(")], "invalid pattern '(': missing )", id="broken pattern"),
     ],
 )
 def test_what_has_no_schema_is_refused(hint: Any, told: str) -> None:

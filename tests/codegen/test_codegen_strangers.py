@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clientgo.codegen.__main__ import main
+from clientgo.meta.yamlwriting import to_yaml
+from tests.budget import examples
 from tests.codegen.shapes import foreign_parts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +73,7 @@ def definition(schema: Any, **names: Any) -> dict[str, Any]:
 
 def as_yaml(document: Any) -> str:
     """The document as a file of any characters."""
-    return yaml.safe_dump(document, allow_unicode=True)
+    return to_yaml(document)
 
 
 def generated(folder: Path, text: str, *, option: str = "--from-crd") -> int:
@@ -82,7 +83,7 @@ def generated(folder: Path, text: str, *, option: str = "--from-crd") -> int:
 
 
 @given(schema=st.fixed_dictionaries({"type": st.just("object"), "properties": st.dictionaries(NAMES, SCHEMAS)}))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 def test_whatever_a_schema_says_what_is_made_of_it_are_the_templates_shapes(schema: Any) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -102,6 +103,7 @@ print(json.dumps(sorted(field.encode_name for field in spec)), sys.modules.get("
 """
 
 
+@pytest.mark.e2e
 def test_what_is_made_of_hostile_texts_is_imported_and_keeps_every_name(tmp_path: Path) -> None:
     names = {name for name in BREAKING if not NO_NAME.search(name)}
     code = '"""\nimport antigravity\n"""'
@@ -117,14 +119,16 @@ def test_what_is_made_of_hostile_texts_is_imported_and_keeps_every_name(tmp_path
     schema = {"type": "object", "description": code, "properties": {"spec": spec, "get": {"type": "string"}}}
     assert generated(tmp_path, as_yaml(definition(schema))) == 0
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    answer = subprocess.run([sys.executable, "-c", READ_BACK], env=env, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", READ_BACK], env=env, capture_output=True, text=True, check=False, timeout=60
+    )
     told, _, imported = answer.stdout.rpartition(" ")
     assert answer.stderr == ""
     assert set(json.loads(told)) == names
     assert imported == "None\n"
     for arguments in (("check", "--select=F,PLE,W6"), ("format", "--check")):
         ruff = [sys.executable, "-m", "ruff", *arguments, "--isolated", "--line-length=120", str(tmp_path / "made")]
-        checked = subprocess.run(ruff, capture_output=True, text=True, check=False)
+        checked = subprocess.run(ruff, capture_output=True, text=True, check=False, timeout=60)
         assert checked.returncode == 0, checked.stdout
 
 
@@ -240,20 +244,26 @@ def test_an_option_that_would_be_code_or_no_path_is_refused(capsys: Any, argumen
     assert (end.value.code, told in capsys.readouterr().err) == (2, True)
 
 
+@pytest.mark.e2e
 def test_a_kind_called_like_what_modules_import_gets_a_class_of_another_name(tmp_path: Path) -> None:
     schema = of(spec=of(a=STRING))
     assert generated(tmp_path, json.dumps(definition(schema, names={"kind": "Lister", "plural": "class"}))) == 0
     use = 'from made.clientset.fake import FakeClientset as F; print(F().g_v1.class_("ns").kind.__api_type__.kind)'
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    answer = subprocess.run([sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
+    )
     assert (answer.stdout, answer.stderr) == ("Lister\n", "")
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("group", ["3d.example.com", "import.example.com", "factory.example.com", "a-b.c"])
 def test_a_group_of_any_domain_has_modules_that_can_be_imported(tmp_path: Path, group: str) -> None:
     version = {"name": "v1-class"}
     assert generated(tmp_path, json.dumps(definition(of(), group=group, version=version))) == 0
     use = "import made.informers, made.clientset.fake as f; made.informers.SharedInformerFactory(f.FakeClientset())"
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    answer = subprocess.run([sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
+    )
     assert (answer.stdout, answer.stderr) == ("", "")

@@ -26,8 +26,8 @@ from generated.applyconfigurations.samplecontroller_v1alpha1 import (
 from generated.clientset.fake import FakeClientset
 from generated.clientset.scheme import SCHEME, add_to_scheme
 from generated.informers import SharedInformerFactory
+from tests.apiserver.inprocess import DEFINITIONS, FOOS, Kube
 from tests.codegen.generating import CREDENTIALS, generate, importable
-from tests.envtest.inprocess import DEFINITIONS, FOOS, Kube
 
 NAME = ObjectMetaApplyConfiguration(name="f", namespace="default")
 
@@ -143,6 +143,30 @@ def test_a_servers_document_gives_the_same_types_as_the_definition(tmp_path: Pat
     assert one.partition("class Credential(")[2] == other.partition("class Credential(")[2]
     assert mark in one
     assert one.split("@api_type")[0].splitlines()[1:] == other.split("@api_type")[0].splitlines()[1:]
+
+
+def test_document_of_the_core_group_gives_clients_with_the_verbs_it_serves(tmp_path: Path) -> None:
+    kind = {"version": "v1", "kind": "Binding"}
+    schema = {"type": "object", "properties": {"metadata": {"type": "object"}},
+              "x-kubernetes-group-version-kind": [kind]}  # fmt: skip
+    document = Kube().ok("GET", "/openapi/v3/api/v1")
+    document["paths"]["/api/v1/namespaces/{namespace}/bindings"] = {"post": {"x-kubernetes-group-version-kind": kind}}
+    document["components"]["schemas"]["io.k8s.api.core.v1.Binding"] = schema
+    (tmp_path / "core.json").write_text(json.dumps(document))
+    options = ("--from-openapi", str(tmp_path / "core.json"), "--output-package", "made_core", "--root", str(tmp_path))
+    assert main(options) == 0
+
+    with importable(tmp_path, "made_core"):
+        types = importlib.import_module("made_core.types.core_v1")
+        fake = importlib.import_module("made_core.clientset.fake").FakeClientset()
+        made = fake.core_v1.config_maps("ns").create(types.ConfigMap(metadata=ObjectMeta(name="a"), data={"y": "n"}))
+        assert made.data == {"y": "n"}
+        assert str(api_of(types.ConfigMap).gvr) == "v1, Resource=configmaps"
+        assert api_of(types.Namespace).scope == "Cluster"
+        assert "delete_collection" not in api_of(types.Namespace).verbs
+        assert api_of(types.Binding).verbs == ("create",)
+        assert not hasattr(fake.core_v1.bindings("ns"), "list")
+        assert not hasattr(importlib.import_module("made_core.informers.core_v1"), "BindingInformer")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from clientgo.coordination import LeaderElectionOptions, ShardingOptions, coordination_options
 from controller.options import parse
 
 
@@ -39,3 +40,16 @@ def test_a_wrong_flag_is_told_in_a_sentence(
 
 def test_a_period_may_be_written_with_its_unit() -> None:
     assert parse(["--resync-period", "45s"]).resync_period == 45.0
+
+
+def test_leader_election_and_sharding_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--leader-elect", "--shard-count=3"])
+    assert "give one of them" in capsys.readouterr().err
+
+
+def test_leases_are_named_after_the_controller() -> None:
+    assert coordination_options(parse([])) is None
+    assert coordination_options(parse(["--leader-elect"])) == LeaderElectionOptions(id="sample-controller")
+    sharding = ShardingOptions(count=3, lease_prefix="sample-controller")
+    assert coordination_options(parse(["--shard-count=3"])) == sharding

@@ -17,7 +17,17 @@ from clientgo.dynamic.metadata import metadata_type
 from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Undecodable, encode, replace
+from clientgo.meta import (
+    GroupVersionResource,
+    ObjectMeta,
+    ObjectName,
+    Undecodable,
+    decode,
+    encode,
+    from_dict,
+    replace,
+    to_dict,
+)
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.kubernetes import FakeClientset
 
@@ -71,6 +81,22 @@ def test_a_changed_copy_shares_nothing_that_could_change() -> None:
     taken["spec"]["n"] = 2
     assert widget.get("spec", "n") == 1
     assert replace(widget, metadata=ObjectMeta(name="b")).content is widget.content
+
+
+@pytest.mark.parametrize("cls", [unstructured_type(WIDGETS, kind="Widget"), unstructured_type(WIDGETS), Unstructured])
+def test_unstructured_objects_convert_to_dicts_and_back(cls: type[Unstructured]) -> None:
+    plain = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"sizes": [1, {}]}}
+    found = from_dict(cls, plain)
+    assert (type(found), found["spec"]) == (cls, plain["spec"])
+    assert to_dict(found) == plain == found.to_dict()
+    assert decode(cls, encode(found)) == found
+
+
+def test_a_fake_keeps_unstructured_objects_as_what_they_are() -> None:
+    widgets = unstructured_type(WIDGETS, kind="Widget")
+    made = widgets(metadata=ObjectMeta(name="a", namespace="ns"), content={"spec": {"size": 1}})
+    _, dynamic = clients(made)
+    assert dynamic.resource(WIDGETS, "ns", kind="Widget").get("a")["spec"] == {"size": 1}
 
 
 def test_items_of_a_list_are_of_the_lists_kind_and_the_odd_ones_set_aside() -> None:

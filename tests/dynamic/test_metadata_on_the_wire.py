@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.server import BundledServer
 from clientgo.dynamic import (
     DynamicClientset,
     MetadataClient,
@@ -12,7 +13,6 @@ from clientgo.dynamic import (
     PartialObjectMetadata,
     Unstructured,
 )
-from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
 from clientgo.meta.options import ListOptions
 from clientgo.rest import Config, RESTClient
@@ -58,7 +58,7 @@ def test_a_watch_is_asked_for_in_the_objects_form() -> None:
     assert transport.sent[0].header("Accept") == METADATA
 
 
-@pytest.mark.e2e
+@pytest.mark.integration
 def test_an_informer_of_metadata_is_sent_no_data_by_a_server_that_can() -> None:
     server = BundledServer(simulate=False)
     server.start()

@@ -1,4 +1,4 @@
-"""A server and a kubectl for the tests of kubectl."""
+"""Skips for features that the API server under test does not have; a server and a kubectl for the tests of kubectl."""
 
 import json
 import os
@@ -9,8 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.envtest import Environment
-from tests.e2e.clusters import kubeconfig_of
+from clientgo.rest import load_config
+from tests.e2e.clusters import kubeconfig_of, kubelet, pytest_runtest_setup
 from tests.e2e.kubectl import CRD, Kubectl
+
+__all__ = ["pytest_runtest_setup"]
 
 
 @pytest.fixture(scope="package")
@@ -34,5 +37,8 @@ def kubectl(kubectl_home: Kubectl, request: pytest.FixtureRequest) -> Iterator[K
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name)[:50].strip("-") + f"-{uuid.uuid4().hex[:6]}"
     found = Kubectl(kubectl_home.environment, kubectl_home.environ, name)
     found.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, "-n", "default")
-    yield found
-    found.run("delete", "namespace", name, "--wait=false", "--ignore-not-found", "-n", "default")
+    try:
+        with kubelet(found.environment, load_config(kubeconfig=found.environ["KUBECONFIG"]), name):
+            yield found
+    finally:
+        found.run("delete", "namespace", name, "--wait=false", "--ignore-not-found", "-n", "default")

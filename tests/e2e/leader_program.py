@@ -4,13 +4,13 @@ Prints `leading` when it begins to work and `stopped` when it has stepped down; 
 """
 
 import os
-import signal
 import sys
 import threading
 
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import LeaderElector, LeaseLock, config_for_lock
 from clientgo.rest import load_config
+from clientgo.signals import stop_on_signals
 
 
 def say(what: str) -> None:
@@ -25,8 +25,7 @@ def work(stop: threading.Event) -> None:
 
 def main(kubeconfig: str, namespace: str, identity: str, *seconds: str) -> None:
     lease_duration, renew_deadline, retry_period = map(float, seconds)
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    stop = stop_on_signals()
     config = config_for_lock(load_config(kubeconfig=kubeconfig), renew_deadline=renew_deadline)
     clientset = Clientset(config)
     elector = LeaderElector(

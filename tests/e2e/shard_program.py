@@ -1,13 +1,13 @@
-"""A member of three shards as a process: `python shard_program.py KUBECONFIG IDENTITY FILE LEASE RENEW RETRY`.
+"""A member of three shards as a process.
+
+`python shard_program.py KUBECONFIG NAMESPACE IDENTITY FILE LEASE RENEW RETRY`
 
 Works on sixty keys over and over, and writes a line into FILE for each piece of work: the key, from when to when (in
 this machine's monotonic seconds), and whether the key was its own to the end. SIGTERM makes it leave.
 """
 
 import json
-import signal
 import sys
-import threading
 from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK
@@ -16,20 +16,20 @@ from clientgo.leaderelection import config_for_lock
 from clientgo.lifecycle import Group
 from clientgo.rest import load_config
 from clientgo.sharding import Shards
+from clientgo.signals import stop_on_signals
 
 KEYS = [f"3f2a1b3c-0000-4000-8000-{number:012}" for number in range(60)]
 WORK = 0.002
 """Seconds of one piece of work."""
 
 
-def main(kubeconfig: str, identity: str, file: str, *seconds: str) -> None:
+def main(kubeconfig: str, namespace: str, identity: str, file: str, *seconds: str) -> None:
     lease_duration, renew_deadline, retry_period = map(float, seconds)
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    stop = stop_on_signals()
     config = load_config(kubeconfig=kubeconfig)
     clientset = Clientset(config_for_lock(config, renew_deadline=renew_deadline))
     shards = Shards(
-        clientset, namespace="default", lease_prefix="e2e", count=3, identity=identity,
+        clientset, namespace=namespace, lease_prefix="e2e", count=3, identity=identity,
         lease_duration=lease_duration, renew_deadline=renew_deadline, retry_period=retry_period,
     )  # fmt: skip
     with Path(file).open("a", buffering=1) as out:
@@ -37,7 +37,7 @@ def main(kubeconfig: str, identity: str, file: str, *seconds: str) -> None:
         def work() -> None:
             while not stop.is_set():
                 for key in KEYS:
-                    with shards.taking(key) as mine:
+                    with shards.owning(key) as mine:
                         if mine:
                             began = SYSTEM_CLOCK.now()
                             SYSTEM_CLOCK.sleep(stop, WORK)

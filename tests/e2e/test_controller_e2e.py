@@ -1,15 +1,13 @@
 """The whole controller over real HTTP, against whatever server the Environment gives."""
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.envtest.crds import install, read_crds
 from clientgo.errors import ApiError, Invalid, NotFound
@@ -22,18 +20,19 @@ from clientgo.meta import replace as changed
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import RESTClient
 from clientgo.rest.request import Request
+from clientgo.testing.eventually import eventually
 from clientgo.typed.options import DeleteOptions
+from controller import COMPONENT
 from controller.api.v1alpha1 import Foo, FooSpec
-from controller.component import COMPONENT
 from controller.controller import Controller
 from controller.desired import new_deployment
 from generated.clientset import Clientset
 from generated.informers import SharedInformerFactory
-from tests.e2e.clusters import namespace, patience, require_bundled, require_controllers
+from tests.e2e.clusters import kubelet, namespace, patience, report_available
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.integration
 
 
 class Cluster:
@@ -43,10 +42,12 @@ class Cluster:
         """`simulation` is what the bundled server's controllers shall be like."""
         self.environment = Environment(crd_paths=[CRDS], **simulation)
         self.patience = patience(self.environment)
-        config = self.environment.start()
-        self.place = ExitStack()
-        self.namespace = self.place.enter_context(namespace(config, "foos"))
-        self.client = RESTClient(config)
+        with ExitStack() as stack:
+            config = stack.enter_context(self.environment)
+            self.namespace = stack.enter_context(namespace(config, "foos"))
+            stack.enter_context(kubelet(self.environment, config, self.namespace))
+            self.client = stack.enter_context(closing(RESTClient(config)))
+            self.place = stack.pop_all()
         self.foos_api, self.kube = Clientset(self.client), Kubernetes(self.client)
         self.foos = self.foos_api.samplecontroller_v1alpha1.foos(self.namespace)
         self.deployments = self.kube.apps_v1.deployments(self.namespace)
@@ -70,29 +71,28 @@ class Cluster:
         self.kube_informers.start(self.group.stop_event)
         self.group.start(self.controller.run, 2, self.group.stop_event, name="controller")
 
-    def stop(self) -> None:
-        self.group.stop()
-        self.group.join(10)
-        self.broadcaster.shutdown()
-        self.foo_informers.shutdown(10)
-        self.kube_informers.shutdown(10)
-        self.place.close()
-        self.client.close()
-        self.environment.stop()
+    def close(self) -> None:
+        with self.place:  # closed even if a thread does not end
+            self.group.stop()
+            self.group.join(10)
+            self.broadcaster.shutdown()
+            self.foo_informers.shutdown(10)
+            self.kube_informers.shutdown(10)
 
     def eventually(self, what: Callable[[], object]) -> None:
-        eventually(what, self.patience)
+        eventually(what, seconds=self.patience)
 
     def create_foo(self, name: str, replicas: int = 1) -> Foo:
         return self.foos.create(Foo(ObjectMeta(name=name, namespace=self.namespace), FooSpec(name, replicas)))
 
     def reports(self, name: str, available: int) -> None:
         """Wait until the Foo says that so many replicas of its Deployment are available."""
-        if not self.environment.runs_controllers:
-            self.eventually(lambda: self.replicas(name) == available)
-            status = {"replicas": available, "readyReplicas": available, "availableReplicas": available}
-            self.deployments.patch(name, {"status": status}, subresource="status")
-        self.eventually(lambda: self.foos.get(name).status.available_replicas == available)
+
+        def reported() -> bool:
+            report_available(self.environment, self.deployments, name, available)
+            return self.foos.get(name).status.available_replicas == available
+
+        self.eventually(reported)
 
     def events(self, reason: str) -> list[Event]:
         return [event for event in self.kube.core_v1.events(self.namespace).list().items if event.reason == reason]
@@ -113,27 +113,11 @@ class Cluster:
         }
 
 
-def eventually(what: Callable[[], object], seconds: float) -> None:
-    """Look again and again, in real time, until `what()` is true; what it asks for may not be there yet."""
-    deadline = SYSTEM_CLOCK.now() + seconds
-    never = threading.Event()
-    while True:
-        try:
-            if what():
-                return
-        except NotFound:
-            pass  # not there yet
-        if SYSTEM_CLOCK.now() > deadline:
-            raise AssertionError(f"not so after {seconds} s")
-        SYSTEM_CLOCK.sleep(never, 0.02)
-
-
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    made = Cluster()
-    made.start()
-    yield made
-    made.stop()
+    with closing(Cluster()) as made:
+        made.start()
+        yield made
 
 
 @pytest.mark.feature("A-01", "A-30", "A-32", "A-10")
@@ -177,16 +161,16 @@ def test_a_deleted_deployment_comes_back(cluster: Cluster) -> None:
     cluster.eventually(lambda: cluster.deployments.get("a").metadata.uid != first)
 
 
+@pytest.mark.requires("controllers")
 def test_a_deleted_foo_takes_its_deployment_along(cluster: Cluster) -> None:
-    require_controllers(cluster.environment, "garbage collection")
     cluster.create_foo("a")
     cluster.eventually(lambda: cluster.replicas("a") == 1)
     cluster.foos.delete("a")
     cluster.eventually(lambda: cluster.deployments.list().items == [])
 
 
+@pytest.mark.requires("controllers")
 def test_a_foo_that_waits_for_its_deployment_to_be_deleted_first_is_gone_soon(cluster: Cluster) -> None:
-    require_controllers(cluster.environment, "garbage collection")
     cluster.create_foo("a")
     cluster.reports("a", available=1)
     cluster.foos.delete("a", DeleteOptions(propagation_policy="Foreground"))
@@ -209,6 +193,7 @@ def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Clust
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.requires("simulated controllers")
 @pytest.mark.parametrize(
     ("simulation", "writes_each"),
     [
@@ -221,17 +206,15 @@ def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Clust
 def test_five_hundred_foos_cost_three_writes_each_and_no_conflict(
     simulation: dict[str, Any], writes_each: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    require_bundled(Environment(), "its simulated controllers and its counters of writes")
-    cluster = Cluster(**simulation)
-    cluster.start()
-    for number in range(500):
-        cluster.create_foo(f"foo-{number}")
-    available = 1 if simulation["simulate"] else 0
-    eventually(lambda: all_report(cluster, 500, available), 60)
-    eventually(lambda: len(cluster.events("Synced")) == 500, 60)
-    assert len(cluster.deployments.list().items) == 500
-    writes = cluster.writes()
-    cluster.stop()
+    with closing(Cluster(**simulation)) as cluster:
+        cluster.start()
+        for number in range(500):
+            cluster.create_foo(f"foo-{number}")
+        available = 1 if simulation["simulate"] else 0
+        eventually(lambda: all_report(cluster, 500, available), seconds=60)
+        eventually(lambda: len(cluster.events("Synced")) == 500, seconds=60)
+        assert len(cluster.deployments.list().items) == 500
+        writes = cluster.writes()
     assert writes.pop(("POST", "foos", "")) == 500
     assert sum(writes.values()) <= writes_each * 500, writes
     assert [record.getMessage() for record in caplog.records if record.levelno >= 30] == []
@@ -249,7 +232,7 @@ def create_odd(cluster: Cluster) -> None:
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     path = "/spec/versions/0/schema/openAPIV3Schema"
     crds.patch("foos.samplecontroller.k8s.io", [{"op": "replace", "path": path, "value": anything}])
-    body = b'{"metadata":{"name":"odd"},"spec":{"deploymentName":"odd","replicas":"three"}}'
+    body = b'{"metadata":{"name":"odd"},"spec":{"deploymentName":3}}'
     body = b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",' + body[1:]
     create = Request(verb="create", resource=cluster.foos._gvr, namespace=cluster.namespace, body=body)
 
@@ -257,7 +240,7 @@ def create_odd(cluster: Cluster) -> None:
         try:
             cluster.client.do(create)
         except Invalid:
-            return False  # a real server takes a moment until it goes by the new schema
+            return False  # a real server takes a moment until it uses the new schema
         return True
 
     cluster.eventually(created)
@@ -283,7 +266,7 @@ def test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once(
 def test_a_foo_that_was_odd_syncs_once_it_is_mended(cluster: Cluster) -> None:
     create_odd(cluster)
     cluster.eventually(lambda: cluster.foo_informer.rejects.any)
-    cluster.foos.patch("odd", {"spec": {"replicas": 3}})
+    cluster.foos.patch("odd", {"spec": {"deploymentName": "odd", "replicas": 3}})
     cluster.reports("odd", available=3)
     assert not cluster.foo_informer.rejects.any
 

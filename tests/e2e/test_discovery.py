@@ -13,12 +13,13 @@ from clientgo.rest import RESTClient
 
 CRDS = Path(__file__).resolve().parents[2] / "artifacts" / "crd"
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.integration
 
 
 @pytest.mark.feature("A-07", "A-17")
+@pytest.mark.requires("a cluster of its own")
 def test_a_kind_is_found_from_the_moment_its_definition_is_there() -> None:
-    with Environment(bundled=True) as config, closing(RESTClient(config)) as client:
+    with Environment() as config, closing(RESTClient(config)) as client:
         clientset = DynamicClientset(client)
         assert clientset.discovery.version().major == "1"
         assert {"", "apps", "coordination.k8s.io"} <= {group.name for group in clientset.discovery.groups()}

@@ -9,16 +9,15 @@ import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
-from clientgo.envtest.apiserver.kubeconfig import write_kubeconfig
 from clientgo.meta import ObjectMeta
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
-from tests.e2e.clusters import namespace, require_bundled
+from tests.e2e.clusters import namespace, write_user
 from tests.e2e.program import ROOT, Program
-from tests.e2e.test_controller_e2e import eventually
 from tests.e2e.trail import Write, writes
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.requires("an audit log")]
 
 LEASE, RENEW, RETRY = 2.0, 1.5, 0.3
 FOOS = 1000
@@ -32,7 +31,6 @@ class Replicas:
     def __init__(self, folder: Path) -> None:
         self.folder, self.trail = folder, folder / "audit.log"
         self.environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], secure=True, audit_log=self.trail)
-        require_bundled(self.environment, "an audit trail")
         self.config = self.environment.start()
         self.clientset = Clientset(self.config)
         self.foos = self.clientset.samplecontroller_v1alpha1
@@ -41,7 +39,7 @@ class Replicas:
     def start(self, name: str, *flags: str) -> Program:
         config = self.environment.add_user(name, "system:masters")
         folder = self.folder / name
-        path = write_kubeconfig(folder / "kubeconfig", config.host, token=config.token, ca=config.ca_data.encode())
+        path = write_user(folder / "kubeconfig", config)
         times = [f"--leader-elect-{key}={value}s" for key, value in times_of_lease().items()]
         self.programs[name] = Program([f"--kubeconfig={path}", *times, *flags], folder)
         return self.programs[name]
@@ -52,7 +50,8 @@ class Replicas:
             self.foos.foos(place).create(Foo(ObjectMeta(name=name), FooSpec(name, 1)), field_manager="test")
 
     def synced(self, place: str) -> int:
-        return sum(foo.status.available_replicas == 1 for foo in self.foos.foos(place).list().items)
+        available = 1 if self.environment.runs_controllers else 0
+        return sum(foo.status.available_replicas == available for foo in self.foos.foos(place).list().items)
 
     def writes(self) -> list[Write]:
         return [write for write in writes(self.trail) if write.user in self.programs]
@@ -91,12 +90,12 @@ def test_the_leader_is_killed_during_a_stream_of_foos(
     two = replicas.start("two", "--leader-elect")
     two.wait_for("new leader elected")
     replicas.create_foos(place, 0, FOOS // 2)
-    one.process.kill()
+    one.kill()
     killed = SYSTEM_CLOCK.now()
     replicas.create_foos(place, FOOS // 2, FOOS)
     two.wait_for("starting workers", LEASE + 2.2 * RETRY + MACHINE)
     handover = SYSTEM_CLOCK.now() - killed
-    eventually(lambda: replicas.synced(place) == FOOS, 60)
+    eventually(lambda: replicas.synced(place) == FOOS, seconds=60)
     both = no_write_without_the_lease(replicas.writes())
     with capsys.disabled():
         print(f"\nhand-over after kill -9: {handover:.1f} s with a lease of {LEASE} s; {both}")
@@ -112,13 +111,13 @@ def test_a_shard_is_killed_during_a_stream_of_foos(
     for program in replicas.programs.values():
         program.wait_for('"shards have moved".* members=3')
     replicas.create_foos(place, 0, FOOS // 2)
-    replicas.programs["one"].process.kill()
+    replicas.programs["one"].kill()
     killed = SYSTEM_CLOCK.now()
     replicas.create_foos(place, FOOS // 2, FOOS)
     for name in ("two", "three"):
         replicas.programs[name].wait_for('"shards have moved".* members=2', LEASE + 2.2 * RETRY + MACHINE)
     handover = SYSTEM_CLOCK.now() - killed
-    eventually(lambda: replicas.synced(place) == FOOS, 60)
+    eventually(lambda: replicas.synced(place) == FOOS, seconds=60)
     both = no_foo_at_two(replicas.writes())
     with capsys.disabled():
         print(f"\nshare moved after kill -9: {handover:.1f} s with leases of {LEASE} s; {both}")
@@ -156,7 +155,7 @@ def test_a_leader_that_is_told_to_stop_hands_over_within_a_retry_period(replicas
     assert (code, "Traceback" in output) == (0, False)
     two.wait_for("starting workers", 2.2 * RETRY + MACHINE)
     replicas.create_foos(place, 0, 1)
-    eventually(lambda: replicas.synced(place) == 1, 20)
+    eventually(lambda: replicas.synced(place) == 1, seconds=20)
 
 
 def test_a_leader_that_was_frozen_past_its_lease_writes_nothing_and_ends(replicas: Replicas, place: str) -> None:
@@ -164,11 +163,11 @@ def test_a_leader_that_was_frozen_past_its_lease_writes_nothing_and_ends(replica
     one.wait_for("starting workers")
     two = replicas.start("two", "--leader-elect")
     two.wait_for("new leader elected")
-    one.process.send_signal(signal.SIGSTOP)
+    one.signal(signal.SIGSTOP)
     two.wait_for("starting workers", LEASE + 2.2 * RETRY + MACHINE)
     replicas.create_foos(place, 0, 20)
-    eventually(lambda: replicas.synced(place) == 20, 20)
-    one.process.send_signal(signal.SIGCONT)
+    eventually(lambda: replicas.synced(place) == 20, seconds=20)
+    one.signal(signal.SIGCONT)
     code, output = one.end(seconds=15)
     assert (code, "leader election lost" in output, "Traceback" in output) == (1, True, False)
     no_write_without_the_lease(replicas.writes())

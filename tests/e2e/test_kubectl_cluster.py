@@ -3,13 +3,12 @@
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.clusters import require_controllers
 from tests.e2e.kubectl import CRD, GROUP, Kubectl, config_map, deployment, gadget, lines, rows
+from tests.processes import Child
 
 pytestmark = [
     pytest.mark.e2e,
@@ -18,8 +17,8 @@ pytestmark = [
 
 
 @pytest.mark.feature("A-20")
+@pytest.mark.requires("controllers")
 def test_scale_goes_through_the_subresource(kubectl: Kubectl) -> None:
-    require_controllers(kubectl.environment, "a rollout")
     kubectl.apply(gadget())
     kubectl.apply(deployment())
     assert kubectl.run("scale", "gadget/a", "--replicas=3") == f"gadget.{GROUP}/a scaled\n"
@@ -34,8 +33,8 @@ def test_scale_goes_through_the_subresource(kubectl: Kubectl) -> None:
     assert "Expected replicas to be 1, was 3" in refused
 
 
+@pytest.mark.requires("controllers")
 def test_deployment_rolls_out(kubectl: Kubectl) -> None:
-    require_controllers(kubectl.environment, "a rollout")
     kubectl.apply(deployment())
     done = 'deployment "d" successfully rolled out\n'
     assert kubectl.run("rollout", "status", "deploy/d", "--timeout=20s").endswith(done)
@@ -60,21 +59,15 @@ def test_wait_follows_fields_and_deletion(kubectl: Kubectl) -> None:
     kubectl.run("wait", "gadget/a", "--for=delete", "--timeout=10s")
 
 
-def test_watch_prints_every_change(kubectl: Kubectl) -> None:
+def test_watch_prints_every_change(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(gadget())
     command = kubectl.command("get", "gadgets", "-w", "--output-watch-events")
-    watch = subprocess.Popen(command, stdout=subprocess.PIPE, env=kubectl.environ, text=True)
-    assert watch.stdout is not None
-    try:
-        seen = [watch.stdout.readline() for _ in range(2)]
+    with Child(command, tmp_path / "watch", env=kubectl.environ) as watch:
+        watch.wait_for("ADDED")
         kubectl.run("scale", "gadget/a", "--replicas=3")
         kubectl.run("delete", "gadget", "a")
-        seen += [watch.stdout.readline() for _ in range(2)]
-    finally:
-        watch.terminate()
-        watch.wait()
-        watch.stdout.close()
-    assert rows("".join(seen)) == [
+        watch.wait_for("DELETED")
+    assert rows(watch.output) == [
         ["EVENT", "NAME", "DEPLOYMENT", "REPLICAS", "AGE"],
         ["ADDED", "a", "a", "1", "AGE"],
         ["MODIFIED", "a", "a", "3", "AGE"],
@@ -82,9 +75,9 @@ def test_watch_prints_every_change(kubectl: Kubectl) -> None:
     ]
 
 
+@pytest.mark.requires("controllers")
 @pytest.mark.parametrize(("cascade", "stays"), [("background", False), ("foreground", False), ("orphan", True)])
 def test_dependents_follow_or_stay_as_asked(kubectl: Kubectl, cascade: str, *, stays: bool) -> None:
-    require_controllers(kubectl.environment, "garbage collection")
     kubectl.apply(gadget())
     kubectl.apply(config_map("child", kubectl.read("gadget", "a"), x="y"))
     kubectl.run("delete", "gadget", "a", f"--cascade={cascade}")
@@ -94,8 +87,8 @@ def test_dependents_follow_or_stay_as_asked(kubectl: Kubectl, cascade: str, *, s
         kubectl.run("wait", "cm/child", "--for=delete", "--timeout=10s")
 
 
+@pytest.mark.requires("controllers")
 def test_namespace_takes_its_contents_with_it(kubectl: Kubectl) -> None:
-    require_controllers(kubectl.environment, "the deletion of a namespace")
     kubectl.apply(gadget())
     assert rows(kubectl.run("get", "ns", kubectl.namespace))[1][1:] == ["Active", "AGE"]
     assert re.search(r"^Status:\s+Active$", kubectl.run("describe", "ns", kubectl.namespace), re.MULTILINE)

@@ -1,7 +1,6 @@
 """Two processes and one lease: when the leader goes, however it goes, the other leads in time."""
 
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from clientgo.envtest import Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.coordination_v1 import LeaseSpec
 from tests.e2e.clusters import kubeconfig_of, namespace
+from tests.processes import Child
 
 pytestmark = pytest.mark.e2e
 
@@ -28,24 +28,14 @@ MACHINE = 0.7
 class Replica:
     """One candidate process."""
 
-    def __init__(self, kubeconfig: Path, place: str, identity: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), str(kubeconfig), place, identity, *map(str, (LEASE, RENEW, RETRY))],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, folder: Path, kubeconfig: Path, place: str, identity: str) -> None:
+        command = [sys.executable, str(PROGRAM), str(kubeconfig), place, identity, *map(str, (LEASE, RENEW, RETRY))]
+        self.child = Child(command, folder / f"{identity}.out")
 
     def wait_for(self, line: str) -> float:
         """When the process has printed that line, in this machine's monotonic seconds."""
-        assert self.process.stdout is not None
-        for printed in self.process.stdout:
-            if printed == f"{line}\n":
-                return SYSTEM_CLOCK.now()
-        raise AssertionError(f"{line!r} was never printed")
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+        self.child.wait_for(f"^{line}$")
+        return SYSTEM_CLOCK.now()
 
 
 @dataclass
@@ -67,19 +57,19 @@ def replicas(tmp_path: Path) -> Iterator[Replicas]:
     with environment as config, namespace(config, "handover") as place:
         kubeconfig = kubeconfig_of(environment, tmp_path / "kubeconfig")
         clientset = Clientset(config)
-        first = Replica(kubeconfig, place, "first")
-        first.wait_for("leading")
-        second = Replica(kubeconfig, place, "second")
-        second.wait_for("leader is first")
-        yield Replicas(clientset, place, first, second)
-        first.end()
-        second.end()
+        first = Replica(tmp_path, kubeconfig, place, "first")
+        with first.child:
+            first.wait_for("leading")
+            second = Replica(tmp_path, kubeconfig, place, "second")
+            with second.child:
+                second.wait_for("leader is first")
+                yield Replicas(clientset, place, first, second)
         clientset.close()
 
 
 @pytest.mark.feature("A-14", "C-51")
 def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(replicas: Replicas) -> None:
-    replicas.first.process.kill()
+    replicas.first.child.kill()
     killed = SYSTEM_CLOCK.now()
     took = replicas.second.wait_for("leading") - killed
     # It was renewed at most one period before, and that was seen, and its end is noticed, within one pause each.
@@ -93,28 +83,27 @@ def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(repli
 
 @pytest.mark.feature("A-14")
 def test_a_leader_that_is_told_to_stop_hands_over_within_one_pause(replicas: Replicas) -> None:
-    replicas.first.process.send_signal(signal.SIGTERM)
+    replicas.first.child.signal(signal.SIGTERM)
     told = SYSTEM_CLOCK.now()
     took = replicas.second.wait_for("leading") - told
     assert took < LONGEST_PAUSE + MACHINE
     replicas.first.wait_for("stopped")
-    assert replicas.first.process.wait(timeout=10) == 0
+    assert replicas.first.child.end(seconds=10)[0] == 0
     lease = replicas.lease()
     assert (lease.holder_identity, lease.lease_transitions) == ("second", 1)
 
 
 def test_a_leader_that_is_suspended_past_its_lease_stops_when_it_wakes(replicas: Replicas) -> None:
-    replicas.first.process.send_signal(signal.SIGSTOP)
+    replicas.first.child.signal(signal.SIGSTOP)
     replicas.second.wait_for("leading")
-    replicas.first.process.send_signal(signal.SIGCONT)
+    replicas.first.child.signal(signal.SIGCONT)
     replicas.first.wait_for("stopped")
-    assert replicas.first.process.wait(timeout=10) == 0
+    assert replicas.first.child.end(seconds=10)[0] == 0
     assert replicas.lease().holder_identity == "second"
 
 
 def test_the_last_leader_leaves_a_lease_of_nobody(replicas: Replicas) -> None:
     for replica in (replicas.first, replicas.second):
-        replica.process.send_signal(signal.SIGTERM)
-        assert replica.process.wait(timeout=10) == 0
+        assert replica.child.end(signal.SIGTERM, seconds=10)[0] == 0
     lease = replicas.lease()
     assert (lease.holder_identity, lease.lease_duration_seconds) == ("", 1)

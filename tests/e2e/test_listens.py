@@ -3,13 +3,14 @@
 import ipaddress
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from tests.processes import Child
 
 ROOT = Path(__file__).parent.parent.parent
 LISTEN = "0A"
@@ -56,20 +57,10 @@ def beyond_loopback(pid: int) -> dict[int, Address]:
 def running(folder: Path, *flags: str) -> Iterator[int]:
     """`main.py --embedded`, once its workers run; gives its process id."""
     command = [sys.executable, "-u", str(ROOT / "main.py"), "--embedded", *flags]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None
-        try:
-            said = ""
-            for line in process.stdout:
-                said += line
-                if "starting workers" in line:
-                    break
-            assert process.poll() is None, said
-            yield process.pid
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.stdout.read()
-            process.wait(20)
+    with Child(command, folder / "output.txt", cwd=folder) as program:
+        program.wait_for("starting workers")
+        yield program.pid
+        program.end(signal.SIGTERM, seconds=20)
 
 
 def test_program_listens_on_loopback_alone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.envtest.crds import install, read_crds
 from clientgo.rest import Config, RESTClient, load_config
-from tests.e2e.clusters import kubeconfig_of, namespace, require_bundled
+from tests.e2e.clusters import kubeconfig_of, namespace
 from tests.e2e.program import ROOT, Program
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
@@ -66,8 +66,8 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         silent.listen()
         program = Program([f"--master=http://127.0.0.1:{silent.getsockname()[1]}"], tmp_path)
         accepted, _ = silent.accept()
-        program.process.send_signal(signal.SIGTERM)
-        program.wait_for("once more to stop at once")
+        program.signal(signal.SIGTERM)
+        program.wait_for("a second signal exits at once")
         code, _ = program.end(signal.SIGTERM, seconds=10)
         accepted.close()
     assert code == 1
@@ -102,10 +102,10 @@ def test_an_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[st
     assert "Traceback" not in output
 
 
+@pytest.mark.requires("a known port")
 def test_an_unreachable_server_is_said_once_and_waited_for(tmp_path: Path) -> None:
     port = free_port()
     environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], port=port)
-    require_bundled(environment, "a port that is known before the server starts")
     program = Program([f"--master=http://127.0.0.1:{port}"], tmp_path)
     program.wait_for("can't be reached")
     with environment:
@@ -116,12 +116,10 @@ def test_an_unreachable_server_is_said_once_and_waited_for(tmp_path: Path) -> No
     assert "Traceback" not in output
 
 
+@pytest.mark.requires("a cluster of its own")
 def test_a_crd_that_is_not_installed_yet_is_said_once_and_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
-    environment = Environment(kubeconfig=path)
-    if environment.kind == "existing cluster":
-        pytest.skip("Foo's CRD would have to go from the existing cluster, and all Foos with it")
-    with environment as config:
+    with Environment(kubeconfig=path) as config:
         program = Program([f"--kubeconfig={path}"], tmp_path)
         program.wait_for("install the CRD")
         install_crd(config)

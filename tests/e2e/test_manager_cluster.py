@@ -5,7 +5,7 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
 from clientgo.lifecycle import Group
 from clientgo.manager import (
+    CacheOptions,
     Client,
     ClusterOptions,
     Finalizers,
@@ -32,12 +33,12 @@ from clientgo.manager.fieldvalidation import FieldValidation
 from clientgo.manager.predicates import LabelSelector
 from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
 from clientgo.metrics import provider, set_provider
-from clientgo.rest import Config
+from clientgo.rest import Config, RESTClient
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
-from tests.e2e.clusters import namespace
+from tests.e2e.clusters import account_token, namespace
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.integration
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 
@@ -49,6 +50,13 @@ def config() -> Iterator[Config]:
         yield environment.start()
     finally:
         environment.stop()
+
+
+@pytest.fixture
+def other() -> Iterator[Config]:
+    """A second cluster, which is always a bundled server."""
+    with Environment(bundled=True) as started:
+        yield started
 
 
 @contextmanager
@@ -111,9 +119,9 @@ def test_kinds_of_both_scopes_are_there_while_their_definitions_are(config: Conf
         with pytest.raises(ValueError, match="a Zone is in no namespace"):
             manager.client.get(Zone, ObjectName(space, "a"))
         uninstall(manager.requester, crds)
-        eventually(lambda: is_gone(lambda: manager.api_reader.list(Zone)), bool, seconds=30.0)
+        eventually(lambda: is_gone(lambda: manager.api_reader.list(Zone)), seconds=30.0)
         install(manager.requester, crds)
-        assert eventually(lambda: manager.api_reader.list(Gizmo), seconds=30.0) == []
+        eventually(lambda: manager.api_reader.list(Gizmo) == [], seconds=30.0)
         uninstall(manager.requester, crds)
 
 
@@ -166,30 +174,32 @@ def told_of(caplog: pytest.LogCaptureFixture, client: Client, foo: ColouredFoo) 
 
 @pytest.mark.feature("B-CR-15")
 def test_an_object_goes_once_every_finalizer_has_cleaned_up(config: Config) -> None:
-    manager, order = Manager(config, options=Options(name="finalizers")), list[str]()
-    finalizers = Finalizers(manager.client)
-    finalizers.register("example.com/bucket", lambda _: order.append("bucket"))
-    finalizers.register("example.com/account", lambda _: order.append("account"))
+    order = list[str]()
+    with namespace(config, "finalizers") as space:
+        cache = CacheOptions(namespaces=(space,))  # the finalizers are not for other Foos of the cluster
+        manager = Manager(config, options=Options(name="finalizers", cache=cache))
+        finalizers = Finalizers(manager.client)
+        finalizers.register("example.com/bucket", lambda _: order.append("bucket"))
+        finalizers.register("example.com/account", lambda _: order.append("account"))
 
-    def reconcile(request: ObjectName) -> None:
-        if (foo := manager.client.find(Foo, request)) is not None:
-            finalizers.finalize(foo)
+        def reconcile(request: ObjectName) -> None:
+            if (foo := manager.client.find(Foo, request)) is not None:
+                finalizers.finalize(foo)
 
-    controller(manager).for_(Foo).named("finalizers").complete(reconcile)
-    with namespace(config, "finalizers") as space, running(manager):
-        key = ObjectName(space, "a")
-        foo = manager.client.create(Foo(ObjectMeta(name="a", namespace=space), FooSpec("d")))
-        eventually(lambda: len(manager.api_reader.get(Foo, key).metadata.finalizers) == 2, bool, seconds=30.0)
-        manager.client.delete(foo)
-        eventually(lambda: is_gone(lambda: manager.api_reader.get(Foo, key)), bool, seconds=30.0)
+        controller(manager).for_(Foo).named("finalizers").complete(reconcile)
+        with running(manager):
+            key = ObjectName(space, "a")
+            foo = manager.client.create(Foo(ObjectMeta(name="a", namespace=space), FooSpec("d")))
+            eventually(lambda: len(manager.api_reader.get(Foo, key).metadata.finalizers) == 2, seconds=30.0)
+            manager.client.delete(foo)
+            eventually(lambda: is_gone(lambda: manager.api_reader.get(Foo, key)), seconds=30.0)
     assert order == ["bucket", "account"]
 
 
 @pytest.mark.feature("B-CR-15")
-def test_what_one_cluster_says_is_brought_about_in_another(config: Config) -> None:
-    other = Environment(crd_paths=[CRDS], bundled=True)
+def test_what_one_cluster_says_is_brought_about_in_another(config: Config, other: Config) -> None:
     manager = Manager(config, options=Options(name="here"))
-    there = manager.add_cluster(other.start(), ClusterOptions(name="there"))
+    there = manager.add_cluster(other, ClusterOptions(name="there"))
 
     def mirror(request: ObjectName) -> None:
         found = manager.client.find(ConfigMap, request)
@@ -206,7 +216,6 @@ def test_what_one_cluster_says_is_brought_about_in_another(config: Config) -> No
         name = ObjectName("default", "mirrored")
         assert eventually(lambda: there.client.get(ConfigMap, name), seconds=30.0).data == {"a": "b"}
         assert is_gone(lambda: manager.api_reader.get(ConfigMap, name))
-    other.stop()
 
 
 def scraped(url: str, token: str = "") -> int:
@@ -218,24 +227,41 @@ def scraped(url: str, token: str = "") -> int:
         with urllib.request.urlopen(request, timeout=30.0, context=unverified) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
+        error.close()
         return error.code
 
 
 @pytest.mark.feature("A-24")
-def test_a_manager_s_metrics_are_for_whom_the_cluster_s_roles_allow_them() -> None:
-    environment, before = Environment(secure=True, bundled=True), provider()
-    config = environment.start()
-    reader, stranger = environment.add_user("reader"), environment.add_user("stranger")
-    metadata, group = ObjectMeta(name="metrics-reader"), "rbac.authorization.k8s.io"
-    rule, subject = PolicyRule(non_resource_urls=("/metrics",), verbs=("get",)), Subject(kind="User", name="reader")
-    binding = RoleRef(api_group=group, kind="ClusterRole", name="metrics-reader")
-    with closing(Clientset(config)) as admin:
-        roles, bindings = admin.rbac_v1.cluster_roles(), admin.rbac_v1.cluster_role_bindings()
-        roles.create(ClusterRole(metadata=metadata, rules=(rule,)))
-        bindings.create(ClusterRoleBinding(metadata=metadata, subjects=(subject,), role_ref=binding))
-    manager = Manager(config, options=Options(name="m", metrics_bind_address="127.0.0.1:0", metrics_secure=True))
-    with running(manager):
-        url = manager.urls["metrics"]
-        assert [scraped(url, token) for token in ("", "made-up", stranger.token, reader.token)] == [401, 401, 403, 200]
+def test_metrics_are_for_users_whom_the_cluster_s_roles_allow_them() -> None:
+    before = provider()
+    with (
+        Environment(secure=True) as config,
+        namespace(config, "metrics") as space,
+        closing(RESTClient(config)) as client,
+        metrics_reader(Clientset(client), space),
+    ):
+        reader, stranger = (account_token(client, space, name) for name in ("reader", "stranger"))
+        options = Options(name="m", metrics_bind_address="127.0.0.1:0", metrics_secure=True)
+        manager = Manager(config, options=options)
+        with running(manager):
+            url = manager.urls["metrics"]
+            assert [scraped(url, token) for token in ("", "made-up", stranger, reader)] == [401, 401, 403, 200]
     set_provider(before)
-    environment.stop()
+
+
+@contextmanager
+def metrics_reader(admin: Clientset, space: str) -> Iterator[None]:
+    """Let the service account `reader` of a namespace read metrics."""
+    metadata, group = ObjectMeta(name=space), "rbac.authorization.k8s.io"
+    rule = PolicyRule(non_resource_urls=("/metrics",), verbs=("get",))
+    subject = Subject(kind="ServiceAccount", name="reader", namespace=space)
+    role = RoleRef(api_group=group, kind="ClusterRole", name=space)
+    roles, bindings = admin.rbac_v1.cluster_roles(), admin.rbac_v1.cluster_role_bindings()
+    roles.create(ClusterRole(metadata=metadata, rules=(rule,)))
+    try:
+        bindings.create(ClusterRoleBinding(metadata=metadata, subjects=(subject,), role_ref=role))
+        yield
+    finally:
+        with suppress(NotFound):
+            bindings.delete(space)
+        roles.delete(space)

@@ -4,10 +4,9 @@ import logging
 import os
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,17 +21,17 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.lifecycle import Group
 from clientgo.manager import CacheOptions, LeaderElectionOptions, Manager, Options, controller
 from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.controller import Controller as LowLevel
 from examples.foo_manager import add_to
 from generated.clientset import Clientset
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
-from tests.e2e.clusters import kubeconfig_of, namespace, require_bundled
+from tests.e2e.clusters import kubeconfig_of, namespace
 from tests.e2e.test_controller_e2e import (
     CRDS,
     Cluster,
     all_report,
-    eventually,
     test_a_deleted_deployment_comes_back,
     test_a_deleted_foo_takes_its_deployment_along,
     test_a_deployment_of_somebody_else_is_reported_and_left_alone,
@@ -43,6 +42,7 @@ from tests.e2e.test_controller_e2e import (
     test_a_foo_that_was_odd_syncs_once_it_is_mended,
     test_what_others_set_on_the_deployment_stays_when_it_is_scaled,
 )
+from tests.processes import Child
 
 # The scenarios, run here again with the `cluster` below.
 __all__ = [
@@ -57,7 +57,7 @@ __all__ = [
     "test_what_others_set_on_the_deployment_stays_when_it_is_scaled",
 ]
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -82,26 +82,24 @@ class ManagedCluster(Cluster):
 
 @pytest.fixture
 def cluster() -> Iterator[ManagedCluster]:
-    made = ManagedCluster()
-    made.start()
-    yield made
-    made.stop()
+    with closing(ManagedCluster()) as made:
+        made.start()
+        yield made
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.requires("simulated controllers")
 @pytest.mark.parametrize("available", [pytest.param(1, id="available at once"), pytest.param(0, id="nobody runs them")])
 def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
     available: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    require_bundled(Environment(), "its simulated controllers and its counters of writes")
-    cluster = ManagedCluster(simulate=bool(available))
-    cluster.start()
-    for number in range(500):
-        cluster.create_foo(f"foo-{number}")
-    eventually(lambda: all_report(cluster, 500, available), 60)
-    eventually(lambda: len(cluster.events("Synced")) == 500, 60)
-    writes = cluster.writes()
-    cluster.stop()
+    with closing(ManagedCluster(simulate=bool(available))) as cluster:
+        cluster.start()
+        for number in range(500):
+            cluster.create_foo(f"foo-{number}")
+        eventually(lambda: all_report(cluster, 500, available), seconds=60)
+        eventually(lambda: len(cluster.events("Synced")) == 500, seconds=60)
+        writes = cluster.writes()
     assert writes.pop(("POST", "foos", "")) == 500
     assert sum(writes.values()) <= 3 * 500, writes
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
@@ -121,33 +119,33 @@ class SharingCluster(ManagedCluster):
 @pytest.mark.feature("A-77")
 @pytest.mark.parametrize("kind", [ManagedCluster, SharingCluster])
 def test_controllers_of_either_kind_share_one_cache(kind: type[ManagedCluster]) -> None:
-    cluster = kind()
     seen: set[ObjectName] = set()
-    controller(cluster.manager).for_(Deployment).complete(seen.add)
-    cluster.start()
-    cluster.create_foo("a")
-    cluster.reports("a", available=1)
-    cluster.eventually(lambda: ObjectName(cluster.namespace, "a") in seen)
-    cluster.eventually(lambda: cluster.events("Synced"))
-    assert {informer.name: informer.state().watches for informer in cluster.manager.cache.informers()} == {
-        "foos": 1,
-        "deployments": 1,
-    }
-    cluster.stop()
+    with closing(kind()) as cluster:
+        controller(cluster.manager).for_(Deployment).complete(seen.add)
+        cluster.start()
+        cluster.create_foo("a")
+        cluster.reports("a", available=1)
+        cluster.eventually(lambda: ObjectName(cluster.namespace, "a") in seen)
+        cluster.eventually(lambda: cluster.events("Synced"))
+        watches = {informer.name: informer.state().watches for informer in cluster.manager.cache.informers()}
+        assert watches == {"foos": 1, "deployments": 1}
 
 
+@pytest.mark.e2e
 @pytest.mark.feature("A-26")
 def test_the_example_runs_as_a_program_and_ends_in_good_order(tmp_path: Path) -> None:
     environment = Environment(crd_paths=[CRDS], kubeconfig=tmp_path / "kubeconfig")
-    config = environment.start()
-    with namespace(config, "foos") as space, closing(Clientset(config)) as foos, closing(Kubernetes(config)) as kube:
+    with (
+        environment as config,
+        namespace(config, "foos") as space,
+        closing(Clientset(config)) as foos,
+        closing(Kubernetes(config)) as kube,
+    ):
         foos.samplecontroller_v1alpha1.foos(space).create(Foo(ObjectMeta(name="a", namespace=space), FooSpec("a", 1)))
-        with example(kubeconfig_of(environment, tmp_path / "kubeconfig")) as process:
-            eventually(lambda: kube.apps_v1.deployments(space).get("a"), 30.0)
-            process.send_signal(signal.SIGTERM)
-            _, log = process.communicate(timeout=30.0)
-    environment.stop()
-    assert process.returncode == 0, log
+        with example(kubeconfig_of(environment, tmp_path / "kubeconfig"), tmp_path / "output.txt") as process:
+            eventually(lambda: kube.apps_v1.deployments(space).get("a"), seconds=30.0)
+            code, log = process.end(signal.SIGTERM, seconds=30.0)
+    assert code == 0, log
     lines = (
         "starting manager", "Starting EventSource", "Starting Controller", "Starting workers", "All workers finished",
     )  # fmt: skip
@@ -155,26 +153,22 @@ def test_the_example_runs_as_a_program_and_ends_in_good_order(tmp_path: Path) ->
     assert told == sorted(told), log
 
 
-@contextmanager
-def example(kubeconfig: Path) -> Iterator["subprocess.Popen[str]"]:
+def example(kubeconfig: Path, output: Path) -> Child:
     """`examples/foo_manager.py` as a process of its own."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(kubeconfig)}
     command = [sys.executable, str(ROOT / "examples" / "foo_manager.py")]
-    with subprocess.Popen(
-        command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    return Child(command, output, env=environ)
 
 
 @pytest.mark.feature("A-14")
 @pytest.mark.feature("B-CR-02")
 def test_a_manager_that_leads_says_so_in_a_lease_of_its_own_namespace_and_gives_it_up() -> None:
-    environment = Environment(crd_paths=[CRDS])
-    config = environment.start()
-    with namespace(config, "lease") as space, closing(Kubernetes(config)) as kube, Group() as group:
+    with (
+        Environment(crd_paths=[CRDS]) as config,
+        namespace(config, "lease") as space,
+        closing(Kubernetes(config)) as kube,
+        Group() as group,
+    ):
         options = Options(name="elected", leader_election=LeaderElectionOptions(id="elected"))
         manager = Manager(replace(config, namespace=space), options=options)
         group.start(manager.run, group.stop_event, name="manager")
@@ -188,16 +182,14 @@ def test_a_manager_that_leads_says_so_in_a_lease_of_its_own_namespace_and_gives_
         assert not kube.coordination_v1.leases(space).get("elected").spec.holder_identity
         told = [event.message or "" for event in kube.core_v1.events(space).list().items]
         assert [message for message in told if message.endswith("became leader")]
-    environment.stop()
 
 
 def test_a_manager_stops_long_before_its_time_is_up() -> None:
-    cluster = ManagedCluster()
-    cluster.start()
-    cluster.create_foo("a")
-    cluster.reports("a", available=1)
-    began = SYSTEM_CLOCK.now()
-    cluster.group.stop()
-    cluster.group.join(10)
-    assert SYSTEM_CLOCK.now() - began < 5.0
-    cluster.stop()
+    with closing(ManagedCluster()) as cluster:
+        cluster.start()
+        cluster.create_foo("a")
+        cluster.reports("a", available=1)
+        began = SYSTEM_CLOCK.now()
+        cluster.group.stop()
+        cluster.group.join(10)
+        assert SYSTEM_CLOCK.now() - began < 5.0

@@ -1,36 +1,35 @@
 """Each set-up of artifacts/ does its work, with the manifest's arguments and its account's rights alone."""
 
-import base64
-import json
 import re
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.errors import NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.meta import ObjectMeta
-from clientgo.rest import Config, RESTClient
+from clientgo.rest import RESTClient
+from clientgo.testing.eventually import ConditionTimeout, eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
+from tests.e2e.clusters import report_available, write_user
 from tests.e2e.program import Program
+from tests.e2e.trail import events
 from tests.manifests import ARTIFACTS, NAME, NAMESPACE, OVERLAYS, ROOT, container, rendered
 
 pytestmark = [
     pytest.mark.e2e,
+    pytest.mark.requires("an audit log"),
     pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
 ]
 
@@ -45,13 +44,14 @@ class Cluster:
 
     def __init__(self, home: Path, overlay: str) -> None:
         self.home, self.overlay, self.trail = home, overlay, home / "audit.log"
-        self.environment = Environment(
-            bundled=True, secure=True, kubeconfig=home / "admin", audit_log=self.trail, audit_reads=True
-        )
-        self.config = self.environment.start()
-        self.admin = RESTClient(self.config)
-        self.kube, self.foos = Kubernetes(self.admin), Clientset(self.admin).samplecontroller_v1alpha1
-        self.kubectl("apply", "-k", str(ARTIFACTS / overlay))
+        self.environment = Environment(secure=True, kubeconfig=home / "admin", audit_log=self.trail, audit_reads=True)
+        with ExitStack() as stack:
+            self.config = stack.enter_context(self.environment)
+            self.admin = stack.enter_context(closing(RESTClient(self.config)))
+            self.kube, self.foos = Kubernetes(self.admin), Clientset(self.admin).samplecontroller_v1alpha1
+            self.kubectl("apply", "-k", str(ARTIFACTS / overlay))
+            self.kubectl("wait", "--for=condition=Established", "crd/foos.samplecontroller.k8s.io", "--timeout=20s")
+            self.close = stack.pop_all().close
 
     def kubectl(self, *arguments: str) -> str:
         command = ["kubectl", f"--kubeconfig={self.home / 'admin'}", f"--cache-dir={self.home / 'cache'}", *arguments]
@@ -60,7 +60,7 @@ class Cluster:
     def pod(self, *more: str) -> Program:
         """The controller as its container starts it, and with these flags besides."""
         token = self.kubectl("-n", NAMESPACE, "create", "token", NAME).strip()
-        (self.home / "account").write_text(kubeconfig(self.config, token))
+        write_user(self.home / "account", self.config, token=token, namespace=NAMESPACE)
         arguments = list[str](container(rendered(self.overlay))["args"])
         for written, here in IN_A_POD.items():
             arguments = [argument.replace(written, here) for argument in arguments]
@@ -68,47 +68,30 @@ class Cluster:
 
     def refused(self) -> list[str]:
         """What the controller's account asked for and did not get."""
-        complete, _, _ = self.trail.read_text().rpartition("\n")  # the server may be writing the next
-        events: list[dict[str, Any]] = [json.loads(line) for line in complete.splitlines()]
         return [
-            f"{event['verb']} {event['objectRef']}"
-            for event in events
-            if event["user"]["username"] == ACCOUNT and event["responseStatus"]["code"] == 403
+            f"{event['verb']} {event['requestURI']}"
+            for event in events(self.trail)
+            if event["user"]["username"] == ACCOUNT and event.get("responseStatus", {}).get("code") == 403
         ]
 
     def follows(self, namespace: str, name: str) -> None:
         """Wait until the Foo's Deployment is there and the Foo says so."""
-        self.wait_until(lambda: self.foos.foos(namespace).get(name).status.available_replicas == 1)
+
+        def reported() -> bool:
+            with suppress(NotFound):  # the Deployment is not there yet
+                report_available(self.environment, self.kube.apps_v1.deployments(namespace), name, 1)
+            return self.foos.foos(namespace).get(name).status.available_replicas == 1
+
+        self.wait_until(reported)
 
     def wait_until(self, come: Callable[[], bool]) -> None:
-        deadline, never = SYSTEM_CLOCK.now() + 20, threading.Event()
-        while not come():
-            assert SYSTEM_CLOCK.now() < deadline, self.refused()
-            never.wait(0.02)
+        try:
+            eventually(come, seconds=20)
+        except ConditionTimeout as error:
+            raise AssertionError(self.refused()) from error
 
     def leases(self) -> set[str]:
         return {lease.metadata.name for lease in self.kube.coordination_v1.leases(NAMESPACE).list().items}
-
-    def stop(self) -> None:
-        self.admin.close()
-        self.environment.stop()
-
-
-def kubeconfig(config: Config, token: str) -> str:
-    """What a pod finds beside its token: where the server is, whom to trust, and its own namespace."""
-    authority = base64.b64encode(config.ca_data.encode()).decode()
-    cluster = {"server": config.host, "certificate-authority-data": authority}
-    context = {"cluster": "c", "user": "u", "namespace": NAMESPACE}
-    return yaml.safe_dump(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "c", "cluster": cluster}],
-            "users": [{"name": "u", "user": {"token": token}}],
-            "contexts": [{"name": "x", "context": context}],
-            "current-context": "x",
-        }
-    )
 
 
 def status(url: str, token: str) -> int:
@@ -126,9 +109,8 @@ def status(url: str, token: str) -> int:
 
 @pytest.fixture(params=OVERLAYS)
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    made = Cluster(tmp_path, request.param)
-    yield made
-    made.stop()
+    with closing(Cluster(tmp_path, request.param)) as made:
+        yield made
 
 
 def foo(name: str) -> Foo:

@@ -30,11 +30,11 @@ from controller.desired import new_deployment
 from controller.options import parse
 from controller.program import run
 from generated.clientset import Clientset
-from tests.e2e.clusters import require_bundled
+from tests.e2e.clusters import account_token, report_available
 from tests.e2e.program import ROOT
 from tests.e2e.trail import events
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(90), pytest.mark.requires("an audit log")]
 
 RBAC = ROOT / "artifacts" / "rbac"
 NAMESPACE = "sample-controller-system"
@@ -110,7 +110,6 @@ class Stage:
             audit_reads=True,
             owner_references_permissions=True,
         )
-        require_bundled(self.environment, "an audit trail of its own")
         self.config = self.environment.start()
         self.admin = RESTClient(self.config)
         self.foos = Clientset(self.admin).samplecontroller_v1alpha1.foos("default")
@@ -121,7 +120,7 @@ class Stage:
         self.stop = threading.Event()
         self.program = Group(stop=self.stop)
         self.port = free_port()
-        self.token = self.environment.add_user("prometheus", "system:masters").token
+        self.token = self._may_read_metrics(account_token(self.admin, "default", "prometheus"))
 
     def _create(self, doc: dict[str, Any]) -> None:
         group = "rbac.authorization.k8s.io/v1"
@@ -129,6 +128,16 @@ class Stage:
         base = f"/apis/{group}" if doc["apiVersion"] == group else "/api/v1"
         plural = doc["kind"].lower() + "s"
         self.admin.raw("POST", f"{base}/{place}{plural}", body=json.dumps(doc).encode())
+
+    def _may_read_metrics(self, token: str) -> str:
+        named = {"metadata": {"name": "prometheus"}}
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "prometheus"}
+        subject = {"kind": "ServiceAccount", "name": "prometheus", "namespace": "default"}
+        rule = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+        api = "rbac.authorization.k8s.io/v1"
+        self._create({"apiVersion": api, "kind": "ClusterRole", **named, "rules": [rule]})
+        self._create({"apiVersion": api, "kind": "ClusterRoleBinding", **named, "roleRef": role, "subjects": [subject]})
+        return token
 
     def start(self) -> None:
         config = self.environment.add_user(ACCOUNT, "system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}")
@@ -144,7 +153,7 @@ class Stage:
         """What the controller's account was refused so far."""
         found = set()
         for event in events(self.trail):
-            if event["user"]["username"] == ACCOUNT and event["responseStatus"]["code"] == 403:
+            if event["user"]["username"] == ACCOUNT and event.get("responseStatus", {}).get("code") == 403:
                 what = event["objectRef"]
                 sub = f"/{what['subresource']}" if what.get("subresource") else ""
                 group = f".{what['apiGroup']}" if what.get("apiGroup") else ""
@@ -184,13 +193,18 @@ class Stage:
         for name in ("mine", "taken"):
             self.foos.create(Foo(ObjectMeta(name=name), FooSpec(name, 1)))
         return (
-            self.reached(lambda: self.foos.get("mine").status.available_replicas == 1)
+            self.reached(lambda: self._available(1))
             and bool(self.foos.patch("mine", {"spec": {"replicas": 3}}))
-            and self.reached(lambda: self.foos.get("mine").status.available_replicas == 3)
+            and self.reached(lambda: self._available(3))
             and self._replaced("mine")
             and self.reached(lambda: any((event.count or 0) > 1 for event in self._events()))
             and self.reached(self._scraped)
         )
+
+    def _available(self, replicas: int) -> bool:
+        """Return whether the Foo reports so many available replicas."""
+        report_available(self.environment, self.kube.apps_v1.deployments("default"), "mine", replicas)
+        return self.foos.get("mine").status.available_replicas == replicas
 
     def _replaced(self, name: str) -> bool:
         """Whether a Deployment that is deleted is made again."""

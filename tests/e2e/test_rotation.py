@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.auth.users import MASTERS, authenticated
+from clientgo.apiserver.server import BundledServer
 from clientgo.envtest import Environment
-from clientgo.envtest.apiserver.server import BundledServer
-from clientgo.envtest.apiserver.users import MASTERS, authenticated
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import parse
 from controller.program import run
 from generated.clientset import Clientset
-from tests.e2e.clusters import require_bundled
 from tests.e2e.program import ROOT
-from tests.e2e.test_controller_e2e import eventually
 from tests.e2e.trail import writes
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(90), pytest.mark.requires("replaceable credentials")]
 
 SECONDS = 20.0
 
@@ -36,7 +35,6 @@ class Pod:
         self.environment = Environment(
             crd_paths=[ROOT / "artifacts" / "crd"], secure=True, audit_log=folder / "audit.log"
         )
-        require_bundled(self.environment, "credentials that can be replaced")
         self.admin = self.environment.start()
         self.stop = threading.Event()
         self.group = Group(stop=self.stop)
@@ -67,7 +65,7 @@ class Pod:
         admin = Clientset(replace(self.admin, ca_data=self.server.ca.decode() if self.server.ca else ""))
         foos = admin.samplecontroller_v1alpha1.foos("default")
         foos.create(Foo(ObjectMeta(name=name), FooSpec(name, 1)))
-        eventually(lambda: foos.get(name).status.available_replicas == 1, SECONDS)
+        eventually(lambda: foos.get(name).status.available_replicas == 1, seconds=SECONDS)
         admin.close()
         assert self.group.alive() == ["program"]
 

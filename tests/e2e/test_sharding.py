@@ -2,10 +2,9 @@
 
 import json
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +13,10 @@ import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
+from clientgo.testing.eventually import eventually
+from tests.e2e.clusters import kubeconfig_of, namespace
 from tests.e2e.shard_program import KEYS
+from tests.processes import Child
 
 pytestmark = pytest.mark.e2e
 
@@ -37,12 +39,11 @@ class Work:
 class Member:
     """One process, and what it has written."""
 
-    def __init__(self, folder: Path, kubeconfig: Path, identity: str) -> None:
+    def __init__(self, folder: Path, kubeconfig: Path, place: str, identity: str) -> None:
         self._file = folder / f"{identity}.jsonl"
         self._file.touch()
-        self.process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), str(kubeconfig), identity, str(self._file), *map(str, (LEASE, RENEW, RETRY))]
-        )
+        command = [sys.executable, str(PROGRAM), str(kubeconfig), place, identity, str(self._file)]
+        self.child = Child([*command, *map(str, (LEASE, RENEW, RETRY))], folder / f"{identity}.out")
 
     def work(self) -> list[Work]:
         # The last line may be cut, if the process was killed or is at it.
@@ -52,13 +53,6 @@ class Member:
 
     def keys_since(self, moment: float) -> set[str]:
         return {work.key for work in self.work() if work.began > moment and work.valid}
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    never, deadline = threading.Event(), SYSTEM_CLOCK.now() + seconds
-    while not condition():
-        assert SYSTEM_CLOCK.now() < deadline, "it did not come about in time"
-        SYSTEM_CLOCK.sleep(never, 0.05)
 
 
 @dataclass
@@ -82,27 +76,27 @@ class Members:
 
 @pytest.fixture
 def members(tmp_path: Path) -> Iterator[Members]:
-    kubeconfig = tmp_path / "kubeconfig"
-    with Environment(kubeconfig=kubeconfig, bundled=True):
-        made = Members([Member(tmp_path, kubeconfig, name) for name in ("a", "b", "c")])
+    environment, made = Environment(kubeconfig=tmp_path / "kubeconfig"), Members([])
+    with environment as config, namespace(config, "shards") as place:
+        kubeconfig = kubeconfig_of(environment, tmp_path / "kubeconfig")
         try:
-            wait_until(lambda: made.shared(0.0, made.all))
+            made.all += [Member(tmp_path, kubeconfig, place, name) for name in ("a", "b", "c")]
+            eventually(lambda: made.shared(0.0, made.all), seconds=20.0)
             SYSTEM_CLOCK.sleep(threading.Event(), 2 * RETRY)
             yield made
         finally:
             for member in made.all:
-                member.process.kill()
-                member.process.wait()
+                member.child.kill()
 
 
 def test_the_keys_of_a_killed_member_move_when_its_lease_expires_and_not_before(members: Members) -> None:
     settled = SYSTEM_CLOCK.now()
-    wait_until(lambda: members.shared(settled, members.all))
+    eventually(lambda: members.shared(settled, members.all), seconds=20.0)
     killed, *others = members.all
     lost, kept = killed.keys_since(settled), [member.keys_since(settled) for member in others]
-    killed.process.send_signal(signal.SIGKILL)
+    killed.child.signal(signal.SIGKILL)
     moment = SYSTEM_CLOCK.now()
-    wait_until(lambda: members.shared(moment + MACHINE / 2, others))
+    eventually(lambda: members.shared(moment + MACHINE / 2, others), seconds=20.0)
     taken = [work for member in others for work in member.work() if work.key in lost and work.began > moment]
     first = {key: min(work.began for work in taken if work.key == key) - moment for key in lost}
     print(f"hand-over of {len(lost)} keys {min(first.values()):.2f} to {max(first.values()):.2f} s after the kill")
@@ -110,17 +104,16 @@ def test_the_keys_of_a_killed_member_move_when_its_lease_expires_and_not_before(
     assert max(first.values()) < LEASE + RETRY + MACHINE
     # What the others had stayed theirs.
     since = moment + LEASE + RETRY + MACHINE
-    wait_until(lambda: members.shared(since, others))
+    eventually(lambda: members.shared(since, others), seconds=20.0)
     assert all(had <= member.keys_since(since) for had, member in zip(kept, others, strict=True))
     members.nobody_shared_a_key()
 
 
 def test_a_member_that_is_told_to_stop_hands_over_at_once(members: Members) -> None:
     leaving, *others = members.all
-    leaving.process.send_signal(signal.SIGTERM)
-    assert leaving.process.wait(timeout=10) == 0
+    assert leaving.child.end(signal.SIGTERM, seconds=10)[0] == 0
     moment = SYSTEM_CLOCK.now()
-    wait_until(lambda: members.shared(moment, others))
+    eventually(lambda: members.shared(moment, others), seconds=20.0)
     took = SYSTEM_CLOCK.now() - moment
     print(f"hand-over {took:.2f} s after the end of a member that was told to stop")
     assert took < 2 * RETRY + MACHINE
@@ -129,10 +122,10 @@ def test_a_member_that_is_told_to_stop_hands_over_at_once(members: Members) -> N
 
 def test_a_member_that_is_suspended_past_its_lease_shares_no_key_when_it_wakes(members: Members) -> None:
     suspended, *others = members.all
-    suspended.process.send_signal(signal.SIGSTOP)
+    suspended.child.signal(signal.SIGSTOP)
     moment = SYSTEM_CLOCK.now()
-    wait_until(lambda: members.shared(moment + LEASE, others))
-    suspended.process.send_signal(signal.SIGCONT)
+    eventually(lambda: members.shared(moment + LEASE, others), seconds=20.0)
+    suspended.child.signal(signal.SIGCONT)
     awake = SYSTEM_CLOCK.now()
-    wait_until(lambda: members.shared(awake + 4 * RETRY, members.all))
+    eventually(lambda: members.shared(awake + 4 * RETRY, members.all), seconds=20.0)
     members.nobody_shared_a_key()

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.apiserver.faults import Fault
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
-from clientgo.envtest.apiserver.faults import Fault
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.meta import ObjectMeta
 from clientgo.rest import RESTClient
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
-from tests.e2e.clusters import namespace, require_bundled
+from tests.e2e.clusters import namespace
 from tests.e2e.program import ROOT, Program
-from tests.e2e.test_controller_e2e import eventually
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60), pytest.mark.requires("injected faults")]
 
 
 class Slow:
@@ -32,7 +32,6 @@ class Slow:
         self.probes = ""
         self.kubeconfig = folder / "kubeconfig"
         self.environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=self.kubeconfig)
-        require_bundled(self.environment, "a server that can be slow")
         self.config = self.environment.start()
 
     def begin(self, place: str, *flags: str) -> Program:
@@ -48,7 +47,7 @@ class Slow:
         clientset = Clientset(self.config)
         clientset.samplecontroller_v1alpha1.foos(place).create(Foo(ObjectMeta(name="slow"), FooSpec("slow", 1)))
         clientset.close()
-        eventually(lambda: struck.hits == 1, 10)
+        eventually(lambda: struck.hits == 1, seconds=10)
         return program
 
     def ready(self) -> int:
@@ -76,7 +75,7 @@ def place(slow: Slow) -> Iterator[str]:
 def test_what_a_worker_is_at_is_finished_and_told_while_readiness_fails(slow: Slow, place: str) -> None:
     program = slow.begin(place)
     assert slow.ready() == 200
-    program.process.send_signal(signal.SIGTERM)
+    program.signal(signal.SIGTERM)
     program.wait_for("shutting down workers")
     assert slow.ready() == 500
     code, output = program.end()

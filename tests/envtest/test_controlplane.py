@@ -1,16 +1,21 @@
-"""Real programs are started, waited for and stopped; two scripts stand for them, because none are here."""
+"""The control plane's programs are started, waited for, restarted and stopped; two scripts stand in for them."""
 
+import json
 import os
 import stat
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clientgo.envtest import Environment
 from clientgo.envtest.controlplane import ControlPlane
 from clientgo.errors import ConfigError
-from clientgo.rest import RESTClient, load_config
+from clientgo.rest import Config, RESTClient, load_config
 
 ETCD = """
 import http.server, urllib.parse
@@ -30,7 +35,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         global asked
         asked += 1
         subject = [pair for part in self.connection.getpeercert()["subject"] for pair in part]
-        body = json.dumps({"subject": subject, "mode": flags["authorization-mode"]}).encode()
+        files = {flag: open(path).read() for flag, path in flags.items() if path.endswith((".key", ".json"))}
+        body = json.dumps({"subject": subject, "flags": flags, "files": files, "pid": os.getpid()}).encode()
         self.send_response(500 if asked == 1 else 200)
         self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
     def log_message(self, *_): pass
@@ -84,7 +90,7 @@ def test_both_programs_run_until_the_environment_stops(tmp_path: Path) -> None:
             answer = client.raw("GET", "/whoami")
             client.close()
             assert name.encode() in answer
-            assert b'"mode": "RBAC"' in answer
+            assert b'"authorization-mode": "RBAC"' in answer
         client = RESTClient(environment.add_user("bob", "team"))
         assert b'["organizationName", "team"], ["commonName", "bob"]' in client.raw("GET", "/whoami")
         client.close()
@@ -93,11 +99,54 @@ def test_both_programs_run_until_the_environment_stops(tmp_path: Path) -> None:
     assert not kubeconfig.exists()
 
 
+def asked(config: Config) -> Any:
+    """Return what the stand-in for the API server reports of itself."""
+    with closing(RESTClient(config, max_retries=0)) as client:
+        return json.loads(client.raw("GET", "/whoami"))
+
+
+@pytest.mark.e2e
+def test_service_account_key_is_in_the_form_that_kube_apiserver_reads(tmp_path: Path) -> None:
+    with Environment(environ=programs(tmp_path)) as config:
+        files = asked(config)["files"]
+    for flag in ("service-account-key-file", "service-account-signing-key-file"):
+        assert files[flag].startswith("-----BEGIN EC PRIVATE KEY-----\n")
+        assert isinstance(load_pem_private_key(files[flag].encode(), None), EllipticCurvePrivateKey)
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("kill", [False, True])
+def test_restarted_api_server_has_its_address_and_credentials(tmp_path: Path, *, kill: bool) -> None:
+    environment = Environment(environ=programs(tmp_path))
+    with environment as config:
+        before = asked(config)
+        assert environment.control_plane is not None
+        environment.control_plane.restart(kill=kill)
+        after = asked(config)
+        assert before.pop("pid") != after.pop("pid")
+        assert before == after
+
+
+@pytest.mark.e2e
+def test_audit_log_admission_plugin_and_further_flags_reach_the_api_server(tmp_path: Path) -> None:
+    log, further = tmp_path / "audit.log", ["--etcd-compaction-interval=1s", "--authorization-mode=Node,RBAC"]
+    environment = Environment(
+        environ=programs(tmp_path), audit_log=log, owner_references_permissions=True, apiserver_flags=further
+    )
+    with environment as config:
+        answer = asked(config)
+    flags, policy = answer["flags"], json.loads(answer["files"]["audit-policy-file"])
+    assert flags["audit-log-path"] == str(log)
+    assert flags["enable-admission-plugins"] == "OwnerReferencesPermissionEnforcement"
+    assert (flags["etcd-compaction-interval"], flags["authorization-mode"]) == ("1s", "Node,RBAC")
+    assert [rule["level"] for rule in policy["rules"]] == ["None", "Metadata"]
+
+
 @pytest.mark.parametrize("name", ["etcd", "kube-apiserver"])
 def test_a_program_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
     environ = programs(tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(ConfigError, match=f"there is no program {name} in it"):
+    with pytest.raises(ConfigError, match=f"no program {name} in "):
         Environment(environ=environ)
 
 
@@ -132,7 +181,7 @@ def test_one_that_does_not_end_is_made_to(tmp_path: Path) -> None:
 
 def test_a_time_limit_that_is_none_is_told(tmp_path: Path) -> None:
     environ = {**programs(tmp_path), "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT": "soon"}
-    with pytest.raises(ConfigError, match="START_TIMEOUT=soon is no duration"):
+    with pytest.raises(ConfigError, match="invalid duration KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=soon"):
         ControlPlane(tmp_path, environ)
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from clientgo.envtest.crds import read_crds
 from clientgo.errors import ConfigError
+from clientgo.meta.yamlwriting import to_yaml
 from tests.e2e.kubectl import CRD
 
 NAME = CRD["metadata"]["name"]
@@ -17,7 +17,7 @@ PATCH = {"kind": "CustomResourceDefinition", "metadata": {"name": NAME}, "spec":
 def written(folder: Path, **files: object) -> Path:
     folder.mkdir()
     for name, document in files.items():
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(document))
+        (folder / f"{name}.yaml").write_text(to_yaml(document))
     return folder
 
 

@@ -1,6 +1,7 @@
 """Environment: a server to test against, with CRDs installed, that leaves nothing behind."""
 
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from clientgo.envtest import Environment
 from clientgo.envtest.crds import install, read_crds, uninstall
 from clientgo.errors import ConfigError, ConnectionFailed, NotFound
 from clientgo.rest import Config, RESTClient, load_config
+from clientgo.testing.clock import FakeClock
+
+pytestmark = pytest.mark.integration
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/foos"
@@ -88,6 +92,15 @@ def test_crds_that_cannot_be_read_are_told_by_their_file(text: str | None, words
         file.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=words):
         Environment(crd_paths=[file])
+
+
+def test_uninstall_names_a_crd_that_a_finalizer_keeps() -> None:
+    [crd] = read_crds([CRDS])
+    held = {**crd, "metadata": {**crd["metadata"], "finalizers": ["example.com/held"]}}
+    with Environment(bundled=True) as config, closing(RESTClient(config)) as client:
+        install(client, [held])
+        with pytest.raises(ConfigError, match=r"CRD foos\.samplecontroller\.k8s\.io still exists 10 s after"):
+            uninstall(client, [crd], clock=FakeClock(auto=True))
 
 
 def test_crds_are_brought_up_to_date_and_removed() -> None:

@@ -1,18 +1,18 @@
 """Environment as clusters are: TLS, a token for its administrator, and roles for everybody else."""
 
 import ssl
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import urllib3
 
+from clientgo.apiserver.server import BundledServer
+from clientgo.apiserver.state import Options
 from clientgo.envtest import Environment
-from clientgo.envtest.apiserver.server import BundledServer
-from clientgo.envtest.apiserver.state import Options
 from clientgo.errors import ConfigError, Forbidden
 from clientgo.rest import Config, RESTClient, load_config
+
+pytestmark = pytest.mark.integration
 
 
 def ask(config: Config, path: str) -> bytes:
@@ -83,17 +83,3 @@ def test_it_listens_where_others_reach_it_only_with_tls_and_authentication(tls: 
 def test_protected_it_listens_anywhere() -> None:
     with Environment(secure=True, bundled=True, host="0.0.0.0") as config:
         assert b'"NamespaceList"' in ask(config, "/api/v1/namespaces")
-
-
-CONFORMANCE = Path(__file__).parents[3] / "shared" / "conformance"
-
-
-@pytest.mark.e2e
-@pytest.mark.timeout(180)
-@pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="the recorded conversations lie beside the repository, not in it")
-def test_recorded_conversations_are_answered_to_a_token_over_tls_as_well() -> None:
-    with Environment(secure=True, bundled=True, ready_seconds=0.1) as config:
-        command = [sys.executable, str(CONFORMANCE / "play.py"), "check", str(CONFORMANCE / "recorded.json")]
-        command += ["--server", config.host, "--token", config.token]
-        played = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert played.returncode == 0, played.stdout

@@ -1,21 +1,26 @@
 """Webhook configurations of a project, installed so that the server calls this machine."""
 
+import json
 import stat
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from clientgo.envtest import Environment
+from clientgo.envtest.crds import install, read_crds
 from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.errors import ApiError, ConfigError
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
+from clientgo.meta.yamlwriting import to_yaml
 from clientgo.rest import RESTClient
-from tests.envtest.webhookserver import allow, deny, patch, serving
+from tests.apiserver.webhookserver import allow, deny, patch, serving
+
+pytestmark = pytest.mark.integration
 
 Object = dict[str, Any]
 
@@ -43,7 +48,7 @@ def manifests(tmp_path: Path) -> Path:
     ]
     folder = tmp_path / "webhook"
     folder.mkdir()
-    (folder / "manifests.yaml").write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    (folder / "manifests.yaml").write_text("---\n".join(map(to_yaml, documents)), encoding="utf-8")
     return folder
 
 
@@ -82,6 +87,107 @@ def test_an_existing_cluster_is_rid_of_them_in_the_end(
         assert b'"url":"https://127.0.0.1:9443/validate"' in client.raw("GET", configurations)
         existing.stop()
         assert b'"items":[]' in client.raw("GET", configurations)
+
+
+CONVERSION = {
+    "strategy": "Webhook",
+    "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"namespace": "system", "name": "webhook-service", "path": "/convert"}},
+    },
+}
+
+
+def definition(folder: Path, conversion: Object, **labels: str) -> Path:
+    """A CRD file whose kind is converted like this."""
+    version = {"served": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "tests.example.com", "labels": labels},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "tests", "singular": "test", "kind": "Test", "listKind": "TestList"},
+            "versions": [{**version, "name": "v1", "storage": True}, {**version, "name": "v2", "storage": False}],
+            "conversion": conversion,
+        },
+    }
+    file = folder / "crd.yaml"
+    file.write_text(to_yaml(crd), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def cluster(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
+) -> Iterator[RESTClient]:
+    """A server that environments with USE_EXISTING_CLUSTER find."""
+    path = tmp_path / "kubeconfig"
+    with Environment(kubeconfig=path, bundled=True) as running, closing(RESTClient(running)) as client:
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        yield client
+
+
+def stored(client: RESTClient, path: str) -> Any:
+    return json.loads(client.raw("GET", path))
+
+
+CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/tests.example.com"
+
+
+def test_crd_that_an_existing_cluster_had_gets_back_its_state(cluster: RESTClient, tmp_path: Path) -> None:
+    install(cluster, read_crds([definition(tmp_path, {"strategy": "None"}, of="theirs")]))
+    before = stored(cluster, CRD_PATH)
+    hooks, crds = tmp_path / "none", [definition(tmp_path, CONVERSION, of="ours")]
+    hooks.mkdir()
+    environment = Environment(crd_paths=crds, webhook_paths=[hooks], environ={"USE_EXISTING_CLUSTER": "true"})
+    with environment:
+        during = stored(cluster, CRD_PATH)
+        assert during["spec"]["conversion"]["webhook"]["clientConfig"]["url"].startswith("https://127.0.0.1:")
+        assert during["metadata"]["labels"] == {"of": "ours"}
+    after = stored(cluster, CRD_PATH)
+    assert (after["spec"], after["metadata"]["labels"]) == (before["spec"], {"of": "theirs"})
+
+
+def test_crd_that_is_new_in_an_existing_cluster_stays_without_the_local_url(
+    cluster: RESTClient, tmp_path: Path
+) -> None:
+    hooks, crds = tmp_path / "none", [definition(tmp_path, CONVERSION)]
+    hooks.mkdir()
+    with Environment(crd_paths=crds, webhook_paths=[hooks], environ={"USE_EXISTING_CLUSTER": "true"}):
+        pass
+    kept = stored(cluster, CRD_PATH)["spec"]["conversion"]["webhook"]["clientConfig"]
+    assert "url" not in kept
+    assert kept["service"]["name"] == "webhook-service"
+
+
+def test_webhook_configuration_that_an_existing_cluster_had_gets_back_its_state(
+    cluster: RESTClient, manifests: Path
+) -> None:
+    theirs = configuration("ValidatingWebhookConfiguration", "/theirs")
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    cluster.raw("POST", path, body=json.dumps(theirs).encode())
+    before = stored(cluster, path)["items"][0]["webhooks"]
+    with Environment(webhook_paths=[manifests], environ={"USE_EXISTING_CLUSTER": "true"}):
+        [during] = stored(cluster, path)["items"]
+        assert "url" in during["webhooks"][0]["clientConfig"]
+    [after] = stored(cluster, path)["items"]
+    assert after["webhooks"] == before
+    assert stored(cluster, path.replace("validating", "mutating"))["items"] == []
+
+
+def test_environment_that_fails_to_start_restores_an_existing_cluster(cluster: RESTClient, tmp_path: Path) -> None:
+    install(cluster, read_crds([definition(tmp_path, {"strategy": "None"}, of="theirs")]))
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    refused = configuration("ValidatingWebhookConfiguration", "/validate", sideEffects="Sometimes")
+    (broken / "manifests.yaml").write_text(to_yaml(refused), encoding="utf-8")
+    crds = [definition(tmp_path, CONVERSION, of="ours")]
+    with pytest.raises(ApiError):
+        Environment(crd_paths=crds, webhook_paths=[broken], environ={"USE_EXISTING_CLUSTER": "true"}).start()
+    assert stored(cluster, CRD_PATH)["spec"]["conversion"] == {"strategy": "None"}
 
 
 def test_a_certificate_is_renewed_under_the_same_authority(manifests: Path) -> None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from clientgo.envtest.apiserver.faults import Fault
+from clientgo.apiserver.faults import Fault
 from tests.faults.case import MACHINE, Case, strikes
 from tests.faults.rig import Rig
 
@@ -78,7 +78,7 @@ _storm(429, wait=1, does=TOLD, log=FEWER)
     many=CASES,
     name="410 to every list and watch, again and again",
     does="asks for the newest state, which owes nothing to any version, with growing delays",
-    log="can't be had; listing|failed to list or watch",
+    log="falling back to a regular list|failed to list or watch",
     metric='reflector_failures_total.*error="(Gone|Expired)"',
 )
 def gone(rig: Rig) -> Iterator[None]:

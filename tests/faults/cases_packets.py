@@ -7,7 +7,7 @@ from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK
 from tests.faults.case import MACHINE, Case, strikes
-from tests.faults.cases_network import FAILURES, REAL_SILENCE, SILENCE, black_hole
+from tests.faults.cases_network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE, WATCHED_AGAIN, black_hole
 from tests.faults.network import CLIENT, OTHER, SERVER, Network
 from tests.faults.rig import SECONDS, Rig
 
@@ -76,11 +76,11 @@ def _forgotten(many: list[Case], name: str, **more: Any) -> None:
         between(rig).deliver(CLIENT)
 
 
-_lost(CASES, "Packets lost, both ways: no answer and no reset", server={"silence": SILENCE}, real=REAL_SILENCE)
+_lost(CASES, "Packets lost, both ways: no answer and no reset", server=IMPATIENT, real=REAL_SILENCE)
 _forgotten(
     CASES,
     "Connections forgotten by a router (NAT): their packets are lost, new ones work",
-    server={"silence": SILENCE},
+    server=IMPATIENT,
     within=SILENCE + 3 * SECONDS + MACHINE,
     real=GONE,
     differs="client-go's HTTP/2 pings notice within 45 s; on HTTP/1.1 it waits for TCP, up to 15 min",
@@ -119,8 +119,9 @@ NEAR = Case(
     name="Black-holed watch, with the defaults: the server's machine lives, and the watch is silent",
     does="ends it and watches again, from the last version",
     strike=black_hole,
-    log="watch lost.*was silent for",
-    metric=FAILURES,
+    log="watch was idle.*was silent for",
+    metric=WATCHED_AGAIN,
+    server={"bookmarks": 1.0},
     itself=True,
     prepare=patient,
     within=DEAD_PEER,

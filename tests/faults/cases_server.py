@@ -4,12 +4,12 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+from clientgo.apiserver.server import BundledServer
 from clientgo.cache.state import InformerState
 from clientgo.cache.watching import SHORT_WATCH_SECONDS
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest.apiserver.server import BundledServer
 from tests.faults.case import MACHINE, Case, strikes
-from tests.faults.cases_network import FAILURES, REAL_SILENCE, SILENCE, WATCHES
+from tests.faults.cases_network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE
 from tests.faults.rig import SECONDS, Rig
 
 CASES: list[Case] = []
@@ -67,8 +67,7 @@ def emptied(rig: Rig) -> Iterator[None]:
 @strikes(
     many=CASES,
     name="Server restored from a backup: versions go backwards",
-    does="asks, after each lost connection and each watch cut short, whether the server knows its version; lists the "
-    "newest state if not",
+    does="asks, after each lost connection, whether the server knows its version; lists the newest state if not",
     log="watch lost|failed to list or watch",
     metric=FAILURES,
     server={"data": True},
@@ -91,7 +90,7 @@ def restored(rig: Rig) -> Iterator[None]:
 @strikes(
     many=CASES,
     name="Server restored from a backup, and back before anybody missed it",
-    does="asks the same, for a server that shuts down ends its watches before their time",
+    does="asks the same after the lost connection",
     log="failed to list or watch.*Too large resource version",
     metric=FAILURES,
     server={"data": True},
@@ -110,7 +109,7 @@ def replaced(rig: Rig) -> Iterator[None]:
     rig.administer(host=new.url)
     rig.wanted = then
     rig.proxy.aim(new.url)
-    rig.proxy.finish(WATCHES)
+    rig.proxy.reset()
     old.stop()
     yield
 
@@ -135,9 +134,9 @@ def undone(rig: Rig) -> tuple[Path, dict[tuple[str, str], int]]:
     many=CASES,
     name="Server frozen (SIGSTOP): its machine answers, it does not",
     does="gives up requests and watches that were silent too long; later ones are answered when it thaws",
-    log="watch lost.*was silent for",
+    log="watch was idle.*was silent for",
     metric=FAILURES,
-    server={"process": True, "silence": SILENCE},
+    server={"process": True, **IMPATIENT},
     takes_writes=False,
     within=SILENCE + 2 * SECONDS + MACHINE,
     real=REAL_SILENCE,

@@ -6,8 +6,8 @@ import urllib.request
 from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK
+from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import namespace
-from tests.e2e.test_controller_e2e import eventually
 from tests.e2e.test_high_availability import LEASE, RETRY, Replicas
 from tests.faults.case import MACHINE, Row
 from tests.faults.oracle import no_write_without_the_lease
@@ -27,14 +27,14 @@ def frozen_leader(folder: Path) -> Row:
             served = re.search(r'url="(http://[^"]+)"', two.wait_for('"serving" server="metrics"'))
             assert served
             two.wait_for("new leader elected")
-            one.process.send_signal(signal.SIGSTOP)
+            one.signal(signal.SIGSTOP)
             began = SYSTEM_CLOCK.now()
             replicas.create_foos(place, 0, FOOS)
             bound = LEASE + 2.2 * RETRY + MACHINE
-            eventually(lambda: replicas.synced(place) == FOOS, bound)
+            eventually(lambda: replicas.synced(place) == FOOS, seconds=bound)
             healed = SYSTEM_CLOCK.now() - began
             assert _metric(served[1], "leader_election_master_status") == 1.0
-            one.process.send_signal(signal.SIGCONT)
+            one.signal(signal.SIGCONT)
             code, output = one.end(seconds=15)
             assert (code, "Traceback" in output) == (1, False)
             made = no_write_without_the_lease(folder / "audit.log", {"one", "two"})

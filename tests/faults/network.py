@@ -74,7 +74,7 @@ class Network:
     def close(self) -> None:
         """Take it all away."""
         for name in self._names.values():
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False, timeout=60)
 
     def run(self, place: str, call: Callable[[], T]) -> T:
         """What `call()` returns or raises at that place; threads that it starts stay there, as do its sockets."""
@@ -112,7 +112,7 @@ class Network:
 
     def _ip(self, words: str) -> None:
         command = ["ip", *(self._names.get(word, word) for word in words.split())]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         if done.returncode:
             raise NotAllowed(f"`{' '.join(command)}`: {done.stderr.strip()}")
 

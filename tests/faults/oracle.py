@@ -78,7 +78,7 @@ def caches_agree(rig: Rig) -> bool:
 def queue_is_idle(rig: Rig) -> bool:
     """Whether no key waits, is worked on, or is to be tried again."""
     # One of a Foo that is gone may wait long: it failed often, and nothing is lost by it.
-    keys = {(key.namespace, key.name) for queue in rig.exhibits.queues for key in queue.state().keys}
+    keys = {(key.namespace, key.name) for queue in rig.diagnostics.queues for key in queue.state().keys}
     return not keys & rig.wanted.keys()
 
 
@@ -90,7 +90,7 @@ def healthy(rig: Rig) -> bool:
 def one_worker_a_key(rig: Rig) -> None:
     """Fail if two workers ever wrote about one Foo at the same time."""
     assert not rig.requests.together, f"two workers at one Foo: {rig.requests.together}"
-    for queue in rig.exhibits.queues:
+    for queue in rig.diagnostics.queues:
         processing = [key for key, _ in queue.state().processing]
         assert len(processing) == len(set(processing))
 

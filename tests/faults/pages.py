@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from clientgo.apiserver.faults import Fault
+from clientgo.apiserver.server import BundledServer
 from clientgo.cache.reflector import Reflector
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest.apiserver.faults import Fault
-from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta

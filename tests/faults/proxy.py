@@ -19,7 +19,6 @@ Direction = Literal["up", "down"]
 """To the server, or back from it."""
 
 _AT_ONCE = 65536
-_LAST_CHUNK = b"0\r\n\r\n"
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, and the peer is told by a reset
 
 
@@ -111,10 +110,6 @@ class Proxy:
         """Reset the connections that there are."""
         self._do(lambda: self._reset(of))
 
-    def finish(self, of: str) -> None:
-        """End every connection as a server does that shuts down: the (chunked) answers of these ones are complete."""
-        self._do(lambda: self._finish(of))
-
     def inject(self, pieces: Sequence[bytes], of: str) -> int:
         """Send these bytes to the clients of these connections, as if from the server; the number of them."""
         return asyncio.run_coroutine_threadsafe(self._inject(pieces, of), self._loop).result()
@@ -134,13 +129,6 @@ class Proxy:
     def _reset(self, of: str) -> None:
         for pair in self._of(of):
             pair.reset()
-
-    def _finish(self, of: str) -> None:
-        for pair in self._of(""):
-            if of in pair.request:
-                pair.client.write(_LAST_CHUNK)
-            pair.client.close()
-            pair.server.close()
 
     def _do(self, what: Callable[[], list[_Pair] | None]) -> int:
         async def on_loop() -> int:

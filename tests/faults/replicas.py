@@ -8,7 +8,6 @@ import json
 import logging
 import re
 import signal
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Mapping
@@ -16,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest.apiserver.kubeconfig import write_kubeconfig
 from clientgo.errors import ClientGoError
 from clientgo.log import setup
 from clientgo.rest import Config, RESTClient, load_config
@@ -25,6 +24,7 @@ from clientgo.signals import stop_on_signals
 from controller.options import parse
 from controller.program import run
 from tests.faults.oracle import Resources
+from tests.processes import Child
 
 ROOT = Path(__file__).parent.parent.parent
 SILENCE = 5.0
@@ -48,7 +48,7 @@ class Replica:
         )
         self.starts = 0
         self.began = 0.0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
 
     @property
     def output(self) -> Path:
@@ -58,7 +58,7 @@ class Replica:
     @property
     def running(self) -> bool:
         """Whether its process has not ended."""
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self._process.process.poll() is None
 
     def start(self) -> None:
         """Start it, again if need be."""
@@ -67,15 +67,12 @@ class Replica:
         flags += ["--leader-elect-retry-period=1s", "--resync-period=0"]
         self.starts += 1
         self.began = SYSTEM_CLOCK.now()
-        with self.output.open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.replicas", *flags], cwd=ROOT, stdout=output, stderr=output
-            )
+        self._process = Child([sys.executable, "-m", "tests.faults.replicas", *flags], self.output, cwd=ROOT)
 
     def signal(self, number: int) -> None:
         """Send it a signal."""
         if self._process is not None:
-            self._process.send_signal(number)
+            self._process.signal(number)
 
     def resources(self) -> Resources | None:
         """What its process holds; None if it has ended."""
@@ -92,13 +89,7 @@ class Replica:
         """Tell it to end; its exit code."""
         if self._process is None:
             return 0
-        self._process.send_signal(signal.SIGCONT)
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            return self._process.wait(40)
-        finally:
-            self._process.kill()
-            self._process.wait()
+        return self._process.end(signal.SIGCONT, signal.SIGTERM, seconds=40)[0]
 
 
 def _account(admin: Config, name: str) -> str:

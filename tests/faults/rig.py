@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from clientgo.apiserver.server import BundledServer
 from clientgo.cache.informer import SharedInformer
+from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
-from clientgo.envtest.apiserver.server import BundledServer
 from clientgo.errors import ClientGoError
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.types.apps_v1 import Deployment
@@ -31,11 +32,11 @@ from clientgo.meta import ObjectMeta
 from clientgo.metrics import NoMetrics, set_provider
 from clientgo.rest import RESTClient
 from clientgo.rest.request import EventStream, Request
+from clientgo.serving import Diagnostics, serve_diagnostics
+from clientgo.testing.eventually import ConditionTimeout, eventually
 from controller.api.v1alpha1 import Foo, FooSpec
-from controller.exhibits import Exhibits
 from controller.options import Options, parse
-from controller.program import control
-from controller.serving import showing
+from controller.program import control, diagnostics_for
 from generated.clientset import Clientset
 from tests.faults.proxy import Proxy
 from tests.faults.serverprocess import ServerProcess
@@ -129,17 +130,25 @@ class Rig:
         *flags: str,
         secure: bool = False,
         silence: float = 85.0,
+        bookmarks: float = 60.0,
         data: bool = False,
         process: bool = False,
         place: str = "127.0.0.1",
     ) -> None:
         self.folder = folder
         self.trail = folder / "audit.log"
-        self.environment: Environment | ServerProcess = ServerProcess(folder, CRDS)
+        self.bookmarks = bookmarks
+        self.environment: Environment | ServerProcess = ServerProcess(folder, CRDS, f"--bookmark-interval={bookmarks}")
         if not process:
             kept = folder / "data" if data else None
             self.environment = Environment(
-                bundled=True, crd_paths=[CRDS], secure=secure, audit_log=self.trail, data_dir=kept, host=place
+                bundled=True,
+                crd_paths=[CRDS],
+                secure=secure,
+                audit_log=self.trail,
+                data_dir=kept,
+                host=place,
+                bookmark_interval=bookmarks,
             )
         self.admin_config = self.environment.start()
         self.host = self.admin_config.host
@@ -157,7 +166,7 @@ class Rig:
         self.stop = threading.Event()
         self.group = Group(stop=self.stop)
         self.log = Lines()
-        self.exhibits = Exhibits(self.stop)
+        self.diagnostics = Diagnostics(parse([]))
         self.watched: Watched | None = None
         self.wanted: dict[tuple[str, str], int] = {}
         self.named: set[tuple[str, str]] = set()  # whatever was wanted at any time
@@ -195,7 +204,7 @@ class Rig:
     @property
     def informers(self) -> list[SharedInformer[Foo] | SharedInformer[Deployment]]:
         """The controller's caches."""
-        return [one for one in self.exhibits.informers if isinstance(one, SharedInformer)]
+        return [one for one in self.diagnostics.informers if isinstance(one, SharedInformer)]
 
     def start(self) -> None:
         """Start the controller, with the configuration as it stands; returns when it syncs."""
@@ -203,6 +212,13 @@ class Rig:
         logging.getLogger().setLevel(logging.INFO)
         self.group.start(self._run, name="program")
         self.until(lambda: bool(self.log.find("starting workers")), 15)
+        if self.bookmarks < 60.0:  # the idle timeout applies from the first one on
+            self.until(lambda: all(self._has_bookmark(informer.state()) for informer in self.informers), 15)
+
+    def _has_bookmark(self, state: InformerState) -> bool:
+        # Nothing else arrives before the first Foo is made.
+        opened, last = state.watching_since, state.last_event
+        return opened is not None and last is not None and last - opened > self.bookmarks / 2
 
     def end(self) -> None:
         """End everything; what the controller died of, if it did, is raised."""
@@ -238,7 +254,7 @@ class Rig:
     def metric(self, pattern: str) -> float:
         """The sum of the samples whose name and labels begin as the pattern says, scraped."""
         look = re.compile(pattern)
-        with urllib.request.urlopen(f"{self.exhibits.servers[-1].url}/metrics", timeout=10) as page:
+        with urllib.request.urlopen(f"{self.diagnostics.urls['metrics']}/metrics", timeout=10) as page:
             text: str = page.read().decode()
         return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if look.match(line))
 
@@ -247,26 +263,26 @@ class Rig:
         return self.metric(f'rest_client_requests_total.*host="{re.escape(urlsplit(self.config.host).netloc)}"')
 
     def until(self, what: Callable[[], bool], seconds: float) -> float:
-        """Look again and again until `what()` holds; how long that took. What the server refuses meanwhile, too."""
-        began, never = SYSTEM_CLOCK.now(), threading.Event()
-        while True:
+        """Poll until `what()` is true and return the seconds it took; raise a crash of the controller at once."""
+        began = SYSTEM_CLOCK.now()
+
+        def look() -> bool:
             self.group.raise_crash()
-            try:
-                if what():
-                    return SYSTEM_CLOCK.now() - began
-                why = ""
-            except ClientGoError as error:
-                why = str(error)
-            if SYSTEM_CLOCK.now() - began > seconds:
-                log = "\n".join(self.log.lines[-25:])
-                raise AssertionError(f"not so after {seconds:.1f} s: {why}; the log ends in\n{log}")
-            SYSTEM_CLOCK.sleep(never, 0.02)
+            return what()
+
+        try:
+            eventually(look, seconds=seconds, every=0.02)
+        except ConditionTimeout as error:
+            log = "\n".join(self.log.lines[-25:])
+            raise AssertionError(f"{error}; the log ends in\n{log}") from error
+        return SYSTEM_CLOCK.now() - began
 
     def _run(self) -> None:
         # What controller.program.run does, with ears.
+        self.diagnostics = diagnostics_for(self.options, self.config)
         with (
-            showing(self.options, self.config, self.stop) as self.exhibits,
+            serve_diagnostics(self.diagnostics, self.stop),
             closing(RESTClient(self.config, stop=self.stop)) as client,
         ):
             self.watched = Watched(client)
-            control(self.config, self.watched, self.options, self.exhibits, self.stop)
+            control(self.config, self.watched, self.options, self.diagnostics, self.stop)

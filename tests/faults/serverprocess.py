@@ -3,17 +3,16 @@
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
-from clientgo.envtest.apiserver.server import BundledServer
+from clientgo.apiserver.server import BundledServer
 from clientgo.rest import Config, load_config
+from tests.processes import Child
 
 
 class ServerProcess:
-    """`python -m clientgo.envtest.apiserver` at one port, with data that outlive it."""
+    """`python -m clientgo.apiserver` at one port, with data that outlive it."""
 
     server: BundledServer | None = None
 
@@ -23,7 +22,7 @@ class ServerProcess:
         self._flags = flags
         self._secure = secure
         self._port = 0
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Child | None = None
 
     def start(self) -> Config:
         """Start it; returns when it answers."""
@@ -34,15 +33,15 @@ class ServerProcess:
         flags = [f"--port={self._port}", f"--crd={self._crds}", f"--data-dir={data}", f"--audit-log={audit}"]
         flags += [f"--kubeconfig-out={kubeconfig}", "--ready-seconds=0", *self._flags]
         flags += [] if self._secure else ["--anonymous"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "clientgo.envtest.apiserver", *flags],
-            stdout=subprocess.PIPE,
-            text=True,
+        output = self._folder / "server.txt"
+        output.unlink(missing_ok=True)
+        self._process = Child(
+            [sys.executable, "-m", "clientgo.apiserver", *flags],
+            output,
             cwd=Path(__file__).parent.parent.parent,
             env={k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "COV"))},
         )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        line = self._process.wait_for(r"https?://127\.0\.0\.1:(\d+)")
         found = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
         assert found, line
         self._port = int(found[1])
@@ -59,8 +58,8 @@ class ServerProcess:
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it without a word."""
-        self._end(signal.SIGKILL)
+        """Kill it, as a crash would."""
+        self.stop()
 
     def forget(self) -> None:
         """Lose its data."""
@@ -68,12 +67,6 @@ class ServerProcess:
 
     def stop(self) -> None:
         """End it; may be called again."""
-        self._end(signal.SIGKILL)
-
-    def _end(self, number: int) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.send_signal(number)
-            process.wait(10)
-            assert process.stdout is not None
-            process.stdout.close()
+            process.kill()

@@ -12,7 +12,7 @@ from tests.faults.cases_network import resolver
 from tests.faults.leader import FROZEN, frozen_leader
 from tests.faults.pages import EXPIRED_PAGE, expired_page
 
-pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
 
 CASES = [
     *cases_network.CASES,
@@ -21,10 +21,28 @@ CASES = [
     *cases_identity.CASES,
     *cases_objects.CASES,
 ]
+SMOKE = {
+    "connection-refused",
+    "every-connection-reset",
+    "watch-cut-off-in-the-middle-of-a-frame-after-1-bytes",
+    "410-in-the-middle-of-a-watch",
+    "503-to-every-write",
+    "connections-closed-after-the-request-took-effect",
+    "server-killed-sigkill-and-started-again-with-its-data",
+    "token-rotated-in-time-as-the-kubelet-does-it",
+    "quota-refuses-the-deployment",
+    "a-webhook-that-must-be-asked-can-t-be-reached",
+}
+"""Cases that `make test` runs too, of each kind at least one."""
+
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reliability.md"
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=str(case), marks=() if str(case) in SMOKE else pytest.mark.slow) for case in CASES],
+)
 def test_a_fault_heals_and_nothing_is_lost(
     case: Case,
     record: Callable[[Row], None],
@@ -36,12 +54,17 @@ def test_a_fault_heals_and_nothing_is_lost(
     record(run(case, tmp_path))
 
 
+@pytest.mark.e2e
 def test_a_leader_that_was_frozen_past_its_lease_writes_nothing(record: Callable[[Row], None], tmp_path: Path) -> None:
     record(frozen_leader(tmp_path))
 
 
 def test_a_list_whose_next_page_has_expired_is_complete(record: Callable[[Row], None]) -> None:
     record(expired_page())
+
+
+def test_the_smoke_has_cases_of_the_table() -> None:
+    assert {str(case) for case in CASES} >= SMOKE
 
 
 def test_the_page_has_a_row_for_every_fault() -> None:

@@ -12,7 +12,7 @@ from tests.faults import oracle
 from tests.faults.rig import Rig
 from tests.faults.soaking import bursts, overlaps
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Packets that are really lost: dead peers are missed in time, and nothing is lost for good."""
 
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -9,12 +8,9 @@ import pytest
 
 from tests.faults.case import Case, Row, run
 from tests.faults.cases_packets import CASES, NEAR, SLOW, FarRig
-from tests.faults.conftest import RESULTS
 from tests.faults.network import Network, network, why_not
 
-pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(90)]
-
-slow = pytest.mark.skipif(RESULTS not in os.environ, reason="takes minutes: `make reliability` runs it")
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
 
 @pytest.fixture
@@ -25,14 +21,17 @@ def made() -> Iterator[Network]:
         yield one
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=str(case), marks=pytest.mark.slow if number else ()) for number, case in enumerate(CASES)],
+)
 def test_nothing_is_lost_with_the_packets(
     case: Case, made: Network, record: Callable[[Row], None], tmp_path: Path
 ) -> None:
     record(made.run("server", lambda: run(case, tmp_path, partial(FarRig, network=made))))
 
 
-@slow
+@pytest.mark.slow
 @pytest.mark.timeout(420)
 @pytest.mark.parametrize("case", SLOW, ids=str)
 def test_a_dead_peer_is_missed_in_time_with_the_defaults(
@@ -41,7 +40,7 @@ def test_a_dead_peer_is_missed_in_time_with_the_defaults(
     record(made.run("server", lambda: run(case, tmp_path, partial(FarRig, network=made))))
 
 
-@slow
+@pytest.mark.slow
 @pytest.mark.timeout(420)
 def test_a_silent_watch_is_missed_in_time_with_the_defaults(record: Callable[[Row], None], tmp_path: Path) -> None:
     record(run(NEAR, tmp_path))

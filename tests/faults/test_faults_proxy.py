@@ -10,6 +10,8 @@ import pytest
 from clientgo.lifecycle import Group
 from tests.faults.proxy import Mood, Proxy
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def proxy() -> Iterator[Proxy]:
@@ -125,14 +127,6 @@ def test_new_connections_lead_where_it_is_aimed_and_old_ones_stay(proxy: Proxy) 
             there.sendall(b"other")
             assert new.recv(10) == b"other"
         assert exchange(old, b"b") == b"b"
-
-
-def test_a_server_that_shuts_down_completes_its_answers(proxy: Proxy) -> None:
-    with connected(proxy, b"GET /a?watch=true HTTP/1.1\r\n\r\n") as watch, connected(proxy, b"idle") as other:
-        proxy.finish("watch=")
-        assert watch.recv(10) == b"0\r\n\r\n"
-        assert watch.recv(10) == b""
-        assert other.recv(10) == b""
 
 
 def test_nobody_listens_and_then_again_at_the_same_port(proxy: Proxy) -> None:

@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.envtest.apiserver.server import BundledServer
-from clientgo.envtest.apiserver.tls import Authority
+from clientgo.apiserver.http.tls import Authority
+from clientgo.apiserver.server import BundledServer
 from clientgo.errors import BadRequest, ClientGoError, ConnectionFailed, NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest import Config
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
+
+pytestmark = pytest.mark.integration
 
 SECRETS = GroupVersionResource("", "v1", "secrets")
 

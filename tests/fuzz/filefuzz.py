@@ -11,12 +11,13 @@ from pathlib import Path
 
 import yaml
 
+from clientgo.apiserver.__main__ import _parser as apiserver_parser
 from clientgo.codegen.__main__ import main as codegen
-from clientgo.envtest.apiserver.__main__ import _parser as apiserver_parser
+from clientgo.commandline import flag_values
 from clientgo.envtest.crds import read_crds
 from clientgo.errors import ConfigError
 from clientgo.rest.contexts import config_from
-from controller.options import as_flags, parse
+from controller.options import parse
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.sentences import check_text, sentence
 
@@ -109,7 +110,7 @@ def installed_crds(data: bytes) -> str:
 
 def controller_flags(data: bytes) -> str:
     """Flags are taken, or refused in one sentence below the usage, with exit code 2."""
-    return _flags(lambda words: as_flags(parse(words)), data)
+    return _flags(lambda words: flag_values(parse(words)), data)
 
 
 def apiserver_flags(data: bytes) -> str:

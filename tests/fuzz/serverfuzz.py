@@ -1,9 +1,14 @@
 """Targets that the bundled server reads, in process: objects, patches, and requests as a whole."""
 
 import json
+from pathlib import Path
 from typing import Any
 
-from tests.envtest.inprocess import (
+from clientgo.apiserver.http.protobuf import MEDIA_TYPE, read_envelope
+from clientgo.apiserver.registry.builtin import builtin_resources
+from clientgo.apiserver.registry.registry import Resource
+from tests.apiserver.http.protobufs import envelope
+from tests.apiserver.inprocess import (
     APPLY,
     DEFINITIONS,
     DEPLOYMENTS,
@@ -15,7 +20,7 @@ from tests.envtest.inprocess import (
     deployment,
     foo,
 )
-from tests.envtest.inprocess import definition as crd
+from tests.apiserver.inprocess import definition as crd
 from tests.fuzz.engine import Bug, Target
 
 CORE = "/api/v1/namespaces/default"
@@ -75,6 +80,15 @@ def server_objects(data: bytes) -> str:
     return _answer("POST", f"{URLS[data[0] % len(URLS) if data else 0]}?dryRun=All", data[1:])
 
 
+def server_protobuf(data: bytes) -> str:
+    """Any message for any kind is read or rejected with a Status; the first byte selects the kind."""
+    resource = PROTOBUFS[data[0] % len(PROTOBUFS) if data else 0][0]
+    group = f"apis/{resource.group}" if resource.group else "api"
+    namespace = "/namespaces/default" if resource.namespaced else ""
+    url = f"/{group}/{resource.version}{namespace}/{resource.plural}?dryRun=All"
+    return _answer("POST", url, envelope(resource.api_version, resource.kind, data[1:]), MEDIA_TYPE)
+
+
 def server_patches(data: bytes) -> str:
     """Any patch of any kind; the first two bytes say of what, and which kind."""
     first, second = (*data[:2], 0, 0)[:2]
@@ -107,6 +121,15 @@ def _bodies() -> list[bytes]:
     return [bytes([number]) + json.dumps(obj).encode() for number, obj in objects]
 
 
+def _protobufs() -> list[tuple[Resource, bytes]]:
+    """Give the resources that the kept bodies of Go's clients are of, with the message of each."""
+    resources = {(resource.api_version, resource.kind): resource for resource in builtin_resources()}
+    path = Path(__file__).parents[1] / "apiserver" / "http" / "protobuf_bodies.json"
+    sent = [read_envelope(bytes.fromhex(one["body"])) for one in json.loads(path.read_text(encoding="utf-8"))]
+    return [(found, one.raw) for one in sent if (found := resources.get((one.api_version, one.kind))) is not None]
+
+
+PROTOBUFS = _protobufs()
 SEEDS = [
     b"\x00\x00" + json.dumps({"spec": {"replicas": 2}, "metadata": {"labels": {"a": "b"}}}).encode(),
     b"\x03\x01" + b'{"spec":{"template":{"spec":{"containers":[{"name":"nginx","$patch":"delete"}]}}}}',
@@ -179,6 +202,13 @@ PATHS = [
 
 TARGETS = [
     Target("server-objects", server_objects, _bodies(), WORDS, weight=4),
+    Target(
+        "server-protobuf",
+        server_protobuf,
+        [bytes([number]) + raw for number, (_, raw) in enumerate(PROTOBUFS)],
+        (b"\x0a\x00", b"\x0a\x02\x0a\x00", b"\x12\x00", b"\x18\x00", b"\xff" * 9 + b"\x01", b"\x08\x01", b"{}"),
+        weight=4,
+    ),
     Target("server-patches", server_patches, SEEDS, WORDS, weight=4),
     Target(
         "server-requests",

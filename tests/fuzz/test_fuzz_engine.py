@@ -70,6 +70,7 @@ def test_answers_are_alike_but_for_what_they_quote() -> None:
     assert shape_of("found 12") != shape_of("lost 12")
 
 
+@pytest.mark.e2e
 def test_the_command_counts_what_it_tried() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hack.fuzz", "--minutes", "0.01", "--targets", "resource-versions", "--seed", "3"],
@@ -79,6 +80,7 @@ def test_the_command_counts_what_it_tried() -> None:
     assert re.search(r"^[0-9,]+ inputs in [0-9]+ s, [0-9,]+ a second, 0 crashes$", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.e2e
 def test_the_command_knows_its_targets() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hack.fuzz", "--targets", "nobody"],

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from clientgo.envtest.apiserver import jsonpath
-from clientgo.envtest.apiserver.builtin import builtin_resources
-from clientgo.envtest.apiserver.quantities import Quantity
-from clientgo.envtest.apiserver.registry import Resource
-from clientgo.envtest.apiserver.selection import select
-from clientgo.envtest.apiserver.status import ApiFailure
+from clientgo.apiserver.apiextensions import jsonpath
+from clientgo.apiserver.http.status import ApiFailure
+from clientgo.apiserver.registry.builtin import builtin_resources
+from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.storage.selection import select
 from clientgo.errors import BadRequest
 from clientgo.log import redact
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta.quantities import Quantity
 from clientgo.meta.resourceversion import at_least, compare_resource_versions
 from clientgo.meta.selectors import parse_selector
 from clientgo.rest.request import Request

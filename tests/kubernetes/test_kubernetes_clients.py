@@ -6,7 +6,8 @@ import pytest
 
 from clientgo.kubernetes.informers import SharedInformerFactory
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
-from clientgo.kubernetes.types.core_v1 import Namespace, Pod
+from clientgo.kubernetes.types.certificates_v1 import CertificateSigningRequest
+from clientgo.kubernetes.types.core_v1 import Namespace, Pod, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from clientgo.meta import ObjectMeta, replace
 from clientgo.testing.kubernetes import FakeClientset
 
@@ -70,3 +71,23 @@ def test_a_pod_s_containers_for_debugging_and_its_resources_are_updated_by_subre
     pods.update_resize("p", pods.get("p"))
     written = [(action.verb, action.name, action.subresource) for action in clientset.writes]
     assert written == [("update", "p", "ephemeralcontainers"), ("update", "p", "resize")]
+
+
+def test_subresources_of_other_kinds_are_written_by_methods_of_their_own() -> None:
+    clientset = FakeClientset(
+        Namespace(metadata=ObjectMeta(name="n")), CertificateSigningRequest(metadata=ObjectMeta(name="c"))
+    )
+    namespaces, requests = clientset.core_v1.namespaces(), clientset.certificates_v1.certificate_signing_requests()
+    assert namespaces.finalize("n", namespaces.get("n")).metadata.name == "n"
+    assert requests.update_approval("c", requests.get("c")).metadata.name == "c"
+    written = [(action.resource.resource, action.name, action.subresource) for action in clientset.writes]
+    assert written == [("namespaces", "n", "finalize"), ("certificatesigningrequests", "c", "approval")]
+
+
+def test_a_token_of_a_service_account_is_created_for_its_audiences() -> None:
+    clientset = FakeClientset()
+    issued = TokenRequest(status=TokenRequestStatus(token="t"))
+    clientset.prepend_reactor("create", "serviceaccounts/token", lambda _: (True, issued))
+    asked = TokenRequest(spec=TokenRequestSpec(audiences=("a",), expiration_seconds=600))
+    assert clientset.core_v1.service_accounts("ns").create_token("sa", asked).status.token == "t"
+    assert clientset.actions[-1].object == asked

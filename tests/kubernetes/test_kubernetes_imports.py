@@ -5,13 +5,17 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.e2e
+
 FOUNDATION = {"pods", "volumes", "shared", "factory"}
 
 
 def loaded_by(*statements: str) -> set[str]:
     """The modules (no packages) of clientgo.kubernetes that a program of these statements loads."""
     lines = [*statements, "import sys", "print(*[m for m in sys.modules if m.startswith('clientgo.kubernetes.')])"]
-    answer = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True, timeout=60
+    )
     names = {name.removeprefix("clientgo.kubernetes.") for name in answer.stdout.split()}
     return {name for name in names if "." in name}
 

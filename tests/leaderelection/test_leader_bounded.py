@@ -7,7 +7,7 @@ import pytest
 
 from clientgo.errors import Conflict, NotFound
 from clientgo.leaderelection import LeaderElectionRecord
-from clientgo.leaderelection.bounded import BoundedLock, CallGivenUp
+from clientgo.leaderelection.bounded import BoundedLock, CallGivenUp, CallStopped
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
@@ -61,7 +61,8 @@ def test_a_call_is_given_up(deadline: float, stops: bool, waited: float) -> None
             stop.set()
         clock.step(waited)
         group.join(SECONDS)
-    assert [str(error) for error in given_up] == ["get of lease foo/bar did not end in time"]
+    message = "shutting down; gave up to get lease foo/bar" if stops else "get of lease foo/bar did not end in time"
+    assert [str(error) for error in given_up] == [message]
     assert lock.under_way() == ["lease-get-foo/bar"]
     assert repr(lock) == "<BoundedLock foo/bar, 1 calls>"
     gate.open()
@@ -114,7 +115,7 @@ def test_no_call_is_begun_when_there_is_no_time_for_it() -> None:
         lock.get()
     stop.set()
     lock.limit(math.inf, stop)
-    with pytest.raises(CallGivenUp, match=r"^no time is left to update lease foo/bar$"):
+    with pytest.raises(CallStopped, match=r"^shutting down; did not update lease foo/bar$"):
         lock.update(RECORD)
     assert clientset.actions == []
 

@@ -1,5 +1,7 @@
 """One try to take or keep a lease, and its release: request by request."""
 
+import logging
+import math
 import threading
 from dataclasses import dataclass
 
@@ -7,13 +9,25 @@ import pytest
 
 from clientgo.errors import Conflict, Forbidden, NotFound
 from clientgo.kubernetes.types.coordination_v1 import Lease
+from clientgo.leaderelection.bounded import BoundedLock
 from clientgo.leaderelection.candidate import Candidate
+from clientgo.leaderelection.metrics import ElectionMetrics
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation
 from clientgo.leaderelection.reporter import Reporter
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
-from tests.leaderelection.election import CANCELLED, HOURS, Script, Updates, candidate, lease, record_in, verbs
+from tests.leaderelection.election import (
+    CANCELLED,
+    HOURS,
+    Script,
+    Updates,
+    candidate,
+    lease,
+    lease_lock,
+    record_in,
+    verbs,
+)
 
 ABSENT = NotFound('leases.coordination.k8s.io "bar" not found')
 FUTURE, PAST = 1000 * HOURS, -1000 * HOURS
@@ -186,6 +200,20 @@ def test_a_refusal_is_logged_and_nothing_is_held(caplog: pytest.LogCaptureFixtur
     assert record.getMessage() == "lease can't be written or read"
     assert str(vars(record)["err"]) == "you may not"
     assert one.expires < 0
+
+
+@pytest.mark.parametrize("leads", [False, True])
+def test_call_given_up_by_a_shutdown_is_not_logged(leads: bool, caplog: pytest.LogCaptureFixture) -> None:
+    clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
+    lock = BoundedLock(lease_lock(clientset, "baz"), longest=5, clock=clock)
+    one = Candidate(lock, lease_duration=10, metrics=ElectionMetrics("bar"), clock=clock, coordinated=False)
+    assert not leads or one.try_acquire_or_renew()
+    stop.set()
+    lock.limit(math.inf, stop)
+    caplog.set_level(logging.INFO)
+    caplog.clear()
+    assert not one.try_acquire_or_renew()
+    assert caplog.records == []
 
 
 def test_a_mistake_in_a_lock_is_not_taken_for_a_refusal() -> None:

@@ -13,6 +13,7 @@ from clientgo.leaderelection.metrics import ElectionMetrics
 from clientgo.leaderelection.record import LeaderElectionRecord
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
+from tests.budget import examples
 
 CANDIDATES = 3
 DURATION = 10
@@ -96,5 +97,5 @@ class Election(RuleBasedStateMachine):
         assert len(leading) <= 1, leading
 
 
-Election.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+Election.TestCase.settings = settings(max_examples=examples(150), stateful_step_count=30, deadline=None)
 TestElection = Election.TestCase

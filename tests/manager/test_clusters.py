@@ -15,9 +15,10 @@ from clientgo.manager import (
 )
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.testing.actions import Action
+from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo
-from tests.manager.managed import eventually, fake, manager_of, new_foo, running
+from tests.manager.managed import fake, manager_of, new_foo, running
 
 A = ObjectName("ns", "a")
 
@@ -86,7 +87,7 @@ def test_a_cluster_added_to_a_manager_that_runs_is_run_and_ended_with_it() -> No
         east = manager.add_cluster(there, ClusterOptions(name="test-east"))
         assert east.ready.wait(30.0)
         assert east.client.get(ConfigMap, A).metadata.name == "a"
-        assert [informer.state().name for informer in manager._exhibits.informers] == ["configmaps"]
+        assert [informer.state().name for informer in manager._diagnostics.informers] == ["configmaps"]
         east.recorder.event(config(), "Normal", "There", "there")
     assert created(there) == ["events"]
     assert all(informer.is_stopped for informer in east.cache.informers())

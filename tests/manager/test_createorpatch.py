@@ -1,17 +1,18 @@
 """What is sent so that an object is as it should be."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.errors import Conflict
-from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container
 from clientgo.manager import Manager, Outcome, create_or_patch, create_or_update
-from clientgo.manager.createorpatch import merge_patch
-from clientgo.meta import ObjectMeta, replace
+from clientgo.meta import ObjectMeta, api_of, replace
+from clientgo.meta.patches import mergepatch
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo, FooStatus
 from tests.manager.managed import fake, manager_of, new_foo, running
@@ -61,6 +62,26 @@ def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester)
     assert outcome == Outcome.UPDATED
     assert done.spec.replicas == 3
     assert patches(requester) == [("", {"spec": {"replicas": 3, "deploymentName": ""}})]
+
+
+@pytest.mark.parametrize(
+    ("write", "kept"), [(create_or_patch, {"newer": 1}), (create_or_update, {})], ids=["patch", "update"]
+)
+def test_unknown_fields_are_dropped_by_an_update_and_in_items_of_patched_lists(
+    write: Callable[..., object], kept: dict[str, int]
+) -> None:
+    pod = {"newer": 1, "containers": [{"name": "a", "newer": 1}]}
+    stored = {"metadata": {"name": "d", "namespace": "ns"}, "spec": {"template": {"spec": pod}}}
+    requester = fake({"apiVersion": "apps/v1", "kind": "Deployment", **stored})
+
+    def with_image(obj: Deployment) -> Deployment:
+        pod = replace(obj.spec.template.spec, containers=(Container(name="a", image="b"),))
+        return replace(obj, spec=replace(obj.spec, template=replace(obj.spec.template, spec=pod)))
+
+    with running(made := manager_of(requester)):
+        write(made.client, Deployment(metadata=ObjectMeta(name="d", namespace="ns")), with_image)
+    found = requester.tracker.get(api_of(Deployment).gvr, "ns", "d")["spec"]["template"]["spec"]
+    assert found == {"containers": [{"name": "a", "image": "b"}], **kept}
 
 
 def test_the_status_is_sent_apart(manager: Manager, requester: FakeRequester) -> None:
@@ -125,6 +146,6 @@ def patched(target: object, patch: object) -> object:
 def test_a_merge_patch_makes_one_of_the_other_and_is_empty_only_between_equals(
     before: dict[str, object], after: dict[str, object]
 ) -> None:
-    patch = merge_patch(before, after)
+    patch = mergepatch.create(before, after)
     assert patched(before, patch) == after
     assert (patch == {}) == (before == after)

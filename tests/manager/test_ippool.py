@@ -32,12 +32,13 @@ assert Clientset(manager.requester).tsi_v1alpha1.ip_pools().kind is IPPool
 """
 
 
+@pytest.mark.e2e
 @pytest.mark.feature("A-34")
 @pytest.mark.feature("A-77")
 def test_client_and_lister_have_no_namespace_and_share_types_and_cache_with_the_manager() -> None:
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, cwd=PROJECT, env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=PROJECT, env=environ, capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "(self) -> generated.clientset.tsi_v1alpha1.IPPoolClient",

@@ -10,9 +10,10 @@ from clientgo.lifecycle import Group, StillRunning
 from clientgo.manager import LeaderElectionOptions, Manager, Options, controller
 from clientgo.rest import Config
 from clientgo.serving import Unhealthy
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
 from generated.clientset.fake import FakeClientset
-from tests.manager.managed import eventually, fake, manager_of, new_foo, running
+from tests.manager.managed import fake, manager_of, new_foo, running
 
 
 class Part:
@@ -177,7 +178,7 @@ def test_a_manager_that_is_told_to_stop_before_it_began_just_ends(election: Lead
 def test_a_manager_is_not_ready_before_it_runs() -> None:
     manager = manager_of(fake())
     with pytest.raises(Unhealthy, match="not started yet"):
-        manager._exhibits.ready["shutdown"]()
+        manager._diagnostics.ready["shutdown"]()
     assert repr(manager) == "<Manager test of nothing>"
     manager.close()
 

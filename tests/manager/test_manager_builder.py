@@ -19,10 +19,11 @@ from clientgo.manager import (
 )
 from clientgo.manager.predicates import GenerationChanged, LabelSelector
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, api_of, replace
+from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
 from clientgo.workqueue import ItemFastSlowRateLimiter
 from controller.api.v1alpha1 import Foo
-from tests.manager.managed import eventually, fake, manager_of, new_foo, running
+from tests.manager.managed import fake, manager_of, new_foo, running
 
 A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
 
@@ -86,10 +87,29 @@ def test_of_a_kind_the_metadata_alone_may_be_watched() -> None:
     controller(asked.manager).named("configs").watches_metadata(ConfigMap, named_in).complete(asked)
     with running(asked.manager):
         asked.eventually(A)
-        name, metadata = ObjectName("ns", "c"), metadata_type(api_of(ConfigMap).gvr)
+        name, metadata = ObjectName("ns", "c"), metadata_type(api_of(ConfigMap).gvr, kind="ConfigMap")
         found = asked.manager.client.get(metadata, name)
         assert found == metadata(metadata=asked.manager.client.get(ConfigMap, name).metadata)
         assert len(asked.manager.cache.informers()) == 2
+
+
+@pytest.mark.parametrize("any_owner", [False, True], ids=["controller", "any owner"])
+def test_a_kind_of_which_the_metadata_alone_is_read_may_own_others(any_owner: bool) -> None:
+    foo = new_foo("a")
+    asked = Asked(foo)
+    foos = metadata_type(api_of(Foo).gvr, kind="Foo")
+    controller(asked.manager).for_(foos).owns(ConfigMap, any_owner=any_owner).complete(asked)
+    with running(asked.manager):
+        asked.eventually(A)
+        owner = asked.manager.client.get(foos, A)
+        asked.manager.client.create(set_controller_reference(owner, config("c")))
+        asked.eventually(A)
+
+
+def test_an_owner_of_unknown_kind_is_rejected() -> None:
+    made = controller(manager_of(fake())).for_(metadata_type(api_of(Foo).gvr)).owns(ConfigMap)
+    with pytest.raises(TypeError, match=r"the kind of foos.samplecontroller.k8s.io is not known"):
+        made.complete(lambda _: None)
 
 
 @pytest.mark.feature("B-CR-08")

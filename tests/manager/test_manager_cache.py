@@ -10,13 +10,15 @@ from clientgo.manager import ByObject, CacheNotSynced, CacheOptions, KindSource,
 from clientgo.manager.cache import Cache
 from clientgo.manager.cacheoptions import RESYNC_SECONDS
 from clientgo.manager.kinds import Kinds
+from clientgo.manager.timelimit import limited
 from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.meta.options import ListOptions
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
-from tests.manager.managed import eventually, fake, manager_of, new_foo, running
+from tests.manager.managed import fake, manager_of, new_foo, running
 
 A = ObjectName("ns", "a")
 
@@ -49,6 +51,8 @@ def test_a_cache_that_is_not_filled_in_time_says_why() -> None:
     ticking = FakeClock(auto=True)
     cache._clock = ticking
     with pytest.raises(CacheNotSynced, match=r"the cache was not filled within 5 s: foos: .*foos is forbidden"):
+        cache.synced(Foo)
+    with limited(2.0, clock=ticking), pytest.raises(CacheNotSynced, match="not filled within 2 s"):
         cache.synced(Foo)
     stop.set()
     cache.shutdown(10.0)
@@ -173,6 +177,21 @@ def test_a_written_object_that_was_deleted_is_not_read_any_more(watched: bool) -
         assert client.find(Foo, ObjectName("ns", "b")) is None
         # Not before the controller has had its turn: under load that may be after all of the above.
         eventually(lambda: not watched or (found and found[-1] is None))
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_writes_are_dropped_when_the_cache_has_caught_up_although_nobody_reads_them(watched: bool) -> None:
+    manager = manager_of(fake(new_foo()))
+    if watched:
+        controller(manager).for_(Foo).complete(lambda _: None)
+    with running(manager):
+        indexer = manager.cache.informer(Foo).indexer
+        eventually(lambda: A in indexer)
+        for number in range(5):
+            created = manager.client.create(new_foo(f"b-{number}"))
+            manager.client.patch(created, {"spec": {"replicas": 2}})
+        eventually(lambda: len(manager.cache.known(Foo).memory) == 0)
+        assert len(manager.cache.informer(Foo)._listeners) == 1
 
 
 def test_a_write_whose_answer_comes_after_the_deletion_is_not_read() -> None:

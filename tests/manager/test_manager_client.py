@@ -153,6 +153,16 @@ def test_kinds_of_unknown_shape_are_read_from_the_server_unless_asked_for(reques
             assert len(manager.cache.informers()) == int(cached)
 
 
+def test_finding_an_uncached_object_needs_no_permission_but_get(manager: Manager, requester: FakeRequester) -> None:
+    cls = unstructured_type(api_of(Foo).gvr, kind="Foo")
+    requester.clear_actions()
+    found = manager.client.find(cls, A)
+    assert found is not None
+    assert found.metadata.name == A.name
+    assert manager.client.find(cls, A._replace(name="absent")) is None
+    assert [action.verb for action in requester.actions] == ["get", "get"]
+
+
 def test_scale_and_whatever_else_a_kind_has_is_behind_its_typed_client(manager: Manager) -> None:
     manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
     assert manager.client.typed(Deployment, "ns").get_scale("d").metadata.name == "d"

@@ -12,7 +12,7 @@ from clientgo.testing.metrics import recorded_metrics
 def taken(queue: PriorityQueue[str]) -> list[str]:
     order = []
     while len(queue):
-        with queue.taking() as key:
+        with queue.processing() as key:
             order.append(key)
     return order
 
@@ -45,7 +45,7 @@ def test_what_is_not_urgent_gets_each_sixteenth_turn() -> None:
     order = []
     for number in range(48):
         queue.add(f"live-{number}")
-        with queue.taking() as key:
+        with queue.processing() as key:
             order.append(key)
     assert [order.index(f"listed-{number}") for number in range(3)] == [15, 31, 47]
     assert taken(queue) == [f"live-{number}" for number in (45, 46, 47)]
@@ -107,7 +107,7 @@ def test_a_key_that_failed_comes_back_with_the_priority_it_had() -> None:
     clock = FakeClock()
     queue: PriorityQueue[str] = PriorityQueue(clock=clock)
     queue.add("a", priority=LOW)
-    with queue.taking() as key:
+    with queue.processing() as key:
         queue.add_rate_limited(key)
     clock.step(1.0)
     queue.add("b")
@@ -119,7 +119,7 @@ def test_a_delayed_key_may_be_given_another_priority() -> None:
     clock = FakeClock()
     queue: PriorityQueue[str] = PriorityQueue(clock=clock)
     queue.add("a", priority=LOW)
-    with queue.taking() as key:
+    with queue.processing() as key:
         queue.add_after(key, 1.0, priority=7)
     queue.add("b")
     clock.step(1.0)

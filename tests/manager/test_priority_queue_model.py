@@ -6,6 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from clientgo.manager.priority import FAIR_TURN, NORMAL, PriorityQueue
 from clientgo.testing.clock import FakeClock
+from tests.budget import examples
 
 KEYS = st.sampled_from("abcd")
 PRIORITIES = st.sampled_from([-100, 0, 5])
@@ -81,4 +82,4 @@ class Model(RuleBasedStateMachine):
 
 
 TestPriorityQueue = Model.TestCase
-TestPriorityQueue.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestPriorityQueue.settings = settings(max_examples=examples(50), stateful_step_count=30, deadline=None)

@@ -2,13 +2,16 @@
 
 import pytest
 
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import ConnectionFailed, TooManyRequests
 from clientgo.manager import Controller, ControllerOptions
 from clientgo.manager.timelimit import LimitedRequester, ReconciliationTimeout, limited
 from clientgo.meta import ObjectName, api_of
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
 from clientgo.rest.request import EventStream, Request
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
+from clientgo.testing.transport import FakeTransport, refusal
 from controller.api.v1alpha1 import Foo
 
 pytestmark = pytest.mark.feature("C-33")
@@ -43,10 +46,30 @@ def test_requests_get_what_time_is_left_and_none_is_sent_after() -> None:
         requester.do(Request(verb="get", resource=GET.resource, name="a", timeout=2.5))
         with pytest.raises(ConnectionFailed):
             requester.do(GET)
-        with pytest.raises(ReconciliationTimeout, match="not sent: get foos, because the time is up"):
+        with pytest.raises(ReconciliationTimeout, match="get foos not sent: the time of this reconciliation is up"):
             requester.do(GET)
     requester.do(GET)
     assert slow.timeouts == [5.0, 2.5, 1.0, None]
+
+
+def test_retries_of_a_request_end_with_the_reconciliation() -> None:
+    clock, transport = FakeClock(auto=True), FakeTransport(*[refusal(429, retry_after=1)] * 10)
+    client = RESTClient(Config("http://api"), transport=transport, clock=clock)
+    with limited(2.5, clock=clock), pytest.raises(TooManyRequests):
+        LimitedRequester(client, clock=clock).do(GET)
+    assert (clock.now(), len(transport.sent)) == (2.5, 3)
+
+
+def test_opening_a_watch_is_limited() -> None:
+    clock, transport = FakeClock(auto=True), FakeTransport(*[refusal(429, retry_after=1)] * 10)
+    client = RESTClient(Config("http://api"), transport=transport, clock=clock)
+    watch = Request(verb="watch", resource=GET.resource)
+    with limited(2.5, clock=clock):
+        with pytest.raises(TooManyRequests):
+            LimitedRequester(client, clock=clock).watch(watch)
+        with pytest.raises(ReconciliationTimeout):
+            LimitedRequester(client, clock=clock).watch(watch)
+    assert (clock.now(), len(transport.sent)) == (2.5, 3)
 
 
 def test_without_a_limit_requests_are_as_they_were() -> None:

@@ -24,6 +24,7 @@ from clientgo.meta import (
     to_dict,
 )
 from clientgo.meta.codec import codec_for, encode_value, identity
+from tests.meta.nesting_limit import DEEP
 
 UNNAMED = ObjectMeta()
 
@@ -182,7 +183,7 @@ def test_nulls_read_as_absent_wherever_they_stand() -> None:
         (b"{", r"Foo without a name can't be decoded"),
         (b"", r"Foo without a name can't be decoded"),
         (b'{"spec":{"deploymentName":"\xff"}}', r"Foo without a name can't be decoded"),
-        (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", r"Foo without a name can't be decoded"),
+        (b'{"x":' + DEEP + b"}", r"Foo without a name can't be decoded"),
     ],
 )
 def test_what_the_class_cannot_hold_is_said_with_the_objects_name(data: bytes, message: str) -> None:

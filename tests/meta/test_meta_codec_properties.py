@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clientgo.meta import EMPTY_MAP, MicroTime, ObjectMeta, OwnerReference, api_type, decode, encode
+from tests.budget import examples
 
 text = st.text(st.characters(codec="utf-8"), max_size=8)
 integers = st.integers(-(2**63), 2**63 - 1)
@@ -88,7 +89,7 @@ def test_any_object_of_any_class_is_read_as_it_was_written(obj: Any) -> None:
     assert decode(type(obj), encode(obj)) == obj
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(FIELDS), max_size=8).flatmap(foo_like))
 def test_writing_what_was_read_changes_no_byte(obj: Any) -> None:
     data = encode(obj)

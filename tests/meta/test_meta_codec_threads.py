@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.e2e
+
 _RACE = """
 import sys, threading
 from clientgo.kubernetes.types.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
@@ -27,7 +29,6 @@ assert len(decoded) == 4
 """
 
 
-@pytest.mark.e2e
 @pytest.mark.parametrize(
     "kinds", ["Deployment, Deployment, Deployment, Deployment", "DaemonSet, Deployment, ReplicaSet, StatefulSet"]
 )

@@ -7,9 +7,8 @@ from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, Undecodable
 from clientgo.meta.codec import Codec, codec_for, identity
+from tests.meta.nesting_limit import DEEP
 
-LEVELS = 5000
-DEEP = b'{"f:a":' * LEVELS + b"{}" + b"}" * LEVELS
 NAMES = b'"name":"deep","namespace":"ns","uid":"u","resourceVersion":"8"'
 IN_ITS_SPEC = b'{"spec":%s,"metadata":{%s,"labels":{"a":"b"}}}' % (DEEP, NAMES)
 IN_ITS_METADATA = b'{"metadata":{%s,"managedFields":[{"fieldsV1":%s}]}}' % (NAMES, DEEP)

@@ -4,7 +4,11 @@ import dataclasses
 
 import pytest
 
+from clientgo.dynamic.metadata import metadata_type
+from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.meta import (
+    ApiObject,
+    GroupVersionResource,
     ObjectMeta,
     OwnerReference,
     api_type,
@@ -73,3 +77,27 @@ def test_an_owner_that_is_no_api_kind_is_refused() -> None:
 
     with pytest.raises(TypeError, match="is not an API kind"):
         new_controller_ref(Plain())
+
+
+THINGS = GroupVersionResource("example.com", "v1", "things")
+NAMED = ObjectMeta(name="a", uid="u")
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        metadata_type(THINGS, kind="Thing")(metadata=NAMED),
+        unstructured_type(THINGS, kind="Thing")(metadata=NAMED),
+        unstructured_type(THINGS)(api_version="example.com/v1", kind="Thing", metadata=NAMED),
+    ],
+    ids=["metadata only", "unstructured", "unstructured without a kind in its class"],
+)
+def test_an_owner_without_a_class_of_its_own_is_referred_to_by_its_real_kind(owner: ApiObject) -> None:
+    reference = new_controller_ref(owner)
+    assert (reference.api_version, reference.kind) == ("example.com/v1", "Thing")
+
+
+@pytest.mark.parametrize("cls", [metadata_type(THINGS), unstructured_type(THINGS)], ids=["metadata", "unstructured"])
+def test_an_owner_of_unknown_kind_is_an_error(cls: type[ApiObject]) -> None:
+    with pytest.raises(TypeError, match=r"the kind of things.example.com is not known: give it with kind="):
+        new_controller_ref(cls(metadata=NAMED))  # type: ignore[call-arg]

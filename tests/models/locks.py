@@ -162,6 +162,9 @@ class Clock:
     def sleep(self, stop: Event, seconds: float) -> bool:
         return stop.wait(seconds)
 
+    def wait_for(self, done: Event, limit: float) -> bool:
+        return done.wait(limit)
+
 
 def _current_thread() -> object:
     return scheduler().current

@@ -239,6 +239,7 @@ def test_it_holds_under_schedules_with_up_to_two_preemptions(program: Callable[[
     assert exhaust(program(RIGHT), most=250) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_it_holds_under_schedules_by_chance(program: Callable[[Copies], Program]) -> None:
     assert explore(program(RIGHT), 150) > 75
@@ -284,7 +285,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_store_with_readers,
         "store",
         (
-            ("                indices[name] = _index_of(self._indexers[name], items)\n            self._items"),
+            ("                indexes[name] = _Index(self._indexes[name].func, items)\n            self._items"),
             "                pass\n            self._items",
         ),
     ),
@@ -292,8 +293,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_store_with_readers,
         "store",
         (
-            "            self._items = items\n            self._indices = indices",
-            ("            self._items = items\n        with self._lock:\n            self._indices = indices"),
+            "            self._items = items\n            self._indexes = indexes",
+            ("            self._items = items\n        with self._lock:\n            self._indexes = indexes"),
         ),
     ),
     "a factory that makes two": (

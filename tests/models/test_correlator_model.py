@@ -11,6 +11,7 @@ from clientgo.meta import replace
 from clientgo.record.correlator import EventCorrelator
 from clientgo.record.events import make_event, nanoseconds
 from clientgo.testing.clock import FakeClock
+from tests.budget import examples
 
 DIFFERENT, WITHIN = 10, 600.0
 """From so many different messages, no further apart than so many seconds, similar events are combined."""
@@ -100,4 +101,4 @@ def _event(name: str, reason: str, message: str, at: float) -> Event:
 
 
 TestCorrelator = CorrelatorMachine.TestCase
-TestCorrelator.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestCorrelator.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from clientgo.errors import AlreadyExists, Conflict, ConnectionFailed, NotFound, ServiceUnavailable
 from clientgo.leaderelection.record import LeaderElectionRecord
+from tests.budget import examples
 from tests.models.copies import Copies
 from tests.models.locks import Clock, Event
 from tests.models.schedules import Chance, Failed, Program, Scheduler, execute
@@ -213,7 +214,7 @@ SKEWS = st.lists(st.tuples(st.sampled_from([0.0, 1e6]), st.sampled_from([0.0, -1
 
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=30), skews=SKEWS, seed=st.integers(0, 2**32))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.parametrize("patient", [True, False], ids=["in time", "suspended at will"])
 def test_two_never_may_work_at_one_moment(
     patient: bool, faults: list[str], skews: list[tuple[float, float]], seed: int

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.budget import examples
 from tests.models.copies import Copies
 from tests.models.locks import Clock, Event
 from tests.models.schedules import Chance, Failed, Program, Scheduler, execute
@@ -117,7 +118,7 @@ def program(code: Copies, steps: list[tuple[Any, ...]], *, streams: bool, page: 
 
 @pytest.mark.parametrize(("streams", "page"), [(False, 0), (False, 2), (True, 0)], ids=["lists", "pages", "streams"])
 @given(steps=st.lists(STEPS, max_size=14), seed=st.integers(0, 2**32))
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow])
 def test_store_and_handlers_end_with_what_the_server_has(
     streams: bool, page: int, steps: list[tuple[Any, ...]], seed: int
 ) -> None:
@@ -125,7 +126,7 @@ def test_store_and_handlers_end_with_what_the_server_has(
 
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
-    "deletions missed are not told": ("informer", "                del stay[key]", "                pass"),
+    "deletions missed are not told": ("informer", "for key in keep if key in known}", "for key in known}"),
     "a list tells of nothing new": (
         "informer",
         ("        if old is None:\n            self._publish(Added(obj, initial=initial))\n        elif"),

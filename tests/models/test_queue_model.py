@@ -7,6 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, ShutDown
+from tests.budget import examples
 
 KEYS = st.sampled_from("abcde")
 BASE, LONGEST = 1.0, 60.0
@@ -182,4 +183,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestQueue.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)

@@ -10,12 +10,12 @@ from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock
 from tests.models.schedules import Failed, Program, Scheduler, execute, exhaust, explore, replay, search
 
-QUEUE = ["clientgo.workqueue.turns", "clientgo.workqueue.queue", "clientgo.workqueue.delaying"]
+QUEUE = ["clientgo.workqueue.fairlock", "clientgo.workqueue.queue", "clientgo.workqueue.delaying"]
 
-# Trying again and again would be as many decisions, each of them about nothing.
-NO_TURNS = ("_TURNS = 100", "_TURNS = 0")
+# Each attempt would be one more decision, without a new state.
+NO_ATTEMPTS = ("_ATTEMPTS = 100", "_ATTEMPTS = 0")
 
-RIGHT = Copies(QUEUE, {"turns": NO_TURNS})
+RIGHT = Copies(QUEUE, {"fairlock": NO_ATTEMPTS})
 
 
 class Bench:
@@ -201,6 +201,7 @@ def test_it_holds_under_schedules_with_up_to_two_preemptions(program: Callable[[
     assert exhaust(program(RIGHT), most=400) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_it_holds_under_schedules_by_chance(program: Callable[[Copies], Program]) -> None:
     assert explore(program(RIGHT), 250) > 100
@@ -293,7 +294,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
                 "            if not self._ready:\n"
                 "                self._wait_until_ready()\n"
                 "            self._lock.release()\n"
-                "            take(self._lock)\n"
+                "            acquire_fairly(self._lock)\n"
                 "            return self._take()"
             ),
         ),
@@ -304,7 +305,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
-    wrong = program(Copies(QUEUE, {"turns": NO_TURNS, module: edit}))
+    wrong = program(Copies(QUEUE, {"fairlock": NO_ATTEMPTS, module: edit}))
     with pytest.raises(Failed) as found:
         search(wrong, 150, 300)
     schedule = str(found.value).rpartition("schedule: ")[2]

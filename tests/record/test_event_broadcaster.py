@@ -1,4 +1,4 @@
-"""Recorders, sinks and logs on real threads."""
+"""Event broadcaster with recorders, sinks and logs on real threads."""
 
 import logging
 import queue
@@ -12,18 +12,17 @@ import pytest
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference, Pod
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Scheme, from_dict, to_dict
-from clientgo.record import EventBroadcaster, sink_for
-from clientgo.record.recorder import EventRecorder
+from clientgo.meta.patches import mergepatch
+from clientgo.record import EventBroadcaster, EventRecorder, sink_for
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.patches import strategic_merge_patch
 from clientgo.testing.requester import FakeRequester
 
 SECONDS = 10.0
-"""How long a test waits for another thread before it fails."""
+"""Time limit for waiting on another thread."""
 
 
 class RecordingSink:
-    """Keeps events as a server would and tells each call as (verb, event)."""
+    """Sink that stores events as a server does and puts each call as (verb, event) in a queue."""
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, Event]] = queue.Queue()
@@ -35,7 +34,7 @@ class RecordingSink:
         return event
 
     def patch(self, namespace: str, name: str, patch: bytes) -> Event:
-        changed = strategic_merge_patch(to_dict(self._kept[namespace, name]), msgspec.json.decode(patch))
+        changed = mergepatch.apply(to_dict(self._kept[namespace, name]), msgspec.json.decode(patch))
         event = self._kept[namespace, name] = from_dict(Event, changed)
         self.calls.put(("patch", event))
         return event
@@ -43,7 +42,7 @@ class RecordingSink:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what is recorded, and what the sink is to see."""
+    """Row of the table: a recorded event and the expected call of the sink."""
 
     obj: object
     path: str
@@ -73,7 +72,7 @@ ROWS = (
 
 
 def replay(recorder: EventRecorder, sink: RecordingSink, clock: FakeClock) -> None:
-    """Record the rows and check what the sink sees of each."""
+    """Record the rows and check the sink's call for each."""
     for row in ROWS:
         clock.step(1.0)
         recorder.eventf(row.obj, "Normal", row.reason, row.message, 1)
@@ -102,7 +101,7 @@ def event_threads() -> set[str]:
 
 @pytest.mark.feature("B-REC-11", "C-01")
 @pytest.mark.behaviour("REC-01")
-def test_leaving_the_broadcaster_s_block_leaves_no_thread() -> None:
+def test_leaving_the_block_ends_all_threads() -> None:
     with EventBroadcaster() as broadcaster:
         broadcaster.start_logging()
         assert event_threads() == {"events-log-0"}
@@ -111,7 +110,7 @@ def test_leaving_the_broadcaster_s_block_leaves_no_thread() -> None:
 
 @pytest.mark.feature("B-REC-01")
 @pytest.mark.behaviour("REC-02")
-def test_a_direct_shutdown_ends_the_watcher_and_may_be_repeated() -> None:
+def test_shutdown_ends_watchers_and_may_be_repeated() -> None:
     broadcaster = EventBroadcaster(pause=0)
     broadcaster.start_logging()
     broadcaster.shutdown()
@@ -122,7 +121,7 @@ def test_a_direct_shutdown_ends_the_watcher_and_may_be_repeated() -> None:
 
 
 @pytest.mark.behaviour("REC-03")
-def test_a_hundred_threads_record_while_nobody_gets_hurt() -> None:
+def test_100_threads_record_concurrently() -> None:
     broadcaster = EventBroadcaster()
     seen: list[Event] = []
     broadcaster.start_event_watcher(seen.append)
@@ -156,7 +155,7 @@ def test_events_are_created_counted_and_logged() -> None:
 
 @pytest.mark.feature("B-REC-01")
 @pytest.mark.behaviour("REC-04")
-def test_structured_logging_has_its_keys_in_order(caplog: pytest.LogCaptureFixture) -> None:
+def test_structured_log_has_its_keys_in_order(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "clientgo.record")
     with EventBroadcaster() as broadcaster:
         broadcaster.start_logging()
@@ -171,8 +170,8 @@ def test_structured_logging_has_its_keys_in_order(caplog: pytest.LogCaptureFixtu
     ]  # fmt: skip
 
 
-class StubbornSink(RecordingSink):
-    """Fails the first four creates of each message."""
+class FlakySink(RecordingSink):
+    """Sink that fails the first four creates of each message."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,9 +185,9 @@ class StubbornSink(RecordingSink):
 
 
 @pytest.mark.behaviour("REC-08")
-def test_a_thousand_events_reach_a_stubborn_sink_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_1000_events_reach_a_failing_sink_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "clientgo.record.sender")
-    sink, lines = StubbornSink(), queue.Queue[str]()
+    sink, lines = FlakySink(), queue.Queue[str]()
     with EventBroadcaster(pause=0) as broadcaster:
         broadcaster.start_recording_to_sink(sink)
         broadcaster.start_logging(lines.put)
@@ -211,7 +210,7 @@ def test_a_thousand_events_reach_a_stubborn_sink_and_the_log(caplog: pytest.LogC
 
 
 @pytest.mark.behaviour("REC-09")
-def test_an_event_about_a_cluster_scoped_object_is_kept_in_default() -> None:
+def test_event_about_cluster_scoped_object_is_in_namespace_default() -> None:
     sink = RecordingSink()
     lines: list[str] = []
     with EventBroadcaster() as broadcaster:
@@ -230,7 +229,7 @@ def test_an_event_about_a_cluster_scoped_object_is_kept_in_default() -> None:
 
 
 @pytest.mark.behaviour("REC-10")
-def test_a_new_sink_begins_with_an_empty_correlator() -> None:
+def test_new_sink_starts_with_an_empty_correlator() -> None:
     clock, first, second = FakeClock(), RecordingSink(), RecordingSink()
     with EventBroadcaster(pause=0, clock=clock) as broadcaster:
         recorder = broadcaster.new_recorder(component="eventTest")
@@ -243,7 +242,7 @@ def test_a_new_sink_begins_with_an_empty_correlator() -> None:
 
 
 @pytest.mark.feature("B-REC-02")
-def test_unknown_types_and_things_without_kind_are_logged_and_dropped(caplog: pytest.LogCaptureFixture) -> None:
+def test_events_of_unknown_type_or_object_kind_are_logged_and_dropped(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[Event] = []
     with EventBroadcaster() as broadcaster:
         broadcaster.start_event_watcher(seen.append)
@@ -258,7 +257,7 @@ def test_unknown_types_and_things_without_kind_are_logged_and_dropped(caplog: py
 
 
 @pytest.mark.feature("B-REC-02", "B-REC-01")
-def test_a_full_queue_drops_for_that_watcher_alone_and_never_blocks() -> None:
+def test_full_queue_drops_events_of_that_watcher_only_and_never_blocks() -> None:
     busy, go_on, quick = threading.Event(), threading.Event(), queue.Queue[Event]()
 
     def slow(event: Event) -> None:
@@ -278,7 +277,7 @@ def test_a_full_queue_drops_for_that_watcher_alone_and_never_blocks() -> None:
         go_on.set()
 
 
-def test_a_watcher_that_is_stopped_gets_nothing_more_and_counts_nothing() -> None:
+def test_stopped_watcher_receives_and_counts_nothing() -> None:
     seen: list[Event] = []
     with EventBroadcaster(queue_length=1) as broadcaster:
         watcher = broadcaster.start_event_watcher(seen.append)
@@ -289,7 +288,7 @@ def test_a_watcher_that_is_stopped_gets_nothing_more_and_counts_nothing() -> Non
         assert (seen, watcher.dropped) == ([], 0)
 
 
-def test_a_watcher_that_raises_gets_the_next_event_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+def test_watcher_that_raises_receives_the_next_event(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[str | None] = []
 
     def touchy(event: Event) -> None:
@@ -305,7 +304,7 @@ def test_a_watcher_that_raises_gets_the_next_event_all_the_same(caplog: pytest.L
     assert [record.getMessage() for record in caplog.records] == ["event handler failed"] * 2
 
 
-def test_shutdown_sends_what_is_queued() -> None:
+def test_shutdown_sends_queued_events() -> None:
     sink = RecordingSink()
     broadcaster = EventBroadcaster()
     broadcaster.start_recording_to_sink(sink)
@@ -316,7 +315,7 @@ def test_shutdown_sends_what_is_queued() -> None:
     assert sink.calls.qsize() == 20
 
 
-def test_shutdown_tries_each_event_once_when_the_server_is_away() -> None:
+def test_shutdown_tries_each_event_once_when_the_server_is_down() -> None:
     class DeadSink(RecordingSink):
         attempts = 0
 
@@ -358,7 +357,7 @@ def test_shutdown_does_not_wait_for_a_sink_that_hangs(caplog: pytest.LogCaptureF
     assert sink.calls.qsize() == 1
 
 
-def test_a_clientset_s_requester_is_a_sink() -> None:
+def test_sink_for_requester_creates_and_patches_events() -> None:
     fake = FakeRequester(scheme=Scheme(Event))
     with EventBroadcaster() as broadcaster:
         broadcaster.start_recording_to_sink(sink_for(fake))

@@ -1,21 +1,29 @@
-"""Which events are sent, counted, combined or held back; numbers are client-go's."""
+"""Event correlation: aggregation, counting and spam filter, with client-go's defaults."""
 
 import msgspec
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
 from clientgo.meta import ObjectMeta, replace
-from clientgo.record.correlator import Correlated, CorrelatorOptions, EventCorrelator
+from clientgo.record.correlator import (
+    LRU,
+    Correlated,
+    CorrelatorOptions,
+    EventCorrelator,
+    aggregate_by_reason,
+    aggregate_key,
+    combined_message,
+    event_key,
+    spam_key,
+)
 from clientgo.record.events import make_event, nanoseconds
-from clientgo.record.keys import aggregate_by_reason, aggregate_key, combined_message, event_key, spam_key
-from clientgo.record.lru import LRU
 from clientgo.testing.clock import FakeClock
 
 KUBELET = EventSource(component="kubelet", host="kublet.node1")
 
 
 class RestlessClock(FakeClock):
-    """Moves on by `interval` at every reading, so that events come that far apart at least."""
+    """Clock that steps by `interval` at every reading."""
 
     def __init__(self, interval: float) -> None:
         super().__init__()
@@ -37,7 +45,7 @@ def event(reason: str = "end-of-world", message: str = "it was fun", name: str =
 
 
 def correlated(correlator: EventCorrelator, *events: Event) -> list[Correlated]:
-    """What becomes of the events, the server answering each that is sent."""
+    """Return the results of correlating the events; the server accepts each event that is sent."""
     results = []
     for one in events:
         results.append(result := correlator.correlate(one))
@@ -53,7 +61,7 @@ def correlator() -> EventCorrelator:
 
 
 @pytest.mark.behaviour("REC-11")
-def test_events_are_grouped_by_reason_and_told_apart_by_message() -> None:
+def test_events_are_grouped_by_reason_and_distinguished_by_message() -> None:
     fun, awful = event(message="it was fun"), event(message="it was awful")
     nevermind = event("nevermind", "it was a bug")
     assert aggregate_by_reason(fun)[0] == aggregate_by_reason(awful)[0]
@@ -62,11 +70,11 @@ def test_events_are_grouped_by_reason_and_told_apart_by_message() -> None:
 
 
 @pytest.mark.behaviour("REC-12")
-def test_a_combined_message_says_so() -> None:
+def test_combined_message_has_a_prefix() -> None:
     assert combined_message(event(message="it was fun")).startswith("(combined from similar events): ")
 
 
-def test_an_event_may_lack_source_name_and_message() -> None:
+def test_event_without_source_name_and_message_has_keys() -> None:
     bare = Event(metadata=ObjectMeta(), involved_object=ObjectReference(kind="Pod"), type="Normal", reason="R")
     assert (event_key(bare), aggregate_by_reason(bare), spam_key(bare)) == (
         "PodNormalR",
@@ -99,7 +107,7 @@ def by_source_and_reason(one: Event) -> str:
         pytest.param(True, event("original", "i am second"), True, id="key with reason, same reason"),
     ],
 )
-def test_the_spam_filter_holds_back_by_its_key(by_reason: bool, second: Event, skipped: bool) -> None:
+def test_spam_filter_limits_each_key(by_reason: bool, second: Event, skipped: bool) -> None:
     options = CorrelatorOptions(burst=1, spam_key=by_source_and_reason if by_reason else spam_key)
     correlator = EventCorrelator(options, clock=RestlessClock(1.0))
     first, later = correlated(correlator, event("original", "i am first"), second)
@@ -109,7 +117,7 @@ def test_the_spam_filter_holds_back_by_its_key(by_reason: bool, second: Event, s
 
 
 @pytest.mark.feature("B-REC-08")
-def test_25_events_may_come_at_once_and_one_every_five_minutes_after() -> None:
+def test_spam_filter_allows_25_events_and_one_every_five_minutes() -> None:
     clock = FakeClock()
     correlator = EventCorrelator(clock=clock)
     at_once = correlated(correlator, *[event() for _ in range(27)])
@@ -118,7 +126,7 @@ def test_25_events_may_come_at_once_and_one_every_five_minutes_after() -> None:
     assert correlated(correlator, event())[0].skip
     clock.step(1.0)
     (sent,) = correlated(correlator, event())
-    # The ones held back were counted.
+    # The dropped events were counted.
     assert (sent.skip, sent.event.count) == (False, 29)
 
 
@@ -135,7 +143,7 @@ def test_the_same_event_again_is_a_patch_of_count_time_and_message(correlator: E
 
 
 @pytest.mark.feature("B-REC-07")
-def test_what_the_server_answers_is_what_is_patched_next(correlator: EventCorrelator) -> None:
+def test_next_patch_uses_the_name_and_version_from_the_server(correlator: EventCorrelator) -> None:
     result = correlator.correlate(event())
     renamed = replace(result.event, metadata=ObjectMeta(name="by-server", namespace="other", resource_version="9"))
     correlator.update_state(renamed, result.key)
@@ -143,7 +151,7 @@ def test_what_the_server_answers_is_what_is_patched_next(correlator: EventCorrel
 
 
 @pytest.mark.feature("B-REC-07")
-def test_an_answer_without_a_count_is_not_counted_up(correlator: EventCorrelator) -> None:
+def test_stored_event_without_count_is_not_incremented(correlator: EventCorrelator) -> None:
     result = correlator.correlate(event())
     correlator.update_state(replace(result.event, count=None), result.key)
     again = correlator.correlate(event())
@@ -176,16 +184,16 @@ def test_an_aggregate_drops_annotations_and_reporting_fields(correlator: EventCo
 
 
 @pytest.mark.feature("B-REC-06")
-def test_a_group_keeps_fewer_messages_than_its_limit(correlator: EventCorrelator) -> None:
+def test_group_stores_fewer_messages_than_its_limit(correlator: EventCorrelator) -> None:
     messages = [f"it was {n}" for n in range(10)]
     correlated(correlator, *[event(message=message) for message in messages])
     again = correlated(correlator, *[event(message=message) for message in messages])
-    # One of the ten, whichever, was forgotten; those remembered are not new and so not combined.
+    # An arbitrary one of the ten was removed; the others are not new and so not combined.
     assert any(result.event.message in messages for result in again)
 
 
 @pytest.mark.feature("B-REC-05")
-def test_the_spam_filter_sees_events_as_they_would_be_sent() -> None:
+def test_spam_filter_gets_the_combined_event() -> None:
     seen: list[str | None] = []
 
     def keyed(one: Event) -> str:
@@ -199,7 +207,7 @@ def test_the_spam_filter_sees_events_as_they_would_be_sent() -> None:
 
 @pytest.mark.feature("B-REC-06")
 @pytest.mark.parametrize(("gap", "combined"), [(600.0, True), (600.5, False)])
-def test_a_gap_of_more_than_ten_minutes_starts_a_group_anew(gap: float, combined: bool) -> None:
+def test_gap_of_more_than_ten_minutes_resets_a_group(gap: float, combined: bool) -> None:
     clock = FakeClock()
     correlator = EventCorrelator(clock=clock)
     for number in range(9):
@@ -226,22 +234,36 @@ def test_events_of_different_objects_are_not_combined(correlator: EventCorrelato
 
 
 @pytest.mark.feature("B-REC-06")
-def test_only_as_many_keys_are_remembered_as_the_cache_holds() -> None:
+def test_least_recently_used_key_is_evicted() -> None:
     correlator = EventCorrelator(CorrelatorOptions(cache_size=2), clock=FakeClock())
     correlated(correlator, event(name="a"), event(name="b"))
     again, *_ = correlated(correlator, event(name="a"), event(name="c"))
     assert again.event.count == 2
-    # "b" was unused for longest when "c" came.
+    # "c" evicted "b".
     assert correlated(correlator, event(name="b"))[0].event.count == 1
 
 
 @pytest.mark.feature("B-REC-06")
-def test_4096_events_are_remembered_and_the_one_unused_for_longest_makes_room(correlator: EventCorrelator) -> None:
+def test_default_cache_holds_4096_events(correlator: EventCorrelator) -> None:
     correlated(correlator, *[event(name=f"pod{n}") for n in range(4096)])
     first, _, second = correlated(correlator, *[event(name=name) for name in ("pod0", "one more", "pod1")])
     assert (first.event.count, second.event.count) == (2, 1)
 
 
-def test_a_cache_without_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="can't hold anything"):
-        LRU[str, int](0)
+def test_cache_size_below_one_is_rejected() -> None:
+    with pytest.raises(ValueError, match="invalid cache size 0"):
+        LRU[int](0)
+
+
+def test_writing_an_entry_makes_it_the_most_recently_used() -> None:
+    cache = LRU[str](2)
+    for key in ("a", "b", "a", "c"):
+        cache.put(key, key)
+    assert [cache.get(key) for key in ("a", "b", "c")] == ["a", None, "c"]
+
+
+def test_cache_of_size_one_holds_the_last_entry() -> None:
+    cache = LRU[str](1)
+    cache.put("a", "a")
+    cache.put("b", "b")
+    assert (cache.get("a"), cache.get("b")) == (None, "b")

@@ -1,10 +1,10 @@
-"""Events as lines of a log, whatever they lack."""
+"""Logging of events without optional fields."""
 
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import Event, ObjectReference
 from clientgo.meta import ObjectMeta
-from clientgo.record.eventlog import log_structured, text_line
+from clientgo.record.broadcaster import log_structured, text_line
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from clientgo.record.eventlog import log_structured, text_line
         pytest.param(ObjectReference(), "", id="without a name"),
     ],
 )
-def test_an_event_is_logged_with_what_it_has(
+def test_structured_log_has_empty_strings_for_missing_fields(
     caplog: pytest.LogCaptureFixture, about: ObjectReference, named: str
 ) -> None:
     with caplog.at_level("INFO"):
@@ -25,7 +25,7 @@ def test_an_event_is_logged_with_what_it_has(
     assert [getattr(record, name) for name in fields] == [named, "", "", "", "", "", ""]
 
 
-def test_a_line_quotes_what_it_lacks_as_empty() -> None:
+def test_text_line_has_empty_strings_for_missing_fields() -> None:
     event = Event(
         metadata=ObjectMeta(), involved_object=ObjectReference(name="w"), type="Normal", reason="R", message="m"
     )

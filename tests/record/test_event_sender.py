@@ -1,4 +1,4 @@
-"""How often an event is tried, and what ends it."""
+"""Writes and retries of the event sender."""
 
 import logging
 import threading
@@ -24,7 +24,7 @@ from clientgo.testing.clock import FakeClock
 
 
 class FailingSink:
-    """Fails creates `times` times; keeps what it was asked for."""
+    """Sink whose creates fail until the `times`-th one; keeps each call."""
 
     def __init__(self, error: Exception, times: int, patch_error: Exception | None = None) -> None:
         self.attempts = 0
@@ -48,7 +48,7 @@ class FailingSink:
         return Event(metadata=ObjectMeta(name=name, namespace=namespace))
 
 
-def sender(sink: FailingSink, clock: FakeClock, stop: threading.Event | None = None) -> EventSender:
+def sender(sink: FailingSink, clock: FakeClock, stop: threading.Event | None = None) -> EventSender[EventCorrelator]:
     stop = stop if stop is not None else threading.Event()
     return EventSender(sink, EventCorrelator(clock=clock), stop=stop, clock=clock, rand=lambda: 0.25)
 
@@ -72,21 +72,21 @@ def an_event() -> Event:
         pytest.param(2, OSError("A weird error"), 2, id="succeedEventually"),
     ],
 )
-def test_an_event_is_tried_while_there_is_hope(times: int, error: Exception, attempts: int) -> None:
+def test_transient_errors_are_retried_up_to_12_times(times: int, error: Exception, attempts: int) -> None:
     sink = FailingSink(error, times)
     sender(sink, FakeClock(auto=True)).send(an_event())
     assert sink.attempts == attempts
 
 
 @pytest.mark.feature("B-REC-09")
-def test_the_first_pause_is_a_random_part_of_ten_seconds_and_the_others_are_ten() -> None:
+def test_first_pause_is_a_random_part_of_ten_seconds() -> None:
     clock = FakeClock(auto=True)
     sender(FailingSink(OSError("down"), 1000), clock).send(an_event())
     assert clock.slept == [2.5] + [10.0] * 10
 
 
 @pytest.mark.behaviour("REC-06")
-def test_an_event_that_expired_is_created_with_its_count_and_without_version() -> None:
+def test_expired_event_is_created_with_its_count_and_without_version() -> None:
     sink = FailingSink(OSError(), 0, NotFound('events "e" not found'))
     old = Event(metadata=ObjectMeta(name="e", namespace="ns", resource_version="updated-resource-version"), count=2)
     sender(sink, FakeClock()).write(Correlated(old, b"{}", skip=False, key="k"))
@@ -105,7 +105,7 @@ def test_an_event_that_expired_is_created_with_its_count_and_without_version() -
         (InternalError("broken"), logging.ERROR),
     ],
 )
-def test_refusals_are_logged_and_the_expected_ones_only_for_debugging(
+def test_rejections_are_logged_and_expected_ones_at_debug_level(
     error: ApiError, level: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "clientgo.record")
@@ -114,7 +114,7 @@ def test_refusals_are_logged_and_the_expected_ones_only_for_debugging(
 
 
 @pytest.mark.feature("B-REC-08")
-def test_an_event_that_is_one_too_many_is_not_sent() -> None:
+def test_event_above_the_rate_limit_is_not_sent() -> None:
     sink = FailingSink(OSError(), 0)
     one = sender(sink, FakeClock())
     for _ in range(26):
@@ -123,7 +123,7 @@ def test_an_event_that_is_one_too_many_is_not_sent() -> None:
 
 
 @pytest.mark.feature("B-REC-07")
-def test_the_server_s_name_for_an_event_is_the_one_that_is_patched() -> None:
+def test_patch_uses_the_event_name_from_the_server() -> None:
     class RenamingSink(FailingSink):
         def create(self, event: Event) -> Event:
             super().create(event)
@@ -137,7 +137,7 @@ def test_the_server_s_name_for_an_event_is_the_one_that_is_patched() -> None:
 
 
 @pytest.mark.feature("B-REC-09")
-def test_stopping_ends_the_wait_between_tries() -> None:
+def test_stop_interrupts_the_wait_for_a_retry() -> None:
     stop = threading.Event()
     stop.set()
     sink = FailingSink(OSError("down"), 1000)

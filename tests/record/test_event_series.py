@@ -1,4 +1,4 @@
-"""Events of events.k8s.io/v1: what is created, what becomes a series, what the server is told and when."""
+"""Event series of events.k8s.io/v1: creation, counting, heartbeats and end."""
 
 import queue
 import threading
@@ -6,16 +6,14 @@ import threading
 import msgspec
 import pytest
 
-from clientgo.errors import InternalError, NotFound
-from clientgo.kubernetes.types.core_v1 import ObjectReference, Pod
-from clientgo.kubernetes.types.events_v1 import Event, EventSeries
+from clientgo.errors import AlreadyExists, InternalError, NotFound
+from clientgo.kubernetes.types import events_v1
+from clientgo.kubernetes.types.core_v1 import Event, EventSeries, ObjectReference, Pod
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Scheme, from_dict, replace
-from clientgo.record.events import nanoseconds
-from clientgo.record.series import SeriesCache, micro_time
-from clientgo.record.seriesbroadcaster import SeriesBroadcaster
-from clientgo.record.seriessender import SeriesSender
-from clientgo.record.seriessink import series_sink_for
+from clientgo.record import SeriesBroadcaster, series_sink_for
+from clientgo.record.events import micro_time, nanoseconds
+from clientgo.record.series import SeriesCache, SeriesSender, series_key
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.requester import FakeRequester
 
@@ -26,7 +24,7 @@ START = 1_700_000_000.0
 
 
 class RecordingSink:
-    """Keeps each call; fails patches with `patch_error` if it is set."""
+    """Sink that keeps each call; fails patches with `patch_error` if it is set."""
 
     def __init__(self, patch_error: Exception | None = None) -> None:
         self.calls: queue.Queue[tuple[str, Event]] = queue.Queue()
@@ -49,7 +47,7 @@ class RecordingSink:
 
 
 def event(name: str, *, seen: float, series: int = 0, reason: str = "R") -> Event:
-    """An event that was last seen `seen` seconds after START, as a series of that many unless 0."""
+    """Return an event last seen `seen` seconds after START; a series with that count unless 0."""
     at = micro_time(nanoseconds(START + seen))
     return Event(
         metadata=ObjectMeta(name=name, namespace="ns"), reason=reason, event_time=at,
@@ -58,19 +56,19 @@ def event(name: str, *, seen: float, series: int = 0, reason: str = "R") -> Even
 
 
 def cache_with(*events: Event) -> SeriesCache:
-    """A cache that has these, each as it is."""
+    """Return a cache that contains these events."""
     cache = SeriesCache()
     for one in events:
         if one.series is None:
-            cache.observe(one)
-        for _ in range(one.series.count if one.series is not None else 0):
-            cache.observe(replace(one, series=None))
+            cache.correlate(one)
+        for _ in range((one.series.count or 0) if one.series is not None else 0):
+            cache.correlate(replace(one, series=None))
     return cache
 
 
 @pytest.mark.feature("B-EV-01")
 @pytest.mark.behaviour("EV-01")
-def test_the_second_equal_event_starts_a_series() -> None:
+def test_second_equal_event_starts_a_series() -> None:
     sink, clock = RecordingSink(), FakeClock()
     with SeriesBroadcaster(pause=0, clock=clock) as broadcaster:
         broadcaster.start_recording_to_sink(sink)
@@ -83,16 +81,16 @@ def test_the_second_equal_event_starts_a_series() -> None:
     assert (first, second, third) == ("create", "patch", "create")
     assert created.series is None
     assert created.metadata.name.startswith("foo.")
-    assert (created.metadata.namespace, created.note, created.related) == ("baz", "note 1", NODE)
-    assert (created.reporting_controller, created.reporting_instance) == ("eventTest", "eventTest-host")
+    assert (created.metadata.namespace, created.message, created.related) == ("baz", "note 1", NODE)
+    assert (created.reporting_component, created.reporting_instance) == ("eventTest", "eventTest-host")
     assert patched.metadata.name == created.metadata.name
     assert patched.series == EventSeries(count=2, last_observed_time=micro_time(nanoseconds(START + 1)))
     assert (other.action, other.series) == ("stopping", None)
 
 
 @pytest.mark.behaviour("EV-02")
-def test_two_equal_events_end_as_one_stored_event_with_a_series() -> None:
-    fake = FakeRequester(scheme=Scheme(Event))
+def test_two_equal_events_are_stored_as_one_event_with_a_series() -> None:
+    fake = FakeRequester(scheme=Scheme(events_v1.Event))
     with SeriesBroadcaster() as broadcaster:
         broadcaster.start_recording_to_sink(series_sink_for(fake))
         recorder = broadcaster.new_recorder("eventTest")
@@ -104,111 +102,138 @@ def test_two_equal_events_end_as_one_stored_event_with_a_series() -> None:
 
 
 @pytest.mark.behaviour("EV-03")
-def test_a_quiet_series_is_told_for_the_last_time_and_forgotten() -> None:
+def test_finished_series_is_patched_a_last_time_and_removed() -> None:
     clock, sink = FakeClock(time=START), RecordingSink()
-    quiet, single = event("quiet", seen=-540.0, series=10), event("single", seen=0.0, reason="Other")
-    cache = cache_with(quiet, single)
-    SeriesSender(sink, cache=cache, stop=threading.Event(), clock=clock).finish()
-    assert [(call, one.series) for call, one in sink.all_calls()] == [("patch", quiet.series)]
+    finished, single = event("finished", seen=-540.0, series=10), event("single", seen=0.0, reason="Other")
+    cache = cache_with(finished, single)
+    SeriesSender(sink, cache, stop=threading.Event(), clock=clock).finish()
+    assert [(call, one.series) for call, one in sink.all_calls()] == [("patch", finished.series)]
     assert len(cache) == 1
-    assert cache.observe(single) is not None
+    assert not cache.correlate(single).skip
 
 
-def test_a_single_event_that_is_old_is_forgotten_without_a_word() -> None:
+def test_old_single_event_is_removed_without_a_request() -> None:
     clock, sink, cache = FakeClock(time=START), RecordingSink(), cache_with(event("single", seen=-361.0))
-    SeriesSender(sink, cache=cache, stop=threading.Event(), clock=clock).finish()
+    SeriesSender(sink, cache, stop=threading.Event(), clock=clock).finish()
     assert (sink.all_calls(), len(cache)) == ([], 0)
 
 
 @pytest.mark.parametrize(("error", "kept"), [(OSError("down"), 1), (InternalError("refused"), 0)])
-def test_a_quiet_series_the_server_could_not_be_told_of_is_kept(error: Exception, kept: int) -> None:
-    cache = cache_with(event("quiet", seen=-540.0, series=3))
-    sender = SeriesSender(RecordingSink(error), cache=cache, stop=threading.Event(), clock=FakeClock(time=START))
+def test_finished_series_is_kept_after_a_transient_error(error: Exception, kept: int) -> None:
+    cache = cache_with(event("finished", seen=-540.0, series=3))
+    sender = SeriesSender(RecordingSink(error), cache, stop=threading.Event(), clock=FakeClock(time=START))
     sender.finish()
     assert len(cache) == kept
 
 
 @pytest.mark.behaviour("EV-04")
 @pytest.mark.parametrize("error", [None, InternalError("refused")])
-def test_a_refresh_tells_the_count_and_keeps_the_series(error: Exception | None) -> None:
+def test_refresh_sends_the_count_and_keeps_the_series(error: Exception | None) -> None:
     sink, cache = RecordingSink(error), cache_with(event("going-on", seen=0.0, series=5))
-    SeriesSender(sink, cache=cache, stop=threading.Event(), clock=FakeClock(time=START)).refresh()
+    SeriesSender(sink, cache, stop=threading.Event(), clock=FakeClock(time=START)).refresh()
     ((call, told),) = sink.all_calls()
     assert (call, told.series.count if told.series is not None else 0) == ("patch", 5)
     assert len(cache.running()) == 1
 
 
-def test_a_series_whose_event_expired_is_created_anew() -> None:
+def test_expired_series_is_created_again() -> None:
     sink, cache = RecordingSink(NotFound("gone")), cache_with(event("going-on", seen=0.0, series=5))
-    SeriesSender(sink, cache=cache, stop=threading.Event(), clock=FakeClock(time=START)).refresh()
+    SeriesSender(sink, cache, stop=threading.Event(), clock=FakeClock(time=START)).refresh()
     (_, (call, created)) = sink.all_calls()
     assert (call, created.metadata.resource_version) == ("create", "")
     assert created.series is not None
     assert created.series.count == 5
 
 
+def test_series_is_patched_again_if_its_event_was_created_after_the_first_patch() -> None:
+    class RacedSink(RecordingSink):
+        def create(self, event: Event) -> Event:
+            super().create(event)
+            if event.series is None:
+                return event
+            self.patch_error = None
+            raise AlreadyExists("created meanwhile")
+
+    sink, clock = RacedSink(NotFound("gone")), FakeClock(auto=True)
+    sender = SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=clock, rand=lambda: 1.0)
+    sender.send(event("e", seen=0.0))
+    sender.send(event("e", seen=1.0))
+    assert [call for call, _ in sink.all_calls()] == ["create", "patch", "create", "patch"]
+    assert clock.slept == [12.5]
+
+
+def test_single_event_that_already_exists_is_dropped() -> None:
+    class FullSink(RecordingSink):
+        def create(self, event: Event) -> Event:
+            super().create(event)
+            raise AlreadyExists("there is one")
+
+    sink, clock = FullSink(), FakeClock(auto=True)
+    SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=clock).send(event("e", seen=0.0))
+    assert (len(sink.all_calls()), clock.slept) == (1, [])
+
+
 def test_events_of_a_series_are_only_counted() -> None:
     cache = SeriesCache()
-    sent = [cache.observe(event("e", seen=n)) for n in range(5)]
-    assert [one is not None for one in sent] == [True, True, False, False, False]
+    sent = [cache.correlate(event("e", seen=n)) for n in range(5)]
+    assert [one.skip for one in sent] == [False, False, True, True, True]
     assert cache.running()[0].series == EventSeries(count=5, last_observed_time=micro_time(nanoseconds(START + 4)))
 
 
 @pytest.mark.feature("B-EV-03")
 @pytest.mark.parametrize(
     "changes",
-    [{"type": "Warning"}, {"action": "a"}, {"reason": "S"}, {"reporting_controller": "c"}, {"reporting_instance": "i"},
-     {"regarding": NODE}, {"related": NODE}],
+    [{"type": "Warning"}, {"action": "a"}, {"reason": "S"}, {"reporting_component": "c"}, {"reporting_instance": "i"},
+     {"involved_object": NODE}, {"related": NODE}],
 )  # fmt: skip
-def test_events_that_differ_in_more_than_their_note_are_no_series(changes: dict[str, object]) -> None:
+def test_events_that_differ_in_more_than_their_message_are_separate(changes: dict[str, object]) -> None:
     cache, one = SeriesCache(), event("e", seen=0.0)
-    cache.observe(one)
-    assert cache.observe(replace(one, note="another", **changes)) is not None
-    grown = cache.observe(replace(one, note="another"))
-    assert grown is not None
-    assert (grown.series is not None, len(cache)) == (True, 2)
+    cache.correlate(one)
+    assert cache.correlate(replace(one, message="another", **changes)).patch == b""
+    assert cache.correlate(replace(one, message="another")).event.series is not None
+    assert len(cache) == 2
 
 
-def test_the_server_s_answer_gives_name_and_version_and_the_count_stays() -> None:
+def test_response_updates_name_and_version_but_not_the_count() -> None:
     sink, cache = RecordingSink(), SeriesCache()
-    sender = SeriesSender(sink, cache=cache, stop=threading.Event(), clock=FakeClock())
+    sender = SeriesSender(sink, cache, stop=threading.Event(), clock=FakeClock())
     sender.send(event("e", seen=0.0))
     sender.send(event("e", seen=1.0))
-    cache.observe(event("e", seen=2.0))
-    cache.answered(event("renamed", seen=0.0, series=2))
+    cache.correlate(event("e", seen=2.0))
+    cache.update_state(event("renamed", seen=0.0, series=2), series_key(event("e", seen=0.0)))
     (kept,) = cache.running()
     assert (kept.metadata.name, kept.series.count if kept.series is not None else 0) == ("renamed", 3)
 
 
-def test_a_series_is_patched_under_the_name_the_server_gave() -> None:
+def test_series_is_patched_by_the_name_from_the_server() -> None:
     class RenamingSink(RecordingSink):
         def create(self, event: Event) -> Event:
             return replace(super().create(event), metadata=ObjectMeta(name="renamed", namespace="ns"))
 
     sink = RenamingSink()
-    sender = SeriesSender(sink, stop=threading.Event(), clock=FakeClock())
+    sender = SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=FakeClock())
     sender.send(event("e", seen=0.0))
     sender.send(event("e", seen=1.0))
     assert [one.metadata.name for _, one in sink.all_calls()] == ["e", "renamed"]
 
 
-def test_a_series_that_grew_while_it_was_being_finished_goes_on() -> None:
+def test_series_that_grew_while_being_finished_is_kept() -> None:
     cache = cache_with(event("e", seen=-540.0, series=3))
-    (quiet,) = cache.quiet(micro_time(nanoseconds(START)))
-    cache.observe(event("e", seen=0.0))
-    cache.forget(quiet)
+    (finished,) = cache.finished(micro_time(nanoseconds(START)))
+    cache.correlate(event("e", seen=0.0))
+    cache.remove(finished)
     assert len(cache) == 1
 
 
 @pytest.mark.feature("B-EV-02")
-def test_an_event_is_tried_12_times_with_a_jitter_of_a_quarter() -> None:
+def test_failed_event_is_tried_12_times_with_a_jitter_of_a_quarter() -> None:
     class DeadSink(RecordingSink):
         def create(self, event: Event) -> Event:
             super().create(event)
             raise OSError("down")
 
     sink, clock = DeadSink(), FakeClock(auto=True)
-    SeriesSender(sink, stop=threading.Event(), clock=clock, rand=lambda: 1.0).send(event("e", seen=0.0))
+    SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=clock, rand=lambda: 1.0).send(event("e", seen=0.0))
     assert (sink.calls.qsize(), clock.slept) == (12, [12.5] * 11)
 
 
@@ -216,9 +241,9 @@ def test_an_event_is_tried_12_times_with_a_jitter_of_a_quarter() -> None:
 def test_series_are_finished_every_6_minutes_and_refreshed_every_30() -> None:
     clock, stop, sink = FakeClock(time=START), threading.Event(), RecordingSink()
     cache = cache_with(event("e", seen=1800.0, series=2))
-    sender = SeriesSender(sink, cache=cache, stop=stop, clock=clock)
+    sender = SeriesSender(sink, cache, stop=stop, clock=clock)
     with Group(stop=stop) as group:
-        group.start(sender.tend, name="tending")
+        group.start(sender.run_housekeeping, name="housekeeping")
         for minute in (6, 12, 18, 24, 30):
             clock.wait_for_waiters(1)
             assert sink.calls.empty(), minute
@@ -227,7 +252,7 @@ def test_series_are_finished_every_6_minutes_and_refreshed_every_30() -> None:
         assert [call for call, _ in sink.all_calls()] == ["patch"]
         clock.step(360.0)
         clock.wait_for_waiters(1)
-        # The last news came at 30 minutes: now that is 6 minutes ago, and not yet more.
+        # The last event was at 30 minutes: exactly 6 minutes ago.
         assert (sink.all_calls(), len(cache)) == ([], 1)
         clock.step(360.0)
         clock.wait_for_waiters(1)

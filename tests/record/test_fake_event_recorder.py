@@ -1,4 +1,4 @@
-"""The fake recorder's contract with tests."""
+"""Fake event recorder."""
 
 import pytest
 
@@ -13,7 +13,7 @@ POD = Pod(metadata=ObjectMeta(name="p"))
 
 @pytest.mark.feature("B-REC-10", "B-REC-12")
 @pytest.mark.behaviour("REC-15")
-def test_events_become_strings() -> None:
+def test_events_are_stored_as_strings() -> None:
     fake = FakeRecorder(3)
     recorder: EventRecorder = fake
     recorder.event(POD, "Normal", "Synced", "Foo synced successfully")
@@ -29,21 +29,21 @@ def test_events_become_strings() -> None:
 
 @pytest.mark.feature("B-REC-10")
 @pytest.mark.behaviour("REC-15")
-def test_the_object_is_appended_when_wanted() -> None:
+def test_include_object_appends_the_object() -> None:
     fake = FakeRecorder(1, include_object=True)
     fake.event(POD, "Normal", "R", "m")
     assert fake.drain() == ["Normal R m involvedObject{kind=Pod,apiVersion=v1}"]
 
 
 @pytest.mark.behaviour("REC-15")
-def test_without_a_size_events_are_dropped() -> None:
+def test_events_are_dropped_without_a_size() -> None:
     fake = FakeRecorder()
     fake.event(POD, "Normal", "R", "m")
     assert fake.drain() == []
 
 
 @pytest.mark.behaviour("REC-15")
-def test_a_full_queue_blocks_the_caller() -> None:
+def test_full_queue_blocks_the_caller() -> None:
     fake = FakeRecorder(1)
     fake.event(POD, "Normal", "R", "1")
     assert fake.events is not None

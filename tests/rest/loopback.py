@@ -15,6 +15,10 @@ RESET = b"\x00reset"
 """A step: close it rudely, so that the peer gets a reset."""
 
 
+NO_HANDSHAKE = b"\x00no handshake"
+"""A first step: close the connection before the TLS handshake; followed by RESET, with a reset."""
+
+
 def http(body: bytes = b"{}", status: str = "200 OK", headers: str = "") -> bytes:
     """A plain reply with a length."""
     return f"HTTP/1.1 {status}\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body
@@ -76,6 +80,10 @@ class Loopback:
             self._group.start(self._serve, sock, script, name=f"loopback-{number}")
 
     def _serve(self, raw: socket.socket, script: Sequence[bytes]) -> None:
+        if NO_HANDSHAKE in script:
+            _linger(raw, reset=RESET in script)
+            raw.close()
+            return
         try:
             sock = raw if self._tls is None else self._tls.wrap_socket(raw, server_side=True)
         except OSError:
@@ -97,13 +105,20 @@ class Loopback:
             if step == CLOSE:
                 return
             if step == RESET:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+                _linger(sock, reset=True)
                 return
             sock.sendall(step)
         self.silent.set()
         while sock.recv(65536):
             pass
         self.ended.set()
+
+
+def _linger(sock: socket.socket, *, reset: bool) -> None:
+    if reset:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+    else:
+        sock.recv(65536)  # what is unread at the close would make it a reset
 
 
 def _shut(sock: socket.socket) -> None:

@@ -1,5 +1,6 @@
 """Credentials: sent as configured, renewed when they must be, and never in a repr."""
 
+import queue
 import stat
 import sys
 import threading
@@ -47,11 +48,14 @@ def test_a_token_file_is_read_again_each_minute_and_not_before(tmp_path: Path) -
 
 
 @pytest.mark.feature("B-REST-08")
-def test_the_old_token_stays_while_the_file_cannot_be_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [None, b"", b"\xff", "tökén".encode(), b"a\nb"])
+def test_the_old_token_stays_while_the_file_is_unusable(tmp_path: Path, content: bytes | None) -> None:
     clock, path = FakeClock(), tmp_path / "token"
     path.write_text("one")
     token = TokenFile(str(path), clock=clock)
     path.unlink()
+    if content is not None:
+        path.write_bytes(content)
     clock.step(60)
     assert token.authorization() == "Bearer one"
     path.write_text("two")
@@ -110,6 +114,30 @@ def test_a_refused_credential_is_replaced() -> None:
     assert credentials.authorization() == "b"
 
 
+def test_late_refusal_of_a_former_credential_does_not_fetch_again() -> None:
+    source = Scripted(Credential("a"), Credential("b"), Credential("c"))
+    credentials = Renewing(source, clock=FakeClock())
+    rejected: list[bool] = []
+    sent, answer = threading.Event(), threading.Event()
+
+    def slow_request() -> None:
+        credentials.authorization()
+        sent.set()
+        assert answer.wait(5)
+        rejected.append(credentials.rejected())
+
+    with Group() as group:
+        group.start(slow_request, name="slow")
+        assert sent.wait(5)
+        assert credentials.authorization() == "a"
+        assert credentials.rejected()
+        assert credentials.authorization() == "b"
+        answer.set()
+    assert rejected == [False]
+    assert credentials.authorization() == "b"
+    assert source.asked == 2
+
+
 def test_a_source_that_fails_at_first_is_a_wrong_configuration_and_later_a_failure_that_may_heal() -> None:
     source = Scripted(ConfigError("no plugin"), Credential("a", expires=0.0), ConfigError("down"), Credential("b"))
     credentials = Renewing(source, clock=FakeClock(time=100.0))
@@ -144,13 +172,58 @@ def test_many_threads_run_a_plugin_once() -> None:
     assert source.asked == 1
 
 
+class WatchedClock(FakeClock):
+    """Notes each look at the time; a thread looks before it waits for another that fetches."""
+
+    def __init__(self) -> None:
+        super().__init__(time=100.0)
+        self.looks = queue.SimpleQueue[str]()
+
+    def time(self) -> float:
+        self.looks.put("look")
+        return super().time()
+
+
+def test_failure_of_a_plugin_is_raised_in_every_thread_that_waited_for_it() -> None:
+    clock, entered, leave = WatchedClock(), threading.Event(), threading.Event()
+    errors = queue.SimpleQueue[str]()
+
+    class Failing(Scripted):
+        def fetch(self) -> Credential:
+            if self.asked:
+                entered.set()
+                assert leave.wait(5)
+            return super().fetch()
+
+    source = Failing(Credential("a", expires=0.0), ConfigError("no luck"))
+    credentials = Renewing(source, clock=clock)
+    credentials.authorization()
+
+    def ask() -> None:
+        with pytest.raises(ConnectionFailed, match="no luck") as failed:
+            credentials.authorization()
+        errors.put(str(failed.value))
+
+    with Group() as group:
+        group.start(ask, name="first")
+        assert entered.wait(5)
+        while not clock.looks.empty():
+            clock.looks.get()
+        for number in range(3):
+            group.start(ask, name=f"waiting-{number}")
+            clock.looks.get(timeout=5)
+        leave.set()
+    assert [errors.get(timeout=5) for _ in range(4)] == ["no luck"] * 4
+    assert source.asked == 2
+
+
 def plugin(folder: Path, code: str) -> Delegated:
     script = folder / "plugin.py"
     script.write_text(f"#!{sys.executable}\nimport json, os, sys\n{code}\n")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     version = "client.authentication.k8s.io/v1"
-    command = {"apiVersion": version, "command": "./plugin.py", "provideClusterInfo": True, "installHint": "get  it"}
-    return Delegated(exec=command, folder=str(folder), context="dev")
+    command = {"apiVersion": version, "command": str(script), "provideClusterInfo": True, "installHint": "get  it"}
+    return Delegated(exec=command, context="dev")
 
 
 PRINT = """
@@ -160,6 +233,7 @@ print(json.dumps({"apiVersion": info["apiVersion"], "kind": "ExecCredential", "s
 """
 
 
+@pytest.mark.e2e
 @pytest.mark.feature("B-REST-08")
 def test_an_exec_plugin_is_run_and_its_expiry_kept(tmp_path: Path) -> None:
     clock = FakeClock(time=1_900_000_000.0)
@@ -168,10 +242,11 @@ def test_an_exec_plugin_is_run_and_its_expiry_kept(tmp_path: Path) -> None:
     (tmp_path / "plugin.py").unlink()
     assert credentials.authorization() == "Bearer for-https://h:1"
     clock.set_time(2_000_000_000.0)
-    with pytest.raises(ConnectionFailed, match=r"credential plugin './plugin.py' of the context 'dev' failed"):
+    with pytest.raises(ConnectionFailed, match=r"credential plugin '\S+plugin.py' of the context 'dev' failed"):
         credentials.authorization()
 
 
+@pytest.mark.e2e
 def test_an_exec_plugin_may_hand_out_a_certificate(tmp_path: Path) -> None:
     status = {"clientCertificateData": "CERT", "clientKeyData": "KEY"}
     version = "client.authentication.k8s.io/v1"
@@ -183,11 +258,12 @@ def test_an_exec_plugin_may_hand_out_a_certificate(tmp_path: Path) -> None:
     assert credentials.authorization() == ""
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     ("code", "words"),
     [
         pytest.param("sys.exit('no luck')", r"failed: .*no luck.* \(get it\)", id="fails"),
-        pytest.param("print('hello')", "failed: exec: failed to decode", id="talks"),
+        pytest.param("print('hello')", "failed: invalid output: expected an ExecCredential as JSON", id="talks"),
         pytest.param(
             PRINT.replace('"token"', '"nothing"'), "neither a token nor a client certificate", id="gives nothing"
         ),

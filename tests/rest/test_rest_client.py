@@ -9,6 +9,7 @@ import pytest
 from clientgo.errors import (
     ApiError,
     BadRequest,
+    ConfigError,
     NotFound,
     Unauthorized,
 )
@@ -92,6 +93,17 @@ def test_compression_can_be_declined() -> None:
 def test_the_user_agent_names_program_machine_and_library(path: str, program: str) -> None:
     agent = re.escape(f"{program}/{VERSION} ") + r"\(\w+/\w+\) " + re.escape(f"clientgo/{VERSION}")
     assert re.fullmatch(agent, default_user_agent(path))
+
+
+@pytest.mark.parametrize("text", ["a\r\nX-Evil: 1", "a\0", "a\udcff"])
+def test_configured_header_that_cannot_be_sent_is_a_configuration_error(text: str) -> None:
+    for config in (
+        replace(HOST, user_agent=text),
+        replace(HOST, impersonate=Impersonation(text)),
+        replace(HOST, impersonate=Impersonation("jane", extra={text: ("a",)})),
+    ):
+        with pytest.raises(ConfigError, match=r"invalid (User-Agent|Impersonate-\w+) '"):
+            client(FakeTransport(), config)
 
 
 def test_a_program_that_says_nothing_is_named_all_the_same() -> None:
@@ -221,8 +233,8 @@ def test_warnings_are_logged_once_by_default(caplog: pytest.LogCaptureFixture) -
     assert len(caplog.records) == 1
 
 
-@pytest.mark.parametrize("header", ["", "299", '299 - "cut', "nonsense"])
-def test_a_garbled_warning_is_none(header: str) -> None:
+@pytest.mark.parametrize("header", ["", "299", '299 - "cut', "nonsense", '299 - ""'])
+def test_garbled_or_empty_warning_is_left_out(header: str) -> None:
     assert warnings_in(header) == []
 
 

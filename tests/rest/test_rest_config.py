@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.apiserver.http.messages import Request
 from clientgo.errors import ConfigError
-from clientgo.rest.config import Config, Delegated, Impersonation
+from clientgo.rest.config import ClientCertificate, Config, Delegated, Impersonation
+from clientgo.rest.delegated import Credential
+from clientgo.rest.execplugin import ExecStatus
+from clientgo.rest.kubeconfig import User, parse
 from clientgo.rest.loading import in_cluster_config, load_config
 
 PLAIN = """
@@ -188,7 +192,24 @@ def test_a_plugin_is_carried_along_and_not_run(home: Home) -> None:
     config = home.load(kubeconfig=home.write("k", text))
     assert isinstance(config.delegated, Delegated)
     assert config.delegated.exec["command"] == "nowhere"
-    assert config.delegated.folder == str(home.folder)
+
+
+@pytest.mark.parametrize("command", ["./plugin", "bin/plugin", "/bin/plugin"])
+def test_path_of_a_plugin_is_relative_to_its_kubeconfig(home: Home, command: str) -> None:
+    text = PLAIN.format(name="a").replace('{token: "a-token"}', f"{{exec: {{command: {command}, apiVersion: v1}}}}")
+    config = home.load(kubeconfig=home.write("sub/k", text))
+    assert config.delegated is not None
+    assert config.delegated.exec["command"] == str(home.folder / "sub" / command)
+
+
+@pytest.mark.parametrize(
+    "user",
+    ["token: t", "username: u, password: p", "client-certificate-data: QQ==, client-key-data: QQ=="],
+)
+def test_static_credentials_take_the_place_of_a_plugin(home: Home, user: str) -> None:
+    exec_too = f"{{{user}, exec: {{command: nowhere, apiVersion: v1}}}}"
+    text = PLAIN.format(name="a").replace('{token: "a-token"}', exec_too)
+    assert home.load(kubeconfig=home.write("k", text)).delegated is None
 
 
 def edit(old: str, new: str) -> Callable[[str], str]:
@@ -292,12 +313,45 @@ def test_no_secret_shows_in_a_repr() -> None:
     assert "s3cret" not in repr(delegated)
 
 
-@pytest.mark.parametrize("options", [{"qps": 1.0, "burst": 0}, {"timeout": 0.0}], ids=["burst", "timeout"])
+SECRETS = [
+    Credential("Bearer s3cret", ClientCertificate("c", "s3cret")),
+    ExecStatus(token="s3cret", client_key_data="s3cret"),
+    Request("GET", "/", headers={"authorization": "Bearer s3cret"}),
+    parse(
+        """
+clusters: [{name: k, cluster: {server: "https://h", proxy-url: "http://me:s3cret@p"}}]
+users:
+- name: u
+  user: {token: s3cret, password: s3cret, client-key-data: s3cret, exec: {env: [{name: A, value: s3cret}]},
+         auth-provider: {config: {id-token: s3cret}}}
+""",
+        "config",
+    ),
+]
+
+
+@pytest.mark.parametrize("value", SECRETS, ids=[type(value).__name__ for value in SECRETS])
+def test_repr_of_a_value_that_holds_a_secret_does_not_show_it(value: object) -> None:
+    assert "s3cret" not in repr(value)
+
+
+def test_repr_of_a_user_names_the_kinds_of_its_credentials() -> None:
+    assert repr(User(token="s3cret", exec={"command": "x"})) == "<User with token, exec>"
+    assert repr(User()) == "<User with no credentials>"
+    assert repr(Credential("Bearer s3cret")) == "<Credential with a token>"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"qps": 1.0, "burst": 0}, {"timeout": 0.0}, {"max_response_bytes": -1}],
+    ids=["burst", "timeout", "size"],
+)
 def test_a_senseless_configuration_is_refused(options: Mapping[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Config("h", **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.e2e
 def test_static_credentials_do_not_load_the_official_package(home: Home) -> None:
     path = home.write("k", PLAIN.format(name="a"))
     code = f"""
@@ -306,4 +360,7 @@ from clientgo.rest import RESTClient, load_config
 RESTClient(load_config(kubeconfig={path!r}))
 sys.exit("loaded" if "kubernetes" in sys.modules else 0)
 """
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False, timeout=60).returncode
+        == 0
+    )

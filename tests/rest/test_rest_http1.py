@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.rest.http1 import Ended, Garbled, Reader, encode_request
+from clientgo.rest.config import MAX_RESPONSE_BYTES
+from clientgo.rest.http1 import Ended, Garbled, Reader, TooLarge, encode_request
 
 
 def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:
@@ -26,16 +27,16 @@ def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:
     return recv
 
 
-def whole(*pieces: bytes, method: str = "GET") -> tuple[int, bytes]:
-    reader = Reader(receiver(pieces))
+def whole(*pieces: bytes, method: str = "GET", max_body: int = 0) -> tuple[int, bytes]:
+    reader = Reader(receiver(pieces), max_body)
     head = reader.head(method)
     return head.status, reader.body(head)
 
 
-def unzipped(packed: bytes) -> bytes:
-    """The body that arrives compressed as `packed`."""
+def unzipped(packed: bytes, max_body: int = 0) -> bytes:
+    """Return the body that arrives compressed as `packed`."""
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
-    return whole(head + packed)[1]
+    return whole(head + packed, max_body=max_body)[1]
 
 
 def cut(data: bytes, at: list[int]) -> list[bytes]:
@@ -134,10 +135,40 @@ def test_a_body_that_shrank_as_lists_do_is_unpacked_whole() -> None:
     assert unzipped(gzip.compress(body)) == body
 
 
-def test_a_body_that_unpacks_to_a_thousand_times_its_size_is_refused_before_it_fills_the_memory() -> None:
-    bomb = gzip.compress(bytes(70_000_000))
-    with pytest.raises(Garbled, match=r"unpacks to more than"):
-        unzipped(bomb)
+def test_gzip_body_of_repetitive_objects_is_decompressed_whatever_its_ratio() -> None:
+    body = bytes(70_000_000)
+    assert unzipped(gzip.compress(body), MAX_RESPONSE_BYTES) == body
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_gzip_body_with_several_members_is_read_whole_and_limited_as_a_whole(members: int) -> None:
+    packed = gzip.compress(b"a" * 1000) * members
+    assert unzipped(packed, 1000 * members) == b"a" * 1000 * members
+    with pytest.raises(TooLarge, match=rf"larger than {1000 * members - 1} bytes: raise Config.max_response_bytes"):
+        unzipped(packed, 1000 * members - 1)
+
+
+def test_bytes_after_the_last_gzip_member_are_rejected() -> None:
+    with pytest.raises(Garbled, match="bad gzip"):
+        unzipped(gzip.compress(b"a") + b"rest")
+
+
+def test_body_with_a_length_above_the_limit_is_rejected_before_it_is_read() -> None:
+    with pytest.raises(TooLarge):
+        whole(b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", max_body=10)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"Transfer-Encoding: chunked\r\n\r\n" + chunks_of([b"123456"] * 2), id="chunked"),
+        pytest.param(b"A: b\r\n\r\n" + b"123456" * 2, id="until the end"),
+    ],
+)
+def test_body_without_a_length_is_rejected_once_it_exceeds_the_limit(data: bytes) -> None:
+    assert whole(b"HTTP/1.1 200 OK\r\n" + data, max_body=12)[1] == b"123456" * 2
+    with pytest.raises(TooLarge):
+        whole(b"HTTP/1.1 200 OK\r\n" + data, max_body=11)
 
 
 def test_a_compressed_body_that_breaks_off_is_refused() -> None:
@@ -177,6 +208,13 @@ def test_a_request_is_written_as_it_is_meant() -> None:
     assert data == b"PATCH /api?x=1 HTTP/1.1\r\nHost: h:1\r\nA: b\r\nA: c\r\nContent-Length: 2\r\n\r\n{}"
 
 
+@pytest.mark.parametrize("name", ["rené", "Łukasz", "李"])
+def test_header_values_are_utf8_both_ways(name: str) -> None:
+    assert f"\r\nA: {name}\r\n".encode() in encode_request("GET", "/", "h", (("A", name),), None)
+    reply = f"HTTP/1.1 200 OK\r\nA: {name}\r\nContent-Length: 0\r\n\r\n".encode()
+    assert Reader(receiver([reply])).head("GET").headers["a"] == name
+
+
 def test_a_get_has_no_length_and_a_post_without_body_has() -> None:
     assert b"Content-Length" not in encode_request("GET", "/", "h", (), None)
     assert b"Content-Length: 0\r\n" in encode_request("POST", "/", "h", (), None)
@@ -192,10 +230,18 @@ def test_a_get_has_no_length_and_a_post_without_body_has() -> None:
         pytest.param("GET", "/", (("A", "b\r\nC: d"),), id="header value"),
         pytest.param("GET", "/", (("A", "b\nC: d"),), id="bare line feed"),
         pytest.param("GET", "/", (("A", "b\rC: d"),), id="bare carriage return"),
+        pytest.param("GET", "/", (("A\r\nB", "c"),), id="header name"),
+        pytest.param("GET", "/", (("A", "b\0"),), id="NUL"),
+        pytest.param("GET", "/", (("A", "b\udcff"),), id="lone surrogate"),
     ],
 )
 def test_a_request_cannot_be_made_to_say_something_else(
     method: str, target: str, headers: tuple[tuple[str, str], ...]
 ) -> None:
-    with pytest.raises(ValueError, match=r"request line|line break"):
+    with pytest.raises(ValueError, match=r"request line|invalid header 'A"):
         encode_request(method, target, "h", headers, None)
+
+
+def test_host_with_a_line_break_is_rejected() -> None:
+    with pytest.raises(ValueError, match="invalid header 'Host'"):
+        encode_request("GET", "/", "h\r\nX: y", (), None)

@@ -16,6 +16,8 @@ from clientgo.rest.pool import PoolTransport
 from clientgo.rest.proxies import proxy_for
 from tests.rest.loopback import CLOSE, RESET, http, loopback
 
+pytestmark = pytest.mark.integration
+
 ENV = {"HTTPS_PROXY": "http://p:3128", "http_proxy": "q:3129"}
 
 
@@ -52,6 +54,21 @@ def test_an_unusable_proxy_is_named_without_its_password() -> None:
     with pytest.raises(ConfigError, match="socks5://p:1 can't be used") as failed:
         proxy_for("https://api", "socks5://me:secret@p:1", {})
     assert "secret" not in str(failed.value)
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://[::1", "http://u\udcff:p@h", "http://h\0"])
+def test_malformed_proxy_url_is_a_configuration_error(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"the proxy \S+ can't be used"):
+        proxy_for("https://api", url, {})
+
+
+@pytest.mark.parametrize("host", [".example", "a..b", "a" * 70, "a\x7fb"])
+def test_host_name_that_cannot_be_encoded_is_a_failed_connection_through_a_proxy(host: str) -> None:
+    with loopback([http(b"", "200 OK")]) as proxy:
+        dialer = Dialer(Config(f"https://{host}:1", insecure=True, proxy_url=proxy.address), environ={})
+        with pytest.raises(ConnectionFailed, match="can't connect to https://") as failed:
+            dialer.dial(5.0)
+        assert not failed.value.sent
 
 
 def test_a_proxy_at_no_port_is_named_without_its_password() -> None:
@@ -100,6 +117,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
+@pytest.mark.e2e
 def test_tls_goes_through_a_tunnel_and_is_checked_against_the_server(certificates: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / "server.pem", certificates / "server.key")

@@ -18,6 +18,8 @@ from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from tests.rest.loopback import Loopback, http, loopback
 
+pytestmark = pytest.mark.integration
+
 OK = http(b"ok")
 RELOADS = "rest_client_transport_ca_reload_total"
 
@@ -105,7 +107,13 @@ def test_a_replaced_authority_is_looked_at_every_minute(
 
 @pytest.mark.feature("B-REST-15")
 @pytest.mark.parametrize(
-    ("content", "reason"), [(b"", "empty"), (b"half a certif", "ca_parse_error"), (None, "read_error")]
+    ("content", "reason"),
+    [
+        (b"", "empty"),
+        (b"half a certif", "ca_parse_error"),
+        ("# für Köln: nothing yet".encode("latin-1"), "ca_parse_error"),
+        (None, "read_error"),
+    ],
 )
 def test_an_authority_that_became_unusable_leaves_the_former_one_in_force(
     certificates: Path, tmp_path: Path, content: bytes | None, reason: str
@@ -160,6 +168,7 @@ def test_a_name_that_nobody_knows_is_one_sentence_and_timed_as_well(host: str) -
         assert kept.times("rest_client_dns_resolution_duration_seconds") == {(f"{host}:1",): 1}
 
 
+@pytest.mark.e2e
 @pytest.mark.feature("B-REST-15")
 @pytest.mark.parametrize(
     ("code", "labels"),
@@ -177,8 +186,8 @@ def test_calls_of_a_credential_plugin_are_counted_by_what_came_of_them(
     if code:
         script.write_text(f"#!/usr/bin/env python3\n{code}\n")
         script.chmod(0o700)
-    command = {"apiVersion": "v1", "command": "./plugin", "env": [{"name": "PATH", "value": os.environ["PATH"]}]}
-    delegated = Delegated(exec=command, folder=str(tmp_path), context="dev")
+    command = {"apiVersion": "v1", "command": str(script), "env": [{"name": "PATH", "value": os.environ["PATH"]}]}
+    delegated = Delegated(exec=command, context="dev")
     with recorded_metrics() as kept:
         credentials = credentials_for(Config("https://h:1", delegated=delegated))
     try:

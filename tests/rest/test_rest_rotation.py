@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest.apiserver.server import BundledServer
-from clientgo.envtest.apiserver.state import Options
-from clientgo.envtest.apiserver.users import User
+from clientgo.apiserver.auth.users import User
+from clientgo.apiserver.server import BundledServer
+from clientgo.apiserver.state import Options
 from clientgo.errors import ConnectionFailed, Unauthorized
 from clientgo.rest.client import RESTClient
-from clientgo.rest.config import Config
+from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
+
+pytestmark = pytest.mark.integration
 
 TOKENS = {"t0ken-of-ann": User("ann", ("system:masters",)), "t0ken-of-bob": User("bob", ("system:masters",))}
 REVIEW = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).encode()
@@ -34,6 +36,16 @@ def name_of(client: RESTClient) -> str:
 def authority(server: BundledServer) -> bytes:
     assert server.ca is not None
     return server.ca
+
+
+@pytest.mark.parametrize("name", ["rené", "Łukasz", "李"])
+def test_impersonated_name_arrives_as_it_was_configured(server: BundledServer, name: str) -> None:
+    config = Config(
+        server.url, ca_data=authority(server).decode(), token="t0ken-of-ann", impersonate=Impersonation(name)
+    )
+    client = RESTClient(config)
+    assert name_of(client) == name
+    client.close()
 
 
 @pytest.mark.feature("B-REST-08")

@@ -10,17 +10,24 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.lifecycle import Group
+from clientgo.meta import GroupVersionResource
+from clientgo.rest.client import RESTClient
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.dial import Dialer
 from clientgo.rest.pool import PoolTransport
-from tests.rest.loopback import chunked, http, loopback
+from clientgo.rest.request import Request
+from clientgo.testing.clock import FakeClock
+from tests.rest.loopback import NO_HANDSHAKE, RESET, chunked, http, loopback
 
+pytestmark = pytest.mark.integration
+
+PODS = GroupVersionResource("", "v1", "pods")
 OK = http(b"ok")
 
 
-def server_context(certificates: Path, *, demand: bool = False) -> ssl.SSLContext:
+def server_context(certificates: Path, *, demand: bool = False, name: str = "server") -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    context.load_cert_chain(certificates / f"{name}.pem", certificates / f"{name}.key")
     if demand:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(certificates / "ca.pem")
@@ -41,6 +48,40 @@ def test_a_server_whose_authority_is_given_is_trusted(certificates: Path) -> Non
     with loopback([OK], [OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, ca_file=str(ca))) == b"ok"
         assert ask(Config(server.address, ca_data=ca.read_text())) == b"ok"
+
+
+def test_intermediate_authority_is_enough_to_trust_what_it_has_signed(certificates: Path) -> None:
+    with loopback([OK], tls=server_context(certificates, name="below")) as server:
+        assert ask(Config(server.address, ca_file=str(certificates / "middle.pem"))) == b"ok"
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        pytest.param("# Zertifizierungsstelle für Köln\n".encode(), id="UTF-8"),
+        pytest.param("# für Köln\n".encode("latin-1"), id="latin-1"),
+        pytest.param(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", id="unusable certificate"),
+    ],
+)
+def test_bundle_is_usable_whatever_stands_beside_its_certificates(
+    certificates: Path, tmp_path: Path, comment: bytes
+) -> None:
+    ca = tmp_path / "ca.pem"
+    ca.write_bytes(comment + (certificates / "ca.pem").read_bytes() + comment)
+    data = ca.read_bytes().decode(errors="replace")
+    with loopback([OK], [OK], tls=server_context(certificates)) as server:
+        assert ask(Config(server.address, ca_file=str(ca))) == b"ok"
+        assert ask(Config(server.address, ca_data=data)) == b"ok"
+
+
+def test_client_certificate_may_have_comments_in_any_encoding(certificates: Path, tmp_path: Path) -> None:
+    pair = {}
+    for field, name in (("client_certificate_file", "client.pem"), ("client_key_file", "client.key")):
+        (tmp_path / name).write_bytes("# für Köln\n".encode("latin-1") + (certificates / name).read_bytes())
+        pair[field] = str(tmp_path / name)
+    with loopback([OK], tls=server_context(certificates, demand=True)) as server:
+        trusted = Config(server.address, ca_file=str(certificates / "ca.pem"))
+        assert ask(replace(trusted, **pair)) == b"ok"  # type: ignore[arg-type]  # both are text
 
 
 def test_another_authority_is_said_to_be_the_trouble(certificates: Path) -> None:
@@ -70,9 +111,10 @@ def test_the_dot_that_ends_a_name_is_no_part_of_it(certificates: Path) -> None:
         assert ask(Config(server.address, ca_file=str(certificates / "ca.pem"), server_name="api.example.")) == b"ok"
 
 
-def test_a_server_name_that_is_none_is_said_at_once() -> None:
-    with pytest.raises(ConfigError, match=r"the TLS server name 'a\.\.b' can't be used"):
-        Dialer(Config("https://127.0.0.1:1", server_name="a..b"), environ={})
+@pytest.mark.parametrize("name", ["a..b", "a\0b"])
+def test_a_server_name_that_is_none_is_said_at_once(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"the TLS server name 'a\S+b' can't be used"):
+        Dialer(Config("https://127.0.0.1:1", server_name=name), environ={})
 
 
 def test_a_client_certificate_is_shown_when_it_is_demanded(certificates: Path) -> None:
@@ -178,3 +220,47 @@ def test_a_blocked_reader_over_tls_is_freed_by_close(certificates: Path) -> None
         stream.close()
         reader.join(5)
         assert SYSTEM_CLOCK.now() - began < 1.0
+
+
+@pytest.mark.parametrize(
+    "how", [pytest.param([NO_HANDSHAKE], id="EOF"), pytest.param([NO_HANDSHAKE, RESET], id="reset")]
+)
+def test_connection_closed_during_the_handshake_is_retried_for_reads_only(certificates: Path, how: list[bytes]) -> None:
+    with loopback(how, [OK], how, [chunked(b"")], how, tls=server_context(certificates)) as server:
+        config = Config(server.address, ca_file=str(certificates / "ca.pem"))
+        client = RESTClient(config, clock=FakeClock(auto=True), environ={})
+        assert client.raw("GET", "/") == b"ok"
+        client.close()
+        client = RESTClient(config, clock=FakeClock(auto=True), environ={})
+        assert list(client.watch(Request(verb="watch", resource=PODS))) == []
+        client.close()
+        assert server.connections == 4
+        client = RESTClient(config, clock=FakeClock(auto=True), environ={})
+        with pytest.raises(ConnectionFailed, match="the peer closed the connection") as failed:
+            client.raw("POST", "/", body=b"{}")
+        assert not failed.value.sent
+        assert server.connections == 5
+
+
+def test_handshake_that_is_not_answered_ends_with_the_connect_timeout() -> None:
+    with loopback([b""]) as server:
+        dialer = Dialer(Config(server.address.replace("http:", "https:"), insecure=True), environ={})
+        with pytest.raises(ConnectionFailed, match=r"did not answer within 0\.2 s while connecting") as failed:
+            dialer.dial(0.2)
+        assert (failed.value.sent, failed.value.timeout) == (False, True)
+
+
+def test_watch_whose_handshakes_are_all_cut_off_is_empty(certificates: Path) -> None:
+    with loopback([NO_HANDSHAKE], [NO_HANDSHAKE], tls=server_context(certificates)) as server:
+        config = Config(server.address, ca_file=str(certificates / "ca.pem"))
+        client = RESTClient(config, clock=FakeClock(auto=True), max_retries=1, environ={})
+        assert list(client.watch(Request(verb="watch", resource=PODS))) == []
+        assert server.connections == 2
+
+
+def test_certificate_that_is_not_trusted_is_not_retried(certificates: Path) -> None:
+    with loopback([OK], tls=server_context(certificates)) as server:
+        client = RESTClient(Config(server.address, ca_file=str(certificates / "other.pem")), environ={})
+        with pytest.raises(ConnectionFailed, match="is not trusted"):
+            client.raw("GET", "/")
+        assert server.connections == 1

@@ -16,9 +16,11 @@ from clientgo.rest.dial import CONNECT_TIMEOUT, Dialer
 from clientgo.rest.failures import exchange_failure
 from clientgo.rest.pool import IDLE_SECONDS, PoolTransport
 from clientgo.rest.sockets import SOCKET_OPTIONS
-from clientgo.rest.transport import HTTPReply
+from clientgo.rest.transport import HTTPReply, IdleTimeout
 from clientgo.testing.clock import FakeClock
 from tests.rest.loopback import CLOSE, RESET, Loopback, chunked, http, loopback
+
+pytestmark = pytest.mark.integration
 
 OK = http(b"ok")
 
@@ -151,6 +153,19 @@ def test_a_large_body_refused_early_still_shows_the_answer() -> None:
         assert "0 idle" in repr(transport)
 
 
+def test_response_above_the_limit_is_not_read_and_its_connection_is_closed() -> None:
+    with loopback([http(b"x" * 11)]) as server:
+        transport = PoolTransport(Dialer(Config(server.address), environ={}), max_response_bytes=10)
+        with pytest.raises(ConnectionFailed, match=r"larger than 10 bytes: raise Config\.max_response_bytes") as failed:
+            get(transport)
+        assert not failed.value.broken  # another try would read as much again
+        assert server.ended.wait(5)
+
+
+def test_idle_connections_are_dropped_before_an_api_server_closes_them() -> None:
+    assert IDLE_SECONDS < 90
+
+
 def test_an_old_idle_connection_is_not_used_again() -> None:
     clock = FakeClock()
     with loopback([OK, OK], [OK]) as server:
@@ -227,15 +242,26 @@ def test_a_blocked_reader_returns_when_the_stream_is_closed_elsewhere() -> None:
         assert server.ended.wait(5)
 
 
-def test_a_silent_stream_ends_with_a_timeout() -> None:
+def test_idle_timeout_of_an_open_stream_may_be_changed() -> None:
     with loopback([chunked(b"one", end=False)]) as server:
-        stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=0.2)
+        stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=60.0)
         pieces = iter(stream)
         assert next(pieces) == b"one"
-        with pytest.raises(ConnectionFailed, match=r"silent for 0\.2 s") as failed:
+        stream.idle_timeout = 0.2
+        with pytest.raises(IdleTimeout, match=r"silent for 0\.2 s") as failed:
             next(pieces)
         assert failed.value.timeout
         assert list(pieces) == []
+
+
+@pytest.mark.parametrize("limit", [None, 1e12], ids=["no limit", "more than a socket can wait"])
+def test_stream_is_read_without_a_practical_idle_timeout(limit: float | None) -> None:
+    with loopback([chunked(b"one")]) as server:
+        transport = pool(server)
+        stream = transport.stream("GET", "/", (), 5.0, idle_timeout=5.0)
+        stream.idle_timeout = limit
+        assert list(stream) == [b"one"]
+        transport.close()
 
 
 def test_a_stream_that_ends_leaves_its_connection_for_the_next_request() -> None:

@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from clientgo.errors import ApiError, ConnectionFailed, Forbidden, InternalError, Unauthorized
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Request
+from clientgo.rest.transport import IdleTimeout
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, refused, reply, timed_out
+from clientgo.testing.transport import FakeStream, FakeTransport, dropped, frame, refusal, refused, reply, timed_out
 from tests.rest.loopback import CLOSE, RESET, loopback
 
 HOST = Config("http://api")
@@ -74,15 +76,39 @@ def test_a_watch_on_a_server_that_is_not_there_fails_at_once(step: ConnectionFai
     assert len(transport.sent) == 1
 
 
-def test_a_silent_watch_ends_as_lost() -> None:
+BOOKMARK = frame("BOOKMARK", {"metadata": {"resourceVersion": "5"}})
+LIST_END = frame("BOOKMARK", {"metadata": {"annotations": {"k8s.io/initial-events-end": "true"}}})
+
+
+@pytest.mark.parametrize(
+    ("said", "query", "silence"),
+    [
+        pytest.param((BOOKMARK,), {}, 120.0, id="a bookmark promises more of them"),
+        pytest.param((BOOKMARK,), {"timeoutSeconds": "300"}, 120.0, id="also where the watch has a time"),
+        pytest.param((), {"timeoutSeconds": "300"}, 315.0, id="no bookmark: when the server had to end it"),
+        pytest.param((LIST_END,), {"timeoutSeconds": "300"}, 315.0, id="the end of a streamed list promises none"),
+        pytest.param((LIST_END, BOOKMARK), {"timeoutSeconds": "300"}, 120.0, id="both"),
+    ],
+)
+def test_idle_timeout_applies_after_a_periodic_bookmark(
+    said: tuple[bytes, ...], query: dict[str, str], silence: float
+) -> None:
     clock = FakeClock(auto=True)
-    watch = client(FakeTransport(FakeStream(clock=clock)), replace(HOST, watch_idle_timeout=120.0)).watch(WATCH)
-    with pytest.raises(ConnectionFailed, match="silent for 120 s") as failed:
-        list(watch)
+    rest = client(FakeTransport(FakeStream(*said, clock=clock)), replace(HOST, watch_idle_timeout=120.0))
+    with pytest.raises(IdleTimeout, match=f"silent for {silence:g} s") as failed:
+        list(rest.watch(structs.replace(WATCH, query=query)))
     assert failed.value.timeout
-    assert clock.now() == 120.0
+    assert clock.now() == silence
 
 
+@pytest.mark.parametrize("said", [(), (LIST_END,)], ids=["nothing", "the end of a streamed list"])
+def test_watch_without_bookmarks_and_timeout_has_no_idle_timeout(said: tuple[bytes, ...]) -> None:
+    stream = FakeStream(*said, end=True)
+    assert len(list(client(FakeTransport(stream)).watch(WATCH))) == len(said)
+    assert stream.idle_timeout is None
+
+
+@pytest.mark.integration
 @pytest.mark.behaviour("RR-11")
 @pytest.mark.feature("B-REST-12")
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ def test_no_more_reviews_than_allowed_are_made_at_once() -> None:
     assert (status("one"), inner) == (401, [503])
 
 
+@pytest.mark.integration
 def test_no_token_is_logged_or_shown(case: Case, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     case.cluster.fault = Forbidden(f'tokenreviews "{CANARY}" is forbidden')
@@ -278,7 +279,7 @@ def asking(clientset: Clientset) -> TokenAuthorizer:
     )
 
 
-@pytest.mark.e2e
+@pytest.mark.integration
 @pytest.mark.feature("A-24")
 def test_a_cluster_decides_by_its_roles(cluster: Cluster) -> None:
     clientset = Clientset(replace(cluster.config, timeout=5.0))
@@ -296,7 +297,7 @@ def test_a_cluster_decides_by_its_roles(cluster: Cluster) -> None:
     clientset.close()
 
 
-@pytest.mark.e2e
+@pytest.mark.integration
 def test_a_controller_that_may_not_review_lets_nobody_in(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     clientset = Clientset(replace(cluster.stranger, timeout=5.0))
     with serving({"/metrics": lambda _: Response(200, "numbers")}, authorizer=asking(clientset)) as server:

@@ -1,32 +1,54 @@
 """Each ready-made check, against what it looks at."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 
+from clientgo.cache import SharedInformer
 from clientgo.cache.state import InformerState
+from clientgo.errors import ClientGoError, ConnectionFailed, Forbidden, NotFound
+from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
+from clientgo.meta.codec import ObjectList
+from clientgo.meta.options import ListOptions
+from clientgo.meta.watch import Watch
 from clientgo.serving import (
     Check,
     Unhealthy,
+    informers_alive,
     informers_synced,
     keys_not_stuck,
     not_shutting_down,
     ping,
     threads_alive,
-    watches_heard,
 )
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import WorkQueue
 
 
 class FakeInformer:
-    def __init__(self, name: str, *, synced: bool = True, last_event: float | None = None) -> None:
-        self.now = InformerState(name, "Foo", synced, 0, "", 0, 0, 0, last_event, None, "")
+    def __init__(self, name: str, *, synced: bool = True, last_active: float | None = None) -> None:
+        self.now = InformerState(name, "Foo", synced, 0, "", 0, 0, 0, None, None, "", last_active=last_active)
 
     def state(self) -> InformerState:
         return self.now
+
+
+class Refusing:
+    """A source that refuses every request."""
+
+    kind = ConfigMap
+
+    def __init__(self, refuse: Callable[[], Exception]) -> None:
+        self._refuse = refuse
+
+    def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+        raise self._refuse()
+
+    def watch_from(self, options: ListOptions) -> Watch[ConfigMap]:
+        raise self._refuse()
 
 
 def why(check: Check) -> str:
@@ -60,29 +82,57 @@ def test_informers_are_named_until_they_are_synced() -> None:
     assert why(check) == ""
 
 
-def test_a_watch_that_is_silent_too_long_is_named() -> None:
+def test_an_informer_that_hangs_is_named() -> None:
     clock = FakeClock()
-    foos, pods = FakeInformer("foos", last_event=clock.now()), FakeInformer("pods", last_event=clock.now())
-    check = watches_heard([foos, pods], silent_seconds=60, clock=clock)
+    foos, pods = FakeInformer("foos", last_active=clock.now()), FakeInformer("pods", last_active=clock.now())
+    check = informers_alive([foos, pods], silent_seconds=60, clock=clock)
     clock.step(60)
     assert why(check) == ""
-    pods.now = replace(pods.now, last_event=clock.now())
+    pods.now = replace(pods.now, last_active=clock.now())
     clock.step(1)
-    assert why(check) == "nothing heard of the server: foos for 61 s"
+    assert why(check) == "informers neither list nor watch: foos for 61 s"
 
 
-def test_a_watch_that_has_never_been_heard_is_given_as_long() -> None:
+def test_of_two_informers_with_one_name_either_is_seen_to_hang() -> None:
     clock = FakeClock()
-    check = watches_heard([FakeInformer("foos")], silent_seconds=60, clock=clock)
-    clock.step(60)
+    ours, others = FakeInformer("foos", last_active=clock.now()), FakeInformer("foos", last_active=61.0)
+    check = informers_alive([ours, others], silent_seconds=60, clock=clock)
+    clock.step(61)
+    assert why(check) == "informers neither list nor watch: foos for 61 s"
+
+
+def test_an_informer_that_has_not_been_started_is_alive() -> None:
+    clock = FakeClock()
+    check = informers_alive([FakeInformer("foos")], clock=clock)
+    clock.step(1_000_000)
     assert why(check) == ""
-    clock.step(1)
-    assert why(check) == "nothing heard of the server: foos for 61 s"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionFailed("connection refused", refused=True), NotFound("404 page not found"), Forbidden("no")],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_informer_whose_requests_fail_for_a_day_is_alive(error: ClientGoError) -> None:
+    clock, stop, answers = FakeClock(auto=True), threading.Event(), list[str]()
+
+    def refuse() -> Exception:
+        answers.append(why(check))
+        if clock.now() > 86_400.0:
+            stop.set()
+        return error
+
+    informer = SharedInformer(Refusing(refuse), clock=clock)
+    check = informers_alive([informer], clock=clock)
+    informer.run(stop)
+    assert set(answers) == {""}
+    clock.step(901.0)
+    assert why(check) == "informers neither list nor watch: configmap for 901 s"
 
 
 def test_a_thread_that_has_ended_is_named() -> None:
     ends = threading.Event()
-    with Group() as group:
+    with Group().ending_within(20) as group:
         group.start(group.stop_event.wait, name="worker-0")
         group.start(ends.wait, name="worker-1")
         check = threads_alive(group, "worker-0", "worker-1")
@@ -112,6 +162,6 @@ def test_a_worker_that_hangs_is_seen() -> None:
     assert why(check) == ""
 
 
-@pytest.mark.parametrize("made", [informers_synced([]), watches_heard([]), keys_not_stuck([], seconds=1)])
+@pytest.mark.parametrize("made", [informers_synced([]), informers_alive([]), keys_not_stuck([], seconds=1)])
 def test_nothing_to_look_at_is_well(made: Check) -> None:
     assert why(made) == ""

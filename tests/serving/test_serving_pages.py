@@ -32,7 +32,7 @@ def wait_here(begun: threading.Event, stop: threading.Event) -> None:
 def worker() -> Iterator[None]:
     """A named thread that hangs."""
     begun = threading.Event()
-    with Group() as group:
+    with Group().ending_within(20) as group:
         group.start(wait_here, begun, group.stop_event, name="A-worker")
         assert begun.wait(10)
         yield
@@ -69,6 +69,7 @@ def test_a_dump_that_nobody_reads_does_no_harm() -> None:
         dump_stacks(stream)
 
 
+@pytest.mark.integration
 def test_stacks_are_served() -> None:
     with serving({"/debug/stacks": stacks_route()}, name="debug") as server:
         body = ask(server, "/debug/stacks").body
@@ -85,6 +86,7 @@ def level() -> Iterator[None]:
     logging.getLogger().setLevel(before)
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("level")
 @pytest.mark.parametrize(("body", "name"), [(b"4", "debug"), (b"error\n", "error"), (b"0", "info")])
 def test_the_log_level_is_changed_while_the_program_runs(body: bytes, name: str) -> None:
@@ -96,6 +98,7 @@ def test_the_log_level_is_changed_while_the_program_runs(body: bytes, name: str)
     assert logging.getLogger().level == getattr(logging, name.upper())
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("level")
 @pytest.mark.parametrize("body", [b"loud", b"", b"-1", b"\xff", b"4 4"])
 def test_a_level_there_is_none_of_is_refused_in_a_sentence(body: bytes) -> None:

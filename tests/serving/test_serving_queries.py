@@ -17,13 +17,13 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from clientgo.apiserver.http.tls import Authority
 from clientgo.envtest import Environment
-from clientgo.envtest.apiserver.tls import Authority
 from clientgo.meta import ObjectMeta
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
 from tests.e2e.program import ROOT, Program
-from tests.e2e.test_controller_e2e import eventually
 from tests.serving.promlint import problems
 from tests.serving.promql import grouped, parsed, selectors
 
@@ -39,8 +39,6 @@ VARIABLES = {variable["name"]: variable["query"] for variable in DASHBOARD["temp
 
 TARGET = {"job", "namespace", "pod"}
 """Labels Prometheus adds for the ServiceMonitor: they are on every series, and on none of a scrape."""
-
-pytestmark = pytest.mark.e2e
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def create_foos(clientset: Clientset, first: int, last: int) -> None:
     foos = clientset.samplecontroller_v1alpha1.foos("default")
     for number in range(first, last):
         foos.create(Foo(ObjectMeta(name=f"canary-{number}"), FooSpec(f"canary-{number}", 1)))
-    eventually(lambda: sum(foo.status.available_replicas == 1 for foo in foos.list().items) == last, 30.0)
+    eventually(lambda: sum(foo.status.available_replicas == 1 for foo in foos.list().items) == last, seconds=30.0)
 
 
 def scrape(url: str, token: str, trust: ssl.SSLContext) -> str:
@@ -112,18 +110,21 @@ def series(text: str) -> set[str]:
     return {line.rsplit(" ", 1)[0] for line in text.splitlines() if not line.startswith("#")}
 
 
+@pytest.mark.e2e
 @pytest.mark.feature("A-23")
 def test_the_metrics_of_a_running_controller_are_well_formed(scrapes: Scrapes) -> None:
     assert problems(scrapes.few) == []
     assert problems(scrapes.many) == []
 
 
+@pytest.mark.e2e
 def test_every_part_of_the_program_counts(scrapes: Scrapes) -> None:
     begun = {name.split("_")[0] for name in values_of(scrapes.many)}
     expected = {"workqueue", "rest", "leader", "controller", "informer", "reflector", "event", "process", "python"}
     assert expected <= begun
 
 
+@pytest.mark.e2e
 def test_more_foos_make_no_more_series(scrapes: Scrapes) -> None:
     """But for codes and verbs of requests that had not been met before, of which there is an end."""
     new = series(scrapes.many) - series(scrapes.few)
@@ -132,6 +133,7 @@ def test_more_foos_make_no_more_series(scrapes: Scrapes) -> None:
     assert "canary" not in scrapes.many
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_a_query_names_what_there_is(scrapes: Scrapes, query: str) -> None:
     shown = values_of(scrapes.many)
@@ -148,6 +150,7 @@ def test_a_query_names_what_there_is(scrapes: Scrapes, query: str) -> None:
     assert grouped(query) <= known
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("query", [query for name, query in VARIABLES.items() if name != "datasource"])
 def test_a_variable_of_the_dashboard_asks_for_what_there_is(scrapes: Scrapes, query: str) -> None:
     found = re.fullmatch(r"label_values\((.*), (\w+)\)", query)

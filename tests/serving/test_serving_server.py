@@ -1,6 +1,7 @@
 """The server over real sockets: what it answers, whom it outlasts, and that it ends."""
 
 import logging
+import math
 import socket
 import threading
 import time
@@ -13,6 +14,8 @@ from clientgo.lifecycle import Group
 from clientgo.serving import Access, Handler, Limits, Response, Route, Server, ServingRequest
 from clientgo.serving.connection import Connection
 from tests.serving.serving_client import ask, exchange, raw, serving, until_closed
+
+pytestmark = pytest.mark.integration
 
 GET = b"GET /hello HTTP/1.1\r\nHost: x\r\n"
 
@@ -145,7 +148,7 @@ def send_until_refused(sock: socket.socket) -> None:
 
 
 def test_a_refused_client_that_goes_on_sending_is_let_go_of() -> None:
-    with serving(ROUTES, limits=Limits(linger=0.1)) as server, raw(server) as sock:
+    with serving(ROUTES, limits=Limits(drain=0.1)) as server, raw(server) as sock:
         sock.sendall(b"nonsense\r\n\r\n")
         received = until_closed(sock)
         assert received.startswith(b"HTTP/1.1 400 ")
@@ -155,7 +158,7 @@ def test_a_refused_client_that_goes_on_sending_is_let_go_of() -> None:
 
 @pytest.mark.parametrize("begun", [b"", b"GET", GET, b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nonly"])
 def test_a_client_that_does_not_go_on_is_let_go_of(begun: bytes) -> None:
-    with serving(ROUTES, limits=Limits(request=0.1)) as server, raw(server) as sock:
+    with serving(ROUTES, limits=Limits(request=0.1, idle=0.1)) as server, raw(server) as sock:
         sock.sendall(begun)
         assert until_closed(sock) == b""
 
@@ -183,42 +186,76 @@ def test_an_idle_connection_ends_after_its_time() -> None:
         assert until_closed(sock).endswith(b"hello nobody\n")
 
 
-def test_a_connection_may_be_idle_for_longer_than_a_request_may_take() -> None:
+@pytest.mark.parametrize("used", [True, False])
+def test_a_connection_may_be_idle_for_longer_than_a_request_may_take(used: bool) -> None:
     with serving(ROUTES, limits=Limits(request=0.05)) as server, raw(server) as sock:
-        sock.sendall(GET + b"\r\n")
-        assert sock.recv(4096).endswith(b"hello nobody\n")
+        if used:
+            sock.sendall(GET + b"\r\n")
+            assert sock.recv(4096).endswith(b"hello nobody\n")
         sock.settimeout(0.3)
         with pytest.raises(TimeoutError):
             sock.recv(1)
 
 
 def test_clients_that_say_nothing_do_not_keep_others_out() -> None:
-    with serving(ROUTES, limits=Limits(connections=3)) as server:
+    with serving(ROUTES, limits=Limits(connections=3, crowded=0.1)) as server:
         silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(9)]
         try:
             assert ask(server, "/hello").status == 200
-            assert silent[0].recv(1) == b"", "the oldest had to go"
+            assert silent[0].recv(1) == b"", "the oldest was evicted"
         finally:
             for sock in silent:
                 sock.close()
 
 
-def test_no_more_clients_are_answered_at_once_than_allowed(caplog: pytest.LogCaptureFixture) -> None:
-    go, asked = threading.Event(), threading.Semaphore(0)
+def test_clients_that_say_nothing_end_in_time_where_none_is_evicted() -> None:
+    with serving(ROUTES, limits=Limits(connections=1, crowded=math.inf, idle=0.2)) as server, raw(server) as silent:
+        assert ask(server, "/hello").status == 200
+        assert until_closed(silent) == b""
 
-    def slow(_: ServingRequest) -> Response:
-        asked.release()
-        go.wait(10)
+
+class Slow:
+    """A handler that answers once it is let go."""
+
+    def __init__(self) -> None:
+        self.asked, self.go = threading.Semaphore(0), threading.Event()
+
+    def __call__(self, _: ServingRequest) -> Response:
+        self.asked.release()
+        self.go.wait(10)
         return Response()
 
-    with serving({"/slow": slow}, limits=Limits(connections=1)) as server, raw(server) as first:
-        first.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert asked.acquire(timeout=10)
+
+SLOWLY = b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def test_further_clients_wait_until_a_connection_ends(caplog: pytest.LogCaptureFixture) -> None:
+    slow, limits = Slow(), Limits(connections=1, crowded=math.inf)
+    with serving({"/slow": slow}, limits=limits) as server, raw(server) as first:
+        first.sendall(SLOWLY)
+        assert slow.asked.acquire(timeout=10)
         with raw(server) as second:
-            assert until_closed(second) == b""
-        go.set()
-        assert first.recv(4096).startswith(b"HTTP/1.1 200 OK")
-    assert "every connection is being answered" in caplog.text
+            second.sendall(SLOWLY)
+            assert not slow.asked.acquire(timeout=1)
+            slow.go.set()
+            # Told to close it: this connection is the only one there may be.
+            assert b"\r\nConnection: close\r\n" in until_closed(first)
+            assert second.recv(4096).startswith(b"HTTP/1.1 200 OK")
+    assert [record.getMessage() for record in caplog.records].count("every connection is in use; new clients wait") == 1
+
+
+def test_an_idle_connection_makes_room_for_another_client() -> None:
+    slow, limits = Slow(), Limits(connections=2, crowded=0.1)
+    with serving({**ROUTES, "/slow": slow}, limits=limits) as server, raw(server) as idle:
+        idle.sendall(GET + b"\r\n")
+        assert b"\r\nConnection: keep-alive\r\n" in idle.recv(4096)
+        with raw(server) as working:
+            working.sendall(SLOWLY)
+            assert slow.asked.acquire(timeout=10)
+            assert ask(server, "/hello").status == 200
+            assert until_closed(idle) == b""
+            slow.go.set()
+            assert working.recv(4096).startswith(b"HTTP/1.1 200 OK")
 
 
 def test_stopping_ends_idle_connections_and_lets_an_answer_go_out() -> None:
@@ -248,7 +285,7 @@ def test_stopping_ends_idle_connections_and_lets_an_answer_go_out() -> None:
 
 
 def test_a_group_that_stops_takes_its_server_along() -> None:
-    with Group() as group:
+    with Group().ending_within(20) as group:
         server = Server("127.0.0.1:0", ROUTES)
         server.start(group)
         assert ask(server, "/hello").status == 200

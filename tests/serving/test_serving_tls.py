@@ -5,14 +5,17 @@ import ssl
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 
+from clientgo.apiserver.http.tls import Authority
 from clientgo.clock import SYSTEM_CLOCK, utc
-from clientgo.envtest.apiserver.tls import Authority
 from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 from clientgo.serving import Limits, Response
@@ -20,6 +23,8 @@ from clientgo.serving.certificates import CertificateDirectory, server_context, 
 from clientgo.serving.selfsigned import SelfSigned
 from clientgo.testing.clock import FakeClock
 from tests.serving.serving_client import ask, raw, serving, until_closed
+
+pytestmark = pytest.mark.integration
 
 ROUTES = {"/hello": lambda _: Response(200, "hello")}
 
@@ -143,6 +148,7 @@ def test_without_a_usable_pair_the_server_does_not_start(tmp_path: Path, authori
         serving_certificate(tmp_path)
 
 
+@pytest.mark.e2e
 def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(tmp_path: Path, authority: Authority) -> None:
     issue(authority, tmp_path)
     key = tmp_path / "tls.key"
@@ -183,6 +189,38 @@ def test_clients_that_do_not_shake_hands_keep_nobody_waiting(tmp_path: Path, aut
         assert until_closed(silent) == b""
 
 
+class Interrupted(ssl.SSLContext):
+    """Has something else done while it takes over a socket."""
+
+    meanwhile: Callable[[], None]
+
+    def wrap_socket(self, *args: Any, **options: Any) -> ssl.SSLSocket:
+        wrapped = super().wrap_socket(*args, **options)
+        self.meanwhile()
+        return wrapped
+
+
+def test_a_server_that_stops_during_a_handshake_waits_for_no_request(tmp_path: Path, authority: Authority) -> None:
+    issue(authority, tmp_path)
+    context = Interrupted(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+    class Source:
+        def context(self) -> ssl.SSLContext:
+            return context
+
+    with serving(ROUTES, tls=Source(), limits=Limits(idle=120.0)) as server:
+        # Before a client connects: the server handles a connection as soon as it is there.
+        context.meanwhile = server.stop
+        # The client sees the end during the handshake or after it; that the block ends shows that nothing waits 120 s.
+        with (
+            raw(server) as sock,
+            suppress(ssl.SSLEOFError, ConnectionResetError),
+            trusting(authority).wrap_socket(sock, server_hostname="127.0.0.1", suppress_ragged_eofs=True) as tls,
+        ):
+            assert tls.recv(1) == b""
+
+
 def test_without_files_it_makes_a_certificate_for_its_names() -> None:
     with serving(ROUTES, tls=serving_certificate(hosts=["metrics.example.svc"])) as server:
         pem = shown(server.port)
@@ -210,6 +248,7 @@ def test_its_own_certificate_is_valid_now() -> None:
     assert certificate.not_valid_before_utc < now < certificate.not_valid_after_utc
 
 
+@pytest.mark.e2e
 def test_without_the_library_one_sentence_says_what_to_do() -> None:
     program = (
         "import sys; sys.modules['cryptography'] = None\n"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clientgo.errors import ApiError
+from tests.budget import examples
 from tests.sharding.simulation import KEYS, LEASE, RETRY, Replica, World
 
 FAULTS = st.lists(st.sampled_from(["", "", "lost", "unanswered", "late", "slow", "meanwhile", "meanwhile"]), max_size=4)
@@ -147,5 +148,5 @@ class Sharding(RuleBasedStateMachine):
             assert len(self.world.owners(key)) == 1, (key, self.world.replicas)
 
 
-Sharding.TestCase.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+Sharding.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=30, deadline=None)
 TestSharding = Sharding.TestCase

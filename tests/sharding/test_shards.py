@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import Context, copy_context
 
 import pytest
 
@@ -12,11 +13,14 @@ from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
 from clientgo.sharding import NotRenewed, Shards
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
+from clientgo.testing.transport import FakeTransport, refusal, reply
 
 SECONDS = 10.0
 """Real seconds after which a test that waits has failed."""
@@ -207,7 +211,7 @@ def test_a_fenced_thread_writes_only_about_keys_that_are_still_its_own() -> None
     shards = bench.shards("a")
     shards.step()
     config_maps = CoreV1(FencedRequester(bench.clientset.requester, shards.may_write)).config_maps("ns")
-    with shards.taking("x") as mine:
+    with shards.owning("x") as mine:
         assert mine
         config_maps.create(ConfigMap(metadata=ObjectMeta(name="m", namespace="ns")))
         bench.clock.step(10)
@@ -217,10 +221,62 @@ def test_a_fenced_thread_writes_only_about_keys_that_are_still_its_own() -> None
         assert config_maps.get("m").metadata.name == "m"
         shards.step()
         assert not shards.may_write()
-        with shards.taking("y") as other:
+        with shards.owning("y") as other:
             assert other
             assert not shards.may_write()
     assert shards.may_write()
+
+
+def test_helper_thread_is_fenced_as_the_work_it_helps() -> None:
+    bench, answers = Bench(), list[bool]()
+    shards = bench.shards("a")
+    shards.step()
+    inherited = Context()
+
+    def ask() -> None:
+        answers.append(shards.may_write())
+
+    def ask_from_threads() -> None:
+        with Group() as helpers:
+            helpers.start(ask, name="helper")
+            helpers.join(SECONDS)
+            helpers.start(inherited.run, ask, name="helper-in-context")
+            helpers.join(SECONDS)
+
+    with shards.owning("x"):
+        inherited = copy_context()
+        ask_from_threads()
+        bench.clock.step(10)
+        ask_from_threads()
+        # A renewal after the deadline begins a new session: what has begun before stays lost.
+        shards.step()
+        ask_from_threads()
+    # Only the second still knows which work it belongs to.
+    ask_from_threads()
+    assert answers == [True, True, False, False, False, False, True, False]
+
+
+def test_losing_the_slot_ends_the_wait_for_a_retry() -> None:
+    bench, outcome = Bench(), list[str]()
+    shards, clock = bench.shards("a"), FakeClock()
+    shards.step()
+    transport = FakeTransport(refusal(429, retry_after=1000), reply(b"too late"))
+    client = RESTClient(Config("http://api"), transport=transport, clock=clock)
+
+    def work() -> None:
+        with shards.owning("x"):
+            try:
+                CoreV1(FencedRequester(client, shards.may_write)).config_maps("ns").delete("m")
+            except LeaseNotHeld as error:
+                outcome.append(str(error))
+
+    with Group() as group:
+        group.start(work, name="worker")
+        clock.wait_for_sleeps()
+        bench.clock.step(10)
+        group.join(SECONDS)
+    assert outcome == ["delete configmaps not sent: the lease is not held"]
+    assert len(transport.sent) == 1
 
 
 def test_what_is_not_taken_is_not_held_up() -> None:
@@ -228,7 +284,7 @@ def test_what_is_not_taken_is_not_held_up() -> None:
     standby = bench.shards("b", count=1)
     bench.shards("a", count=1).step()
     standby.step()
-    with standby.taking("x") as mine:
+    with standby.owning("x") as mine:
         assert not mine
         assert standby.may_write()
     assert standby.slot == -1
@@ -238,7 +294,7 @@ def test_a_block_that_raises_gives_the_key_back() -> None:
     bench = Bench()
     shards = bench.shards("a")
     shards.step()
-    with pytest.raises(RuntimeError), shards.taking("x"):
+    with pytest.raises(RuntimeError), shards.owning("x"):
         raise RuntimeError
     assert not shards.valid("x")
     assert shards.may_write()
@@ -249,10 +305,10 @@ def test_a_thread_that_looks_after_nothing_is_not_well() -> None:
     shards = bench.shards("a")
     shards.check()
     shards.step()
-    bench.clock.step(35)
+    bench.clock.step(4 * 10 * 32)  # its requests, their retries, the longest Retry-After of an API server
     shards.check()
-    bench.clock.step(1)
-    with pytest.raises(NotRenewed, match=r"the shards of ns/foo have not been looked after for 36 s"):
+    bench.clock.step(600)
+    with pytest.raises(NotRenewed, match=r"the shards of ns/foo have not been looked after for 1880 s"):
         shards.check()
 
 

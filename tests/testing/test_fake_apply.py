@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.errors import Conflict, Invalid
+from clientgo.errors import BadRequest, Conflict, Invalid
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme
 from clientgo.meta.apply.fieldsets import Difference, fields_of, managed, paths, tree_of
@@ -125,6 +125,41 @@ def test_kinds_the_fake_has_never_heard_of_can_be_applied_and_updated() -> None:
     assert fake.tracker.get(gvr, "ns", "g")["spec"] == {"x": 2}
     with pytest.raises(Conflict, match=r'conflict with "n" using shop\.example\.com/v1'):
         fake.do(Request(verb="apply", body=body % 3, content_type=APPLY_PATCH, query=query, **where))  # type: ignore[arg-type]
+
+
+GADGETS = GroupVersionResource("shop.example.com", "v1", "gadgets")
+
+
+def apply_body(body: bytes, name: str) -> FakeRequester:
+    fake, query = FakeRequester(), {"fieldManager": "m"}
+    where: dict[str, Any] = {"resource": GADGETS, "namespace": "ns", "name": name}
+    fake.do(Request(verb="apply", body=body, content_type=APPLY_PATCH, query=query, **where))
+    return fake
+
+
+@pytest.mark.parametrize("metadata", [b"", b', "metadata": {}', b', "metadata": null', b', "metadata": {"name": "g"}'])
+def test_the_url_names_the_applied_object(metadata: bytes) -> None:
+    fake = apply_body(b'{"kind": "Gadget"%s}' % metadata, "g")
+    assert fake.tracker.get(GADGETS, "ns", "g")["metadata"]["name"] == "g"
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "error"),
+    [
+        (b"{}", "", Invalid),
+        (b'{"metadata": {"name": "other"}}', "g", BadRequest),
+        (b'{"metadata": []}', "g", BadRequest),
+        (b"[]", "g", BadRequest),
+    ],
+)
+def test_apply_without_a_usable_name_or_metadata_is_rejected(body: bytes, name: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        apply_body(body, name)
+
+
+def test_create_without_a_name_is_invalid(client: ConfigMaps) -> None:
+    with pytest.raises(Invalid, match="name or generateName is required"):
+        client.create(ConfigMap(metadata=ObjectMeta(namespace="default")))
 
 
 def containers(**images: str) -> dict[str, Any]:

@@ -249,7 +249,7 @@ def test_lists_are_sorted_and_select_by_labels_and_any_field(fake: FakeRequester
     assert names(Widgets(fake, "ns").list(label_selector="tier=web").items) == ["a", "b"]
     assert names(Widgets(fake).list(field_selector="metadata.name=a,metadata.namespace!=ns").items) == ["a"]
     assert names(Widgets(fake).list(field_selector="spec.replicas=2").items) == ["b"]
-    with pytest.raises(BadRequest, match="invalid field selector 'nonsense'"):
+    with pytest.raises(BadRequest, match="invalid selector: 'nonsense'; can't understand 'nonsense'"):
         Widgets(fake).list(field_selector="nonsense")
 
 
@@ -260,7 +260,7 @@ def test_patches_of_each_kind_change_what_they_name(fake: FakeRequester) -> None
     assert client.patch("a", {"spec": {"replicas": 2}}).spec.replicas == 2
     assert client.patch("a", [{"op": "replace", "path": "/spec/replicas", "value": 3}]).spec.replicas == 3
     assert client.patch("a", b'{"spec":{"replicas":4}}', content_type=STRATEGIC_PATCH).spec.replicas == 4
-    with pytest.raises(Invalid, match="remove /spec/size: there is no 'size'"):
+    with pytest.raises(Invalid, match="remove /spec/size: path not found: 'size'"):
         client.patch("a", [{"op": "remove", "path": "/spec/size"}])
     with pytest.raises(BadRequest, match="the patch can't be read"):
         client.patch("a", b"{")
@@ -370,3 +370,13 @@ def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
     assert events[1:] == [Bookmark("2")]
     unmarked = ListOptions(watch=True, resource_version="2", timeout_seconds=30)
     assert list(Widgets(fake, "ns").watch_from(unmarked)) == []
+
+
+def test_objects_of_the_tracker_are_read_only_and_share_nothing_with_what_was_given() -> None:
+    given = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"a": "b"}}}
+    fake = FakeRequester(given)
+    kept = fake.tracker.get(GroupVersionResource("", "v1", "configmaps"), "", "a")
+    given["metadata"]["labels"]["a"] = "c"  # type: ignore[index]
+    assert kept["metadata"]["labels"] == {"a": "b"}
+    with pytest.raises(TypeError, match="read-only"):
+        kept["metadata"]["labels"]["a"] = "c"

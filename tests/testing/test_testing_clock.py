@@ -154,3 +154,24 @@ def test_a_step_does_not_wake_those_who_wait_for_the_stop_event_itself() -> None
     stop.set()
     group.join(10)
     assert seen == [True]
+
+
+def test_automatic_clock_does_not_move_for_a_limit_on_the_work_of_others() -> None:
+    clock, done, group = FakeClock(auto=True), threading.Event(), Group()
+    ended: list[bool] = []
+    group.start(lambda: ended.append(clock.wait_for(done, 10.0)), name="limited")
+    clock.wait_for_sleeps(1)
+    assert clock.now() == 0.0
+    done.set()
+    group.join(10)
+    assert ended == [True]
+
+
+def test_limit_ends_when_it_is_stepped_over() -> None:
+    clock, group = FakeClock(auto=True), Group()
+    ended: list[bool] = []
+    group.start(lambda: ended.append(clock.wait_for(threading.Event(), 10.0)), name="limited")
+    clock.wait_for_waiters(1)
+    clock.step(10.0)
+    group.join(10)
+    assert ended == [False]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.e2e
+
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"urllib3", "ssl", "http.client", "yaml", "kubernetes", "asyncio", "logging.handlers", "clientgo.log"}
 

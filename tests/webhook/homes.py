@@ -209,7 +209,7 @@ def certificate(folder: Path, authority: Authority | None = None) -> Authority:
 @contextmanager
 def running(server: WebhookServer) -> Iterator[WebhookServer]:
     """The server, started; afterwards all of its threads have ended."""
-    with Group() as group:
+    with Group().ending_within(20) as group:
         group.start(server.start, group.stop_event, name="webhooks")
         if not server.ready.wait(10):
             group.raise_crash()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clientgo.log.fields import current_fields
 from clientgo.metrics import NoMetrics, set_provider
+from clientgo.serving import Route
 from clientgo.serving.prometheus import PrometheusProvider
 from clientgo.webhook import AdmissionRequest, AdmissionResponse, allowed, defaulting, patched, validating
 from clientgo.webhook.answering import LARGEST_ADMISSION, admission_route
@@ -35,6 +36,28 @@ def test_the_same_uid_comes_back() -> None:
     assert patch_of(answer_of(DEFAULTING(posted(review("CREATE", home()))))) == [
         {"op": "add", "path": "/spec/rooms", "value": 1}
     ]
+
+
+def choosy(request: AdmissionRequest) -> AdmissionResponse:
+    return allowed(str(int("lots")))
+
+
+@pytest.mark.parametrize(
+    ("route", "obj", "why", "levels"),
+    [
+        (ROUTE, home(rooms="many"), "Home default/villa can't be decoded: Expected `int | null`", [logging.DEBUG]),
+        (admission_route("/", choosy), home(), "invalid object: invalid literal", [logging.WARNING, logging.DEBUG]),
+    ],
+    ids=["undecodable", "ValueError"],
+)
+def test_an_invalid_object_is_denied_and_logged_without_a_traceback(
+    route: Route, obj: dict[str, Any], why: str, levels: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, logger="clientgo.webhook"):
+        answer = answer_of(route(posted(review("CREATE", obj))))
+    assert (answer["allowed"], answer["status"]["code"]) == (False, 400)
+    assert answer["status"]["message"].startswith(why)
+    assert [(record.levelno, record.exc_info) for record in caplog.records] == [(level, None) for level in levels]
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON"])

@@ -257,7 +257,7 @@ def test_certificates_are_replaced_under_load_without_one_failed_admission(serve
                 failed.append(error)
 
     shown = set()
-    with Group() as clients:
+    with Group().ending_within(20) as clients:
         for number in range(len(admitted)):
             clients.start(load, number, name=f"load-{number}")
         for _ in range(4):
@@ -277,7 +277,7 @@ def test_a_manager_runs_the_server_as_one_of_its_own(cluster: Cluster) -> None:
     server = cluster.webhooks()
     manager.add(server)
     manager.add_readyz_check("webhooks", server.started_checker())
-    with Group() as group:
+    with Group().ending_within(20) as group:
         group.start(manager.run, group.stop_event, name="manager")
         assert server.ready.wait(10)
         with pytest.raises(Invalid, match="must live there"):

@@ -1,6 +1,7 @@
 """Conversion between versions: through the hub, in order, with metadata untouched."""
 
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from clientgo.meta import ObjectMeta, api_type, from_dict, replace, to_dict
 from clientgo.serving import Route
-from clientgo.webhook import ConversionError, Convertible, Hub
+from clientgo.webhook import ConversionError, Convertible, Hub, field
 from clientgo.webhook.conversion import conversion_route
 from tests.webhook.homes import GROUP, Home, HomeSpec, HomeSpecV2, HomeV2, answer_of, grown, home, posted, shrunk
 from tests.webhook.test_webhook_admission import recorded
@@ -89,6 +90,14 @@ def failing(obj: Home) -> HomeV2:
     raise ValueError(f"{obj.spec.owner} moved out")
 
 
+def refusing(obj: Home) -> HomeV2:
+    raise field.Errors([field.invalid(field.Path("spec") / "owner", obj.spec.owner, "moved out")])
+
+
+def broken(obj: Home) -> HomeV2:
+    raise KeyError("owner")
+
+
 def objecting(obj: Home) -> HomeV2:
     raise ConversionError("v2 knows no castles")
 
@@ -98,14 +107,16 @@ def objecting(obj: Home) -> HomeV2:
     [
         (renaming, "the conversion changed metadata.name from 'villa' to 'other': hand metadata on"),
         (forgetting, "the conversion changed metadata.name from 'villa' to '': hand metadata on"),
-        (failing, "the conversion failed: ValueError: ann moved out"),
+        (failing, "invalid object: ann moved out"),
+        (refusing, 'spec.owner: Invalid value: "ann": moved out'),
+        (broken, "the conversion failed: KeyError: 'owner'"),
         (objecting, "v2 knows no castles"),
         (lambda obj: obj, "HomeV2.convert_from made a Home"),
     ],
 )
 def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> None:
-    broken = Hub(HomeV2).spoke(Home, to_hub=to_hub, from_hub=shrunk)
-    answer = answer_of(route(broken)(posted(asked(f"{GROUP}/v2", home(owner="ann")))))
+    failing_hub = Hub(HomeV2).spoke(Home, to_hub=to_hub, from_hub=shrunk)
+    answer = answer_of(route(failing_hub)(posted(asked(f"{GROUP}/v2", home(owner="ann")))))
     assert answer["convertedObjects"] == []
     assert answer["result"] == {"metadata": {}, "status": "Failure", "message": f"Home default/villa: {why}"}
 
@@ -120,15 +131,35 @@ def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> 
             f"{GROUP}/v2",
             "Castle default/villa: nothing is known here of ajd.my.domain/v1",
         ),
-        (home(rooms="many"), f"{GROUP}/v2", "Home default/villa: Home default/villa can't be decoded"),
+        (home(rooms="many"), f"{GROUP}/v2", "Home default/villa: invalid object: Expected `int | null`, got `str`"),
         ({}, "", "an object without kind: nothing is known here of None"),
-        ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "can't be decoded"),
+        ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "Home: invalid object: "),
     ],
 )
 def test_what_is_not_known_or_no_such_object_is_told(obj: Object, desired: str, why: str) -> None:
     result = answer_of(route()(posted(asked(desired, obj))))["result"]
     assert result["status"] == "Failure"
     assert why in result["message"]
+
+
+@pytest.mark.parametrize(
+    ("to_hub", "obj", "level"),
+    [
+        (grown, home(rooms="many"), logging.WARNING),
+        (failing, home(), logging.WARNING),
+        (refusing, home(), logging.WARNING),
+        (broken, home(), logging.ERROR),
+    ],
+    ids=["undecodable", "ValueError", "field.Errors", "bug"],
+)
+def test_an_invalid_object_is_logged_in_one_line_and_a_bug_with_its_traceback(
+    to_hub: Any, obj: Object, level: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing_hub = Hub(HomeV2).spoke(Home, to_hub=to_hub, from_hub=shrunk)
+    route(failing_hub)(posted(asked(f"{GROUP}/v2", obj)))
+    [record] = caplog.records
+    assert record.levelno == level
+    assert (record.exc_info is not None) is (level == logging.ERROR)
 
 
 @pytest.mark.parametrize(

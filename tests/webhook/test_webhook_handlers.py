@@ -8,6 +8,7 @@ import pytest
 
 from clientgo.errors import Conflict
 from clientgo.meta import replace
+from clientgo.meta.patches.jsonpatch import apply
 from clientgo.webhook import (
     AdmissionHandler,
     AdmissionRequest,
@@ -22,7 +23,6 @@ from clientgo.webhook import (
     validating,
 )
 from clientgo.webhook.admission import read_review
-from clientgo.webhook.jsonpatch import apply
 from tests.webhook.homes import Home, HomeDefaulter, HomeValidator, home, review
 from tests.webhook.test_webhook_admission import recorded
 

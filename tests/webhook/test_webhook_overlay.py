@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.meta import ObjectMeta, from_dict, replace, to_dict
-from clientgo.webhook.jsonpatch import diff
+from clientgo.meta.patches.jsonpatch import diff
 from clientgo.webhook.overlay import changed
 from tests.webhook.homes import Garden, Home, HomeSpec, HomeStatus, home
 

@@ -26,6 +26,8 @@ from clientgo.webhook.authority import Authority, merged
 from clientgo.webhook.injection import CRDS, MUTATING, VALIDATING, Targets, inject_ca, server_names
 from clientgo.webhook.rotation import SelfSignedCertificates
 
+pytestmark = pytest.mark.integration
+
 TARGETS = Targets(mutating=("mutating",), validating=("validating",), crds=("homes.ajd.my.domain",))
 SERVICE = {"namespace": "system", "name": "webhook-service", "path": "/x"}
 
@@ -327,6 +329,6 @@ def test_what_is_no_authority_is_told_in_a_sentence() -> None:
 def test_threads_of_the_manager_can_run_it(installed: Requester, tmp_path: Path) -> None:
     certificates = keeper(installed, tmp_path, SYSTEM_CLOCK)
     certificates.prepare()
-    with Group() as group:
+    with Group().ending_within(20) as group:
         group.start(certificates.start, group.stop_event, name=certificates.name)
     assert (certificates.stage, certificates.needs_leader_election) == ("webhooks", False)

@@ -5,7 +5,6 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -24,28 +23,16 @@ from clientgo.webhook import (
     client_authority,
     tls_minimum,
     validate_path,
-    webhook_managed_by,
     webhooks_enabled,
 )
 from clientgo.webhook.answering import LARGEST_ADMISSION
 from clientgo.webhook.authority import Authority
 from clientgo.webhook.server import LARGEST_CONVERSION, default_cert_dir
-from tests.webhook.homes import Home, HomeV2, HomeValidator, answer_of, ask, certificate, home, review, running, stopped
+from tests.webhook.homes import Home, HomeV2, answer_of, ask, certificate, home, review, running, stopped
+
+pytestmark = pytest.mark.integration
 
 PATH = validate_path(Home)
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return certificate(tmp_path)
-
-
-@pytest.fixture
-def server(tmp_path: Path, authority: Authority) -> Iterator[WebhookServer]:
-    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
-    webhook_managed_by(server).for_(Home).with_validator(HomeValidator()).complete()
-    with running(server):
-        yield server
 
 
 @pytest.mark.feature("A-15")

@@ -1,4 +1,4 @@
-"""Keys that fall due later, with no thread and no sleep."""
+"""Delaying queue, with a fake clock."""
 
 import math
 import queue as stdlib_queue
@@ -27,7 +27,7 @@ def queue(clock: FakeClock) -> DelayingQueue[str]:
 
 
 @pytest.mark.feature("B-WQ-05")
-def test_a_key_comes_when_its_delay_has_passed_and_once(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_delayed_key_is_returned_once_after_its_delay(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 0.05)
     assert len(queue) == 0
     clock.step(0.06)
@@ -38,7 +38,7 @@ def test_a_key_comes_when_its_delay_has_passed_and_once(queue: DelayingQueue[str
 
 
 @pytest.mark.feature("B-WQ-05")
-def test_the_earlier_time_wins(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_key_delayed_twice_is_due_at_the_earlier_time(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 0.05)
     queue.add_after("foo", 0.07)
     clock.step(0.06)
@@ -53,7 +53,7 @@ def test_the_earlier_time_wins(queue: DelayingQueue[str], clock: FakeClock) -> N
 
 
 @pytest.mark.behaviour("WQ-14")
-def test_keys_fire_at_their_own_times(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_keys_are_due_at_their_own_times(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 1.0)
     queue.add_after("bar", 0.05)
     assert len(queue) == 0
@@ -68,7 +68,9 @@ def test_keys_fire_at_their_own_times(queue: DelayingQueue[str], clock: FakeCloc
 
 
 @pytest.mark.behaviour("WQ-15")
-def test_keys_due_in_one_step_come_in_the_order_of_their_times(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_keys_due_together_are_returned_in_the_order_of_their_times(
+    queue: DelayingQueue[str], clock: FakeClock
+) -> None:
     for key, delay in (("foo", 1.0), ("bar", 0.5), ("baz", 0.25)):
         queue.add_after(key, delay)
     assert len(queue) == 0
@@ -78,19 +80,19 @@ def test_keys_due_in_one_step_come_in_the_order_of_their_times(queue: DelayingQu
 
 
 @pytest.mark.parametrize("delay", [0.0, -1.0, math.nan])
-def test_a_delay_that_is_not_positive_adds_at_once(queue: DelayingQueue[str], delay: float) -> None:
+def test_delay_of_zero_or_less_adds_at_once(queue: DelayingQueue[str], delay: float) -> None:
     queue.add_after("foo", delay)
     assert repr(queue) == "<DelayingQueue 1 ready, 0 processing, 0 delayed>"
 
 
-def test_an_infinite_delay_never_ends(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_infinite_delay_never_ends(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", math.inf)
     clock.step(1e12)
     assert len(queue) == 0
 
 
 @pytest.mark.feature("B-WQ-05", "C-56")
-def test_a_key_that_waits_and_is_added_directly_comes_twice(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_delayed_key_added_directly_is_returned_twice(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 1.0)
     queue.add("foo")
     queue.done(queue.get())
@@ -98,14 +100,14 @@ def test_a_key_that_waits_and_is_added_directly_comes_twice(queue: DelayingQueue
     assert queue.get() == "foo"
 
 
-def test_what_fell_due_goes_before_what_is_added_later(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_due_key_precedes_a_key_added_later(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("first", 1.0)
     clock.step(1.0)
     queue.add("second")
     assert [queue.get(), queue.get()] == ["first", "second"]
 
 
-def test_what_fell_due_goes_before_what_is_added_with_no_delay(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_due_key_precedes_a_key_added_without_delay(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("first", 1.0)
     clock.step(1.0)
     queue.add_after("second", 0.0)
@@ -123,7 +125,7 @@ class Sorted(list[str]):
         """The order does not depend on it."""
 
 
-def test_what_fell_due_is_not_kept_back_by_ready_keys(clock: FakeClock) -> None:
+def test_due_key_is_promoted_while_other_keys_are_ready(clock: FakeClock) -> None:
     queue: DelayingQueue[str] = DelayingQueue(clock=clock, storage=Sorted())
     queue.add("z")
     queue.add_after("a", 1.0)
@@ -132,7 +134,7 @@ def test_what_fell_due_is_not_kept_back_by_ready_keys(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("drain", [False, True])
-def test_what_is_not_due_at_shut_down_is_lost(queue: DelayingQueue[str], clock: FakeClock, *, drain: bool) -> None:
+def test_delayed_keys_are_dropped_at_shut_down(queue: DelayingQueue[str], clock: FakeClock, *, drain: bool) -> None:
     queue.add_after("waiting", 1.0)
     queue.shut_down(drain=drain)
     queue.add_after("late", 1.0)
@@ -156,7 +158,7 @@ class Consumers:
     def _run(self) -> None:
         try:
             while True:
-                with self.queue.taking() as key:
+                with self.queue.processing() as key:
                     self.got.put(key)
                     if key.startswith("busy"):
                         assert self.release.wait(LIMIT)
@@ -189,7 +191,7 @@ class WatchedClock(FakeClock):
         super().wait(condition, deadline)
 
 
-def test_the_timekeeper_hands_over_when_it_gets_a_key() -> None:
+def test_timekeeper_hands_over_when_it_gets_a_key() -> None:
     queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
     consumers = Consumers(queue, clock, 2)
     queue.add_after("later", 5.0)
@@ -206,7 +208,7 @@ def test_the_timekeeper_hands_over_when_it_gets_a_key() -> None:
     consumers.end()
 
 
-def test_an_earlier_key_is_waited_for_at_once() -> None:
+def test_earlier_key_shortens_the_wait() -> None:
     queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
     consumers = Consumers(queue, clock, 2)
     for delay in (9.0, 5.0, 2.0):
@@ -219,7 +221,7 @@ def test_an_earlier_key_is_waited_for_at_once() -> None:
     consumers.end()
 
 
-def test_a_key_wakes_one_consumer_when_nothing_is_delayed() -> None:
+def test_ready_key_wakes_one_consumer() -> None:
     queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
     consumers = Consumers(queue, clock, 3)
     for number in range(50):
@@ -231,7 +233,7 @@ def test_a_key_wakes_one_consumer_when_nothing_is_delayed() -> None:
     consumers.end()
 
 
-def test_only_one_consumer_keeps_the_time() -> None:
+def test_only_one_consumer_is_the_timekeeper() -> None:
     queue: DelayingQueue[str] = DelayingQueue(clock=(clock := WatchedClock()))
     consumers = Consumers(queue, clock, 5)
     queue.add_after("later", 5.0)
@@ -260,7 +262,7 @@ def test_blocked_consumers_are_the_timer(queue: DelayingQueue[str], clock: FakeC
 
 
 @pytest.mark.parametrize("busy", [1, 2, 3])
-def test_a_timekeeper_that_gets_other_work_is_replaced(queue: DelayingQueue[str], clock: FakeClock, busy: int) -> None:
+def test_timekeeper_that_gets_another_key_is_replaced(queue: DelayingQueue[str], clock: FakeClock, busy: int) -> None:
     for _ in range(30):
         consumers = Consumers(queue := DelayingQueue(clock=clock), clock, 4)
         queue.add_after("later", 5.0)
@@ -272,7 +274,7 @@ def test_a_timekeeper_that_gets_other_work_is_replaced(queue: DelayingQueue[str]
         consumers.end()
 
 
-def test_a_timekeeper_for_an_earlier_key_leaves_nobody_asleep(queue: DelayingQueue[str], clock: FakeClock) -> None:
+def test_timekeeper_for_an_earlier_key_leaves_no_consumer_blocked(queue: DelayingQueue[str], clock: FakeClock) -> None:
     for _ in range(30):
         consumers = Consumers(queue := DelayingQueue(clock=clock), clock, 3)
         queue.add_after("ten", 10.0)
@@ -287,7 +289,7 @@ def test_a_timekeeper_for_an_earlier_key_leaves_nobody_asleep(queue: DelayingQue
 
 
 @pytest.mark.parametrize("count", [1, 3, 8])
-def test_keys_of_many_times_all_come_and_none_early(clock: FakeClock, count: int) -> None:
+def test_many_delayed_keys_are_all_returned_and_none_early(clock: FakeClock, count: int) -> None:
     queue: DelayingQueue[str] = DelayingQueue(clock=clock)
     consumers = Consumers(queue, clock, count)
     for second in range(40):
@@ -302,7 +304,7 @@ def test_keys_of_many_times_all_come_and_none_early(clock: FakeClock, count: int
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20))), st.lists(st.integers(0, 6), max_size=5))
-def test_the_heap_gives_each_key_once_at_its_earliest_time(pushes: list[tuple[int, int]], waits: list[int]) -> None:
+def test_heap_returns_each_key_once_at_its_earliest_time(pushes: list[tuple[int, int]], waits: list[int]) -> None:
     heap: DelayHeap[int] = DelayHeap()
     expected: dict[int, int] = {}
     for key, at in pushes:
@@ -320,7 +322,7 @@ def test_the_heap_gives_each_key_once_at_its_earliest_time(pushes: list[tuple[in
     assert (len(heap), heap.earliest) == (0, math.inf)
 
 
-def test_the_heap_does_not_compare_keys() -> None:
+def test_heap_does_not_compare_keys() -> None:
     heap: DelayHeap[object] = DelayHeap()
     keys = [object(), object(), object()]
     for key in keys:

@@ -1,4 +1,4 @@
-"""What named queues count, to the number."""
+"""Metrics of named queues."""
 
 import gc
 import threading
@@ -32,7 +32,7 @@ def kept() -> RecordedMetrics:
 
 
 @pytest.mark.feature("B-WQ-09")
-def test_a_named_queue_has_the_seven_metrics_under_kubernetes_names(clock: FakeClock, kept: RecordedMetrics) -> None:
+def test_named_queue_has_seven_metrics_with_kubernetes_names(clock: FakeClock, kept: RecordedMetrics) -> None:
     WorkQueue[str](name="test", clock=clock, metrics=kept)
     assert {name for name, *_ in kept.metrics} == {
         "workqueue_depth",
@@ -56,7 +56,7 @@ def test_histograms_have_12_buckets_from_10_ns_to_1000_s() -> None:
 
 
 @pytest.mark.feature("B-WQ-09")
-def test_a_queue_without_name_has_no_metrics(clock: FakeClock, kept: RecordedMetrics) -> None:
+def test_queue_without_name_has_no_metrics(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: RateLimitingQueue[str] = RateLimitingQueue(clock=clock, metrics=kept)
     queue.add("foo")
     queue.done(queue.get())
@@ -84,9 +84,7 @@ class Ticker:
 
 
 @pytest.mark.behaviour("WQ-22")
-def test_unfinished_work_is_updated_each_period_and_no_more_after_shut_down(
-    clock: FakeClock, kept: RecordedMetrics
-) -> None:
+def test_unfinished_work_is_updated_each_period_until_shut_down(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
     ticker = Ticker(clock)
     ticker.step(0.001)
@@ -98,7 +96,7 @@ def test_unfinished_work_is_updated_each_period_and_no_more_after_shut_down(
 
 
 @pytest.mark.behaviour("WQ-23")
-def test_each_step_of_a_key_is_counted_and_timed(clock: FakeClock, kept: RecordedMetrics) -> None:
+def test_each_step_of_a_key_is_counted_and_measured(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
     ticker = Ticker(clock)
     queue.add("foo")
@@ -124,7 +122,7 @@ def test_each_step_of_a_key_is_counted_and_timed(clock: FakeClock, kept: Recorde
     ticker.end()
 
 
-def test_unfinished_work_is_the_sum_and_the_longest_the_oldest(clock: FakeClock, kept: RecordedMetrics) -> None:
+def test_unfinished_work_is_the_sum_and_longest_running_the_maximum(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
     for key in ("a", "b"):
         queue.add(key)
@@ -140,7 +138,7 @@ def test_unfinished_work_is_the_sum_and_the_longest_the_oldest(clock: FakeClock,
     assert kept["workqueue_longest_running_processor_seconds", "test"].value == 0.0
 
 
-def test_a_key_with_a_delay_counts_as_a_retry_even_if_it_is_none(clock: FakeClock, kept: RecordedMetrics) -> None:
+def test_key_added_with_any_delay_counts_as_a_retry(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: DelayingQueue[str] = DelayingQueue(name="test", clock=clock, metrics=kept)
     queue.add_after("foo", 1.0)
     queue.add_after("bar", 0.0)
@@ -154,7 +152,7 @@ def test_a_key_with_a_delay_counts_as_a_retry_even_if_it_is_none(clock: FakeCloc
     assert kept["workqueue_retries_total", "test"].value == 2
 
 
-def test_a_queue_that_is_dropped_without_shut_down_is_not_updated(clock: FakeClock, kept: RecordedMetrics) -> None:
+def test_queue_dropped_without_shut_down_is_not_updated(clock: FakeClock, kept: RecordedMetrics) -> None:
     queue: Any = WorkQueue(name="test", clock=clock, metrics=kept)
     del queue
     gc.collect()

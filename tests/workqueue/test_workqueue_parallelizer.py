@@ -1,4 +1,4 @@
-"""parallelize_until: every piece once, by no more threads than wanted."""
+"""Parallel execution of pieces of work."""
 
 import threading
 from collections import Counter
@@ -27,32 +27,32 @@ class Pieces:
 @pytest.mark.parametrize(
     ("pieces", "workers", "chunk_size"), [(1000, 10, 1), (1000, 10, 10), (1000, 10, 100), (999, 10, 13)]
 )
-def test_every_piece_is_done_once(pieces: int, workers: int, chunk_size: int) -> None:
+def test_every_piece_is_processed_once(pieces: int, workers: int, chunk_size: int) -> None:
     work = Pieces()
     parallelize_until(threading.Event(), workers, pieces, work.do, chunk_size=chunk_size)
     assert work.done == Counter(range(pieces))
     assert work.threads <= {f"parallelize-{number}" for number in range(workers)}
 
 
-def test_nothing_to_do_is_done_at_once() -> None:
+def test_zero_pieces_return_at_once() -> None:
     work = Pieces()
     parallelize_until(threading.Event(), 10, 0, work.do)
     assert work.done == {}
 
 
-def test_as_many_threads_work_at_once_as_wanted() -> None:
+def test_workers_run_in_parallel() -> None:
     together = threading.Barrier(4)
     parallelize_until(threading.Event(), 4, 4, lambda _: together.wait(10))
     assert not together.broken
 
 
-def test_there_are_no_more_threads_than_chunks() -> None:
+def test_number_of_threads_is_limited_to_the_chunks() -> None:
     work = Pieces()
     parallelize_until(threading.Event(), 10, 12, work.do, chunk_size=6)
     assert work.threads <= {"parallelize-0", "parallelize-1"}
 
 
-def test_no_piece_is_begun_once_stopped() -> None:
+def test_no_piece_is_started_after_stop() -> None:
     stop, work = threading.Event(), Pieces()
 
     def do(piece: int) -> None:
@@ -64,7 +64,7 @@ def test_no_piece_is_begun_once_stopped() -> None:
     assert work.done == Counter(range(6))
 
 
-def test_a_piece_that_raises_ends_the_work_and_the_error_comes_out() -> None:
+def test_exception_in_a_piece_stops_all_threads_and_is_raised() -> None:
     stop, work = threading.Event(), Pieces()
 
     def do(piece: int) -> None:
@@ -79,6 +79,6 @@ def test_a_piece_that_raises_ends_the_work_and_the_error_comes_out() -> None:
 
 
 @pytest.mark.parametrize(("workers", "pieces", "chunk_size"), [(0, 1, 1), (1, -1, 1), (1, 1, 0)])
-def test_senseless_numbers_are_refused(workers: int, pieces: int, chunk_size: int) -> None:
-    with pytest.raises(ValueError, match="can't do"):
+def test_invalid_numbers_are_rejected(workers: int, pieces: int, chunk_size: int) -> None:
+    with pytest.raises(ValueError, match="invalid pieces="):
         parallelize_until(threading.Event(), workers, pieces, print, chunk_size=chunk_size)

@@ -1,4 +1,4 @@
-"""WorkQueue: what one thread sees, and what the sets promise."""
+"""WorkQueue used by one thread."""
 
 import gc
 import weakref
@@ -52,7 +52,7 @@ def test_len_counts_a_key_once(queue: WorkQueue[str]) -> None:
 
 
 @pytest.mark.feature("B-WQ-01")
-def test_keys_come_out_in_the_order_they_went_in(queue: WorkQueue[str]) -> None:
+def test_keys_are_returned_in_the_order_of_adding(queue: WorkQueue[str]) -> None:
     for key in ("a", "b", "c", "a"):
         queue.add(key)
     assert [queue.get() for _ in range(3)] == ["a", "b", "c"]
@@ -60,7 +60,7 @@ def test_keys_come_out_in_the_order_they_went_in(queue: WorkQueue[str]) -> None:
 
 @pytest.mark.feature("B-WQ-02", "A-03")
 @pytest.mark.behaviour("WQ-04")
-def test_a_key_added_while_processed_is_handed_out_again(queue: WorkQueue[str]) -> None:
+def test_key_added_while_processing_is_requeued(queue: WorkQueue[str]) -> None:
     queue.add("foo")
     assert queue.get() == "foo"
     queue.add("foo")
@@ -73,7 +73,7 @@ def test_a_key_added_while_processed_is_handed_out_again(queue: WorkQueue[str]) 
 
 @pytest.mark.feature("B-WQ-02")
 @pytest.mark.behaviour("WQ-05")
-def test_adding_a_key_that_waits_touches_the_storage() -> None:
+def test_adding_a_waiting_key_touches_the_storage() -> None:
     storage = TracingStorage()
     queue: WorkQueue[str] = WorkQueue(storage=storage)
     queue.add("bar")
@@ -85,7 +85,7 @@ def test_adding_a_key_that_waits_touches_the_storage() -> None:
 
 
 @pytest.mark.behaviour("WQ-06")
-def test_adding_a_key_twice_while_processed_neither_touches_nor_hands_it_out_before_done() -> None:
+def test_key_added_twice_while_processing_is_not_touched_or_returned_before_done() -> None:
     clock, storage, group = FakeClock(), TracingStorage(), Group()
     queue: WorkQueue[str] = WorkQueue(storage=storage, clock=clock)
     queue.add("foo")
@@ -109,7 +109,7 @@ def test_adding_a_key_twice_while_processed_neither_touches_nor_hands_it_out_bef
 
 
 @pytest.mark.feature("B-WQ-03", "B-WQ-10")
-def test_a_storage_decides_the_order() -> None:
+def test_storage_determines_the_order() -> None:
     class Sorted(TracingStorage):
         def pop(self) -> str:
             first = min(self.items)
@@ -122,7 +122,7 @@ def test_a_storage_decides_the_order() -> None:
     assert [queue.get() for _ in range(3)] == ["a", "b", "c"]
 
 
-def test_done_of_a_key_that_is_not_out_changes_nothing(queue: WorkQueue[str]) -> None:
+def test_done_of_a_key_not_being_processed_changes_nothing(queue: WorkQueue[str]) -> None:
     queue.add("foo")
     queue.done("foo")
     queue.done("never added")
@@ -131,28 +131,28 @@ def test_done_of_a_key_that_is_not_out_changes_nothing(queue: WorkQueue[str]) ->
     assert len(queue) == 0
 
 
-def test_taking_marks_the_key_done_even_when_the_work_raises(queue: WorkQueue[str]) -> None:
+def test_processing_marks_the_key_done_if_the_block_raises(queue: WorkQueue[str]) -> None:
     def work() -> None:
-        with queue.taking() as key:
+        with queue.processing() as key:
             queue.add(key)
             raise RuntimeError("boom")
 
     queue.add("foo")
     with pytest.raises(RuntimeError, match="boom"):
         work()
-    with queue.taking() as key:
+    with queue.processing() as key:
         assert key == "foo"
     assert repr(queue).startswith(f"<{type(queue).__name__} 0 ready, 0 processing")
 
 
-def test_taking_from_an_ended_queue_is_shut_down(queue: WorkQueue[str]) -> None:
+def test_processing_raises_shut_down_if_the_queue_is_shut_down(queue: WorkQueue[str]) -> None:
     queue.shut_down()
-    with pytest.raises(ShutDown), queue.taking():
+    with pytest.raises(ShutDown), queue.processing():
         pass
 
 
 @pytest.mark.feature("B-WQ-04")
-def test_what_is_ready_is_still_handed_out_after_shut_down(queue: WorkQueue[str]) -> None:
+def test_ready_keys_are_returned_after_shut_down(queue: WorkQueue[str]) -> None:
     queue.add("foo")
     queue.shut_down()
     queue.add("added after shutdown!")
@@ -161,13 +161,13 @@ def test_what_is_ready_is_still_handed_out_after_shut_down(queue: WorkQueue[str]
         queue.get()
 
 
-def test_shutting_down_tells_whether_it_is(queue: WorkQueue[str]) -> None:
+def test_shutting_down_is_true_after_shut_down(queue: WorkQueue[str]) -> None:
     before = queue.shutting_down
     queue.shut_down()
     assert (before, queue.shutting_down) == (False, True)
 
 
-def test_shutting_down_drops_what_is_added_to_a_key_in_process(queue: WorkQueue[str]) -> None:
+def test_key_added_while_processing_after_shut_down_is_dropped(queue: WorkQueue[str]) -> None:
     queue.add("foo")
     queue.get()
     queue.shut_down()
@@ -177,11 +177,11 @@ def test_shutting_down_drops_what_is_added_to_a_key_in_process(queue: WorkQueue[
         queue.get()
 
 
-def test_an_empty_queue_is_true(queue: WorkQueue[str]) -> None:
+def test_empty_queue_is_true(queue: WorkQueue[str]) -> None:
     assert queue
 
 
-def test_repr_shows_what_is_where() -> None:
+def test_repr_shows_the_counts_of_each_state() -> None:
     queue: DelayingQueue[str] = DelayingQueue(name="foos", clock=FakeClock())
     for key in ("a", "b", "c"):
         queue.add(key)
@@ -226,7 +226,7 @@ def dropped(queue: WorkQueue[Key]) -> "weakref.ref[Key]":
 @pytest.mark.feature("B-WQ-12")
 @pytest.mark.behaviour("WQ-11")
 @pytest.mark.parametrize("use", [processed, overtaken, dropped])
-def test_a_key_that_is_done_is_not_kept_alive(use: Callable[[WorkQueue[Key]], "weakref.ref[Key]"]) -> None:
+def test_processed_key_is_not_kept_alive(use: Callable[[WorkQueue[Key]], "weakref.ref[Key]"]) -> None:
     queue: DelayingQueue[Key] = DelayingQueue(clock=FakeClock())
     reference = use(queue)
     gc.collect()
@@ -235,7 +235,7 @@ def test_a_key_that_is_done_is_not_kept_alive(use: Callable[[WorkQueue[Key]], "w
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "get", "done"]), st.integers(0, 3)), max_size=60))
-def test_any_sequence_does_what_two_sets_and_a_list_would(steps: list[tuple[str, int]]) -> None:
+def test_queue_matches_a_model_of_two_sets_and_a_list(steps: list[tuple[str, int]]) -> None:
     queue: WorkQueue[int] = WorkQueue()
     ready: list[int] = []
     processing: list[int] = []

@@ -1,4 +1,4 @@
-"""How long keys that fail have to wait."""
+"""Rate limiters: delays of failed keys."""
 
 import threading
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def delays(limiter: RateLimiter[str], key: str, count: int) -> list[float]:
 
 
 @pytest.mark.behaviour("WQ-17")
-def test_failures_double_the_delay_for_each_key_until_it_is_forgotten() -> None:
+def test_failures_double_the_delay_of_each_key_until_it_is_forgotten() -> None:
     limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(0.001, 1.0)
     assert delays(limiter, "one", 5) == [0.001, 0.002, 0.004, 0.008, 0.016]
     assert limiter.num_requeues("one") == 5
@@ -50,14 +50,14 @@ def test_failures_double_the_delay_for_each_key_until_it_is_forgotten() -> None:
         pytest.param(MINUTE, 1000 * HOUR, 5000, 1000 * HOUR, id="beyond-a-float"),
     ],
 )
-def test_many_failures_end_at_the_longest_delay(base: float, longest: float, failures: int, delay: float) -> None:
+def test_delay_of_many_failures_is_the_maximum(base: float, longest: float, failures: int, delay: float) -> None:
     limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(base, longest)
     delays(limiter, "key", failures)
     assert limiter.when("key") == delay
 
 
 @pytest.mark.feature("B-WQ-07")
-def test_the_first_failures_are_fast_and_the_others_slow() -> None:
+def test_first_failures_have_the_fast_delay_and_later_ones_the_slow() -> None:
     limiter: ItemFastSlowRateLimiter[str] = ItemFastSlowRateLimiter(0.005, 10.0, 3)
     assert delays(limiter, "one", 5) == [0.005, 0.005, 0.005, 10.0, 10.0]
     assert limiter.num_requeues("one") == 5
@@ -68,7 +68,7 @@ def test_the_first_failures_are_fast_and_the_others_slow() -> None:
 
 
 @pytest.mark.behaviour("WQ-20")
-def test_the_longest_of_several_delays_counts_and_all_are_forgotten() -> None:
+def test_max_of_returns_the_longest_delay_and_forgets_in_all() -> None:
     limiter: MaxOfRateLimiter[str] = MaxOfRateLimiter(
         ItemFastSlowRateLimiter(0.005, 3.0, 3), ItemExponentialFailureRateLimiter(0.001, 1.0)
     )
@@ -100,7 +100,7 @@ class StepLimiter:
 
 
 @pytest.mark.behaviour("WQ-21")
-def test_a_longest_wait_bounds_another_limiter_and_changes_nothing_else() -> None:
+def test_max_wait_limits_the_delay_of_another_limiter() -> None:
     inner = StepLimiter()
     limiter: WithMaxWaitRateLimiter[int] = WithMaxWaitRateLimiter(inner, 500.0)
     assert [limiter.when(item) for item in range(100)] == [0.005] * 100
@@ -110,7 +110,7 @@ def test_a_longest_wait_bounds_another_limiter_and_changes_nothing_else() -> Non
     assert inner.forgotten == [3]
 
 
-def test_a_bucket_lets_its_burst_through_and_then_each_call_waits_longer() -> None:
+def test_bucket_delays_calls_after_its_burst() -> None:
     limiter: BucketRateLimiter[str] = BucketRateLimiter(10.0, 3, clock=FakeClock())
     assert delays(limiter, "any", 5) == pytest.approx([0.0, 0.0, 0.0, 0.1, 0.2])
     limiter.forget("any")
@@ -118,7 +118,7 @@ def test_a_bucket_lets_its_burst_through_and_then_each_call_waits_longer() -> No
     assert limiter.when("other") == pytest.approx(0.3)
 
 
-def test_a_bucket_fills_with_time_and_not_beyond_its_burst() -> None:
+def test_bucket_refills_up_to_its_burst() -> None:
     clock = FakeClock()
     limiter: BucketRateLimiter[str] = BucketRateLimiter(10.0, 3, clock=clock)
     delays(limiter, "any", 5)
@@ -128,7 +128,7 @@ def test_a_bucket_fills_with_time_and_not_beyond_its_burst() -> None:
     assert delays(limiter, "any", 4) == pytest.approx([0.0, 0.0, 0.0, 0.1])
 
 
-def test_a_bucket_does_not_lose_fractions_of_tokens() -> None:
+def test_bucket_does_not_lose_fractions_of_tokens() -> None:
     clock = FakeClock()
     limiter: BucketRateLimiter[str] = BucketRateLimiter(1 / 1.031425, 1, clock=clock)
     for _ in range(60):
@@ -137,18 +137,18 @@ def test_a_bucket_does_not_lose_fractions_of_tokens() -> None:
 
 
 @pytest.mark.parametrize(("qps", "burst"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])
-def test_a_bucket_that_never_lets_anything_through_is_refused(qps: float, burst: int) -> None:
+def test_bucket_without_tokens_is_rejected(qps: float, burst: int) -> None:
     with pytest.raises(ValueError, match="never lets anything through"):
         BucketRateLimiter(qps, burst)
 
 
-def test_the_longest_delay_of_no_limiter_is_refused() -> None:
-    with pytest.raises(ValueError, match="no limiter"):
+def test_max_of_without_limiters_is_rejected() -> None:
+    with pytest.raises(ValueError, match="at least one is required"):
         MaxOfRateLimiter()
 
 
 @pytest.mark.feature("B-WQ-08")
-def test_the_default_for_controllers_is_5_ms_to_1000_s_and_10_a_second_with_a_burst_of_100() -> None:
+def test_default_controller_rate_limiter_has_the_delays_of_client_go() -> None:
     limiter: MaxOfRateLimiter[str] = default_controller_rate_limiter(clock=FakeClock())
     assert delays(limiter, "one", 3) == [0.005, 0.010, 0.020]
     assert [limiter.when(str(number)) for number in range(97)] == [0.005] * 97
@@ -158,14 +158,14 @@ def test_the_default_for_controllers_is_5_ms_to_1000_s_and_10_a_second_with_a_bu
 
 
 @pytest.mark.feature("A-31")
-def test_the_bucket_of_the_default_can_be_made_wider() -> None:
+def test_bucket_of_the_default_is_configurable() -> None:
     limiter: MaxOfRateLimiter[str] = default_controller_rate_limiter(qps=50.0, burst=300, clock=FakeClock())
     assert [limiter.when(str(number)) for number in range(300)] == [0.005] * 300
     assert limiter.when("beyond the burst") == pytest.approx(1 / 50)
 
 
 @pytest.mark.feature("B-WQ-08")
-def test_the_default_without_a_bucket_is_1_ms_to_1000_s() -> None:
+def test_default_item_based_rate_limiter_is_1_ms_to_1000_s() -> None:
     limiter: ItemExponentialFailureRateLimiter[str] = default_item_based_rate_limiter()
     assert delays(limiter, "one", 2) == [0.001, 0.002]
     delays(limiter, "one", 100)
@@ -180,7 +180,7 @@ LIMITERS: list[Callable[[], RateLimiter[str]]] = [
 
 
 @pytest.mark.parametrize("make", LIMITERS)
-def test_failures_counted_by_many_threads_are_all_counted(make: Callable[[], RateLimiter[str]]) -> None:
+def test_failures_from_many_threads_are_all_counted(make: Callable[[], RateLimiter[str]]) -> None:
     limiter, start, group = make(), threading.Barrier(8), Group()
 
     def fail() -> None:
@@ -193,7 +193,7 @@ def test_failures_counted_by_many_threads_are_all_counted(make: Callable[[], Rat
     assert limiter.num_requeues("key") == 4000
 
 
-def test_tokens_reserved_by_many_threads_are_all_different() -> None:
+def test_tokens_reserved_by_many_threads_are_unique() -> None:
     limiter: BucketRateLimiter[str] = BucketRateLimiter(10.0, 1, clock=FakeClock())
     group, reserved, lock = Group(), [], threading.Lock()
 
@@ -209,7 +209,7 @@ def test_tokens_reserved_by_many_threads_are_all_different() -> None:
 
 
 @given(st.floats(1e-9, 1e6), st.floats(1e-9, 1e9), st.integers(1, 80))
-def test_exponential_delays_never_shrink_and_never_pass_the_longest(base: float, longest: float, count: int) -> None:
+def test_exponential_delays_are_monotonic_and_limited(base: float, longest: float, count: int) -> None:
     limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(base, longest)
     found = delays(limiter, "key", count)
     assert found == sorted(found)

@@ -1,4 +1,4 @@
-"""RateLimitingQueue: failing keys come later and later."""
+"""RateLimitingQueue: delayed retries of failed keys."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from clientgo.workqueue.ratelimiters import default_controller_rate_limiter, def
 
 
 @pytest.mark.feature("B-WQ-06", "A-03")
-def test_failing_keys_come_back_after_growing_delays_until_forgotten() -> None:
+def test_failed_keys_are_retried_with_growing_delays_until_forgotten() -> None:
     clock = FakeClock()
     queue: RateLimitingQueue[str] = RateLimitingQueue(ItemExponentialFailureRateLimiter(0.001, 1.0), clock=clock)
     queue.add_rate_limited("one")
@@ -36,7 +36,7 @@ def test_failing_keys_come_back_after_growing_delays_until_forgotten() -> None:
     assert len(queue) == 2
 
 
-def test_without_a_limiter_the_default_for_controllers_counts() -> None:
+def test_default_limiter_is_that_of_controllers() -> None:
     clock = FakeClock()
     queue: RateLimitingQueue[str] = RateLimitingQueue(clock=clock)
     queue.add_rate_limited("one")
@@ -46,7 +46,7 @@ def test_without_a_limiter_the_default_for_controllers_counts() -> None:
     assert len(queue) == 1
 
 
-def test_a_key_rate_limited_after_shut_down_is_dropped() -> None:
+def test_key_rate_limited_after_shut_down_is_dropped() -> None:
     clock = FakeClock()
     queue: RateLimitingQueue[str] = RateLimitingQueue(clock=clock)
     queue.shut_down()
@@ -64,7 +64,7 @@ def test_a_key_rate_limited_after_shut_down_is_dropped() -> None:
         pytest.param(lambda **_: default_item_based_rate_limiter(), 0.001, id="each key by itself"),
     ],
 )
-def test_a_key_that_is_added_over_and_over_delays_others_only_by_a_shared_bucket(
+def test_frequent_key_delays_others_only_through_a_shared_bucket(
     limiter: Callable[..., RateLimiter[str]], expected: float
 ) -> None:
     clock = FakeClock()

@@ -1,4 +1,4 @@
-"""`state()` of each queue: what is queued, in process, delayed and failing, and for how long."""
+"""State of queues: queued, processing, delayed and failed keys."""
 
 from collections.abc import Callable
 
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.parametrize("make", QUEUES.values(), ids=QUEUES)
 Make = Callable[[FakeClock], WorkQueue[str]]
 
 
-def test_an_empty_queue_says_so(make: Make) -> None:
+def test_state_of_an_empty_queue_is_empty(make: Make) -> None:
     assert make(FakeClock()).state() == QueueState("foos")
 
 
-def test_queued_keys_come_with_the_seconds_since_they_were_added_first(make: Make) -> None:
+def test_queued_keys_have_the_seconds_since_they_were_added(make: Make) -> None:
     clock = FakeClock()
     queue = make(clock)
     queue.add("a")
@@ -37,7 +37,7 @@ def test_queued_keys_come_with_the_seconds_since_they_were_added_first(make: Mak
     assert queue.state() == QueueState("foos", queued=(("a", 5.0), ("b", 3.0)))
 
 
-def test_keys_in_process_come_with_the_seconds_since_they_were_handed_out(make: Make) -> None:
+def test_processing_keys_have_the_seconds_since_get(make: Make) -> None:
     clock = FakeClock()
     queue = make(clock)
     queue.add("a")
@@ -49,7 +49,7 @@ def test_keys_in_process_come_with_the_seconds_since_they_were_handed_out(make: 
     assert queue.state() == QueueState("foos")
 
 
-def test_a_key_added_while_in_process_is_told_of_in_both_and_waits_on_after_done(make: Make) -> None:
+def test_key_added_while_processing_is_in_both_lists(make: Make) -> None:
     clock = FakeClock()
     queue = make(clock)
     queue.add("a")
@@ -62,14 +62,14 @@ def test_a_key_added_while_in_process_is_told_of_in_both_and_waits_on_after_done
     assert queue.state() == QueueState("foos", queued=(("a", 1.0),))
 
 
-def test_a_queue_that_shuts_down_says_so_and_still_tells_what_is_left(make: Make) -> None:
+def test_state_of_a_queue_shutting_down_has_the_remaining_keys(make: Make) -> None:
     queue = make(FakeClock())
     queue.add("a")
     queue.shut_down()
     assert queue.state() == QueueState("foos", queued=(("a", 0.0),), shutting_down=True)
 
 
-def test_what_was_told_does_not_change_with_the_queue(make: Make) -> None:
+def test_state_does_not_change_with_the_queue(make: Make) -> None:
     queue = make(FakeClock())
     queue.add("a")
     before = queue.state()

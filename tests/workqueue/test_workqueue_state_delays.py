@@ -1,4 +1,4 @@
-"""`state()` of queues that delay keys and count their failures."""
+"""State of delaying and rate limiting queues."""
 
 import threading
 
@@ -14,7 +14,7 @@ from clientgo.workqueue import (
 )
 
 
-def test_delayed_keys_come_with_the_seconds_until_they_are_due_nearest_first() -> None:
+def test_delayed_keys_have_the_seconds_until_they_are_due() -> None:
     clock = FakeClock()
     queue = DelayingQueue[str](clock=clock)
     queue.add_after("late", 10.0)
@@ -23,7 +23,7 @@ def test_delayed_keys_come_with_the_seconds_until_they_are_due_nearest_first() -
     assert queue.state() == QueueState("", waiting=(("soon", 3.0), ("late", 9.0)))
 
 
-def test_a_key_that_fell_due_unseen_is_due_in_no_time_until_somebody_looks() -> None:
+def test_due_key_not_promoted_yet_is_due_in_zero_seconds() -> None:
     clock = FakeClock()
     queue = DelayingQueue[str](clock=clock)
     queue.add_after("a", 4.0)
@@ -33,14 +33,14 @@ def test_a_key_that_fell_due_unseen_is_due_in_no_time_until_somebody_looks() -> 
     assert queue.state() == QueueState("", queued=(("a", 0.0),))
 
 
-def test_delayed_keys_are_gone_after_shutting_down() -> None:
+def test_state_has_no_delayed_keys_after_shut_down() -> None:
     queue = DelayingQueue[str](clock=FakeClock())
     queue.add_after("a", 4.0)
     queue.shut_down()
     assert queue.state() == QueueState("", shutting_down=True)
 
 
-def test_a_rate_limiting_queue_tells_how_often_its_keys_failed() -> None:
+def test_state_of_a_rate_limiting_queue_has_the_failures_of_its_keys() -> None:
     clock = FakeClock()
     queue = RateLimitingQueue[str](ItemExponentialFailureRateLimiter(1.0, 60.0), clock=clock)
     for key in ("in process", "delayed", "fine"):
@@ -57,7 +57,7 @@ def test_a_rate_limiting_queue_tells_how_often_its_keys_failed() -> None:
     assert state.waiting == (("delayed", 1.0), ("in process", 1.0))
 
 
-def test_failures_of_keys_that_are_not_in_the_queue_are_not_told() -> None:
+def test_failures_of_keys_not_in_the_queue_are_left_out() -> None:
     clock = FakeClock()
     queue = RateLimitingQueue[str](ItemExponentialFailureRateLimiter(1.0, 60.0), clock=clock)
     queue.add_rate_limited("a")
@@ -67,14 +67,14 @@ def test_failures_of_keys_that_are_not_in_the_queue_are_not_told() -> None:
     assert queue.state() == QueueState("")
 
 
-def test_a_state_taken_while_workers_are_busy_is_of_one_moment() -> None:
+def test_state_is_consistent_while_workers_are_busy() -> None:
     # A key moves from queued to in process and back under one lock: a state that is not of one moment would lose it.
     queue, stop = WorkQueue[int](), threading.Event()
 
     def work() -> None:
         try:
             while not stop.is_set():
-                with queue.taking() as key:
+                with queue.processing() as key:
                     queue.add(key)
         except ShutDown:
             return

@@ -1,4 +1,4 @@
-"""WorkQueue between threads: nothing lost, nothing twice at once, and every way to end."""
+"""WorkQueue used by several threads: no lost keys, no parallel processing of a key, shutdown."""
 
 import threading
 from collections import Counter
@@ -30,7 +30,7 @@ class Worker:
             return
 
     def one(self, times: int) -> None:
-        with self.queue.taking() as key:
+        with self.queue.processing() as key:
             with self.lock:
                 assert key not in self.out, f"{key} is in two workers"
                 self.out.add(key)
@@ -44,7 +44,7 @@ class Worker:
 
 @pytest.mark.behaviour("WQ-01")
 @pytest.mark.parametrize("drain", [False, True])
-def test_50_producers_and_10_consumers_end_and_nothing_is_taken_after_shut_down(*, drain: bool) -> None:
+def test_50_producers_and_10_consumers_end_and_no_key_is_accepted_after_shut_down(*, drain: bool) -> None:
     queue: WorkQueue[object] = WorkQueue()
     worker, consumers, producers = Worker(queue), Group(), Group()
     for number in range(10):
@@ -81,7 +81,7 @@ def test_keys_added_again_before_done_are_not_lost(*, drain: bool) -> None:
     assert len(queue) == 0
 
 
-def test_every_key_added_again_before_done_is_seen_twice_while_the_queue_is_open() -> None:
+def test_key_added_again_before_done_is_processed_twice() -> None:
     queue: WorkQueue[object] = WorkQueue()
     worker = Worker(queue)
     for value in range(50):
@@ -120,7 +120,7 @@ class Draining:
 
 @pytest.mark.feature("B-WQ-04")
 @pytest.mark.behaviour("WQ-07")
-def test_draining_waits_for_the_keys_handed_out_while_get_is_shut_down() -> None:
+def test_drain_waits_for_processing_keys_while_get_raises_shut_down() -> None:
     case = Draining()
     case.begin()
     with pytest.raises(ShutDown):
@@ -133,7 +133,7 @@ def test_draining_waits_for_the_keys_handed_out_while_get_is_shut_down() -> None
 
 
 @pytest.mark.behaviour("WQ-08")
-def test_shutting_down_without_draining_returns_at_once() -> None:
+def test_shut_down_without_drain_returns_at_once() -> None:
     case = Draining(drain=False)
     case.begin()
     case.group.join(LIMIT)
@@ -141,7 +141,7 @@ def test_shutting_down_without_draining_returns_at_once() -> None:
 
 @pytest.mark.feature("B-WQ-04")
 @pytest.mark.behaviour("WQ-09")
-def test_a_second_shut_down_releases_a_drain() -> None:
+def test_second_shut_down_ends_the_wait_of_a_drain() -> None:
     case = Draining()
     case.begin()
     with pytest.raises(ShutDown):
@@ -153,7 +153,7 @@ def test_a_second_shut_down_releases_a_drain() -> None:
 
 @pytest.mark.feature("B-WQ-04")
 @pytest.mark.behaviour("WQ-10")
-def test_a_drain_includes_keys_that_became_dirty_while_processed() -> None:
+def test_drain_includes_keys_added_while_processing() -> None:
     case = Draining(keys=("foo",))
     case.queue.add("foo")
     case.begin()
@@ -169,21 +169,21 @@ def test_a_drain_includes_keys_that_became_dirty_while_processed() -> None:
     case.group.join(LIMIT)
 
 
-def test_a_drain_includes_keys_that_nobody_has_taken_yet() -> None:
+def test_drain_includes_ready_keys() -> None:
     case = Draining(keys=())
     case.queue.add("foo")
     case.begin()
-    with case.queue.taking() as key:
+    with case.queue.processing() as key:
         assert key == "foo"
         assert case.blocked()
     case.group.join(LIMIT)
 
 
-def test_draining_an_idle_queue_returns_at_once() -> None:
+def test_drain_of_an_idle_queue_returns_at_once() -> None:
     WorkQueue[str]().shut_down(drain=True)
 
 
-def test_a_wait_that_is_interrupted_passes_its_key_on() -> None:
+def test_interrupted_wait_passes_its_notification_on() -> None:
     class Interrupted(FakeClock):
         armed = False
 

@@ -65,13 +65,13 @@ def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int
     return 0
 
 
-def _words(project: Project) -> dict[str, str]:
+def _words(project: Project) -> dict[str, str | bool]:
     own = project.namespaced
     return {
         "project": project.name,
         "domain": project.domain,
         "title": " ".join(part[:1].upper() + part[1:] for part in project.name.split("-")),
         "watches": "its own namespace" if own else "all namespaces",
-        "own": str(own).lower(),
-        "all": str(not own).lower(),
+        "own": own,
+        "all": not own,
     }

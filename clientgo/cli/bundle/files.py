@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from clientgo.cli.bundle.objects import Object, at, group_of, name_of, text
 from clientgo.cli.bundle.rendered import Rendered
 from clientgo.cli.bundle.serviceversion import Release, service_version
+from clientgo.meta.yamlwriting import to_yaml
 
 FOLDER = "bundle"
 DOCKERFILE = "bundle.Dockerfile"
@@ -92,24 +91,8 @@ def write(root: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def dumped(obj: Mapping[str, Any]) -> str:
-    """An object as YAML, texts of several lines as blocks."""
-    return yaml.dump(dict(obj), Dumper=_Dumper, sort_keys=True, width=120, allow_unicode=True)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes for people."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Repeats what stands in several places, which people and other readers expect."""
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _text)
+    """Return an object as YAML, texts of several lines as blocks."""
+    return to_yaml(dict(obj), sort_keys=True, literal=True)
 
 
 def _cleaned(obj: Object) -> Object:

@@ -103,7 +103,7 @@ def render(root: Path, kubectl: str, folder: str = MANIFESTS) -> Rendered:
     except OSError as error:
         raise Refused(f"{kubectl} can't be run, which renders {folder}: {error.strerror or error}") from error
     if done.returncode:
-        raise Refused(f"{' '.join(command)} failed: {' '.join(done.stderr.split())}")
+        raise Refused(f"{' '.join(command)} failed: {' '.join(done.stderr.split()) or f'exit code {done.returncode}'}")
     return parse(done.stdout, folder)
 
 

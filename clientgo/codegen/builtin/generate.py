@@ -8,12 +8,20 @@ from collections.abc import Iterator
 
 from clientgo.codegen.builtin.applymodules import DOC as APPLY_DOC
 from clientgo.codegen.builtin.applymodules import apply_texts
-from clientgo.codegen.builtin.groups import METHODS, OFFICIAL_VERSION, OfficialKind, installed_release, plain_name
+from clientgo.codegen.builtin.groups import (
+    EXPANSIONS,
+    METHODS,
+    OFFICIAL_VERSION,
+    OfficialKind,
+    OfficialMethod,
+    installed_release,
+    plain_name,
+)
 from clientgo.codegen.builtin.survey import Survey, survey
 from clientgo.codegen.builtin.typemodules import type_texts
 from clientgo.codegen.cli import header_of, with_header
 from clientgo.codegen.generate import Output
-from clientgo.codegen.model import Kind, Method
+from clientgo.codegen.model import Expansions, Kind, Method
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.render import render
 from clientgo.codegen.renderapply import package_text
@@ -86,8 +94,12 @@ def _kind(module: str, official: OfficialKind) -> Kind:
         verbs=tuple(verb for verb in ALL_VERBS if verb in official.verbs),
     )
     place = f"{PACKAGE}.types.{module}"
-    methods = tuple(
-        Method(name=method, verb="update", subresource=subresource, input=f"{place}:{name}", result=f"{place}:{name}")
-        for method, subresource in METHODS.get((official.group, name), ())
-    )
-    return Kind(api=api, class_name=name, module=place, source=SOURCE, methods=methods)
+    key = (official.group, name)
+    methods = tuple(_method(method, name, place) for method in METHODS.get(key, ()))
+    expansions = Expansions(client=EXPANSIONS.get(key, ""))
+    return Kind(api=api, class_name=name, module=place, source=SOURCE, methods=methods, expansions=expansions)
+
+
+def _method(official: OfficialMethod, kind: str, place: str) -> Method:
+    body = f"{place}:{plain_name(official.body) or kind}"
+    return Method(name=official.name, verb=official.verb, subresource=official.subresource, input=body, result=body)

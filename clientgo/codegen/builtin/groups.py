@@ -20,6 +20,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "AutoscalingV1Api": ("autoscaling", "v1"),
     "AutoscalingV2Api": ("autoscaling", "v2"),
     "BatchV1Api": ("batch", "v1"),
+    "CertificatesV1Api": ("certificates.k8s.io", "v1"),
     "CoordinationV1Api": ("coordination.k8s.io", "v1"),
     "CoreV1Api": ("", "v1"),
     "DiscoveryV1Api": ("discovery.k8s.io", "v1"),
@@ -34,10 +35,30 @@ GROUPS: dict[str, tuple[str, str]] = {
 _BODIES = {"PolicyV1Api": ("V1Eviction",), "AuthenticationV1Api": ("AuthenticationV1TokenRequest",)}
 """Kinds that are only the body of another kind's subresource: they get a type and no client."""
 
-METHODS: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
-    ("", "Pod"): (("update_ephemeral_containers", "ephemeralcontainers"), ("update_resize", "resize")),
+
+@dataclass(frozen=True, slots=True)
+class OfficialMethod:
+    """A client's method for a subresource; `body` is the official class it sends and returns, empty for the kind's."""
+
+    name: str
+    subresource: str
+    verb: str = "update"
+    body: str = ""
+
+
+METHODS: dict[tuple[str, str], tuple[OfficialMethod, ...]] = {
+    ("", "Namespace"): (OfficialMethod("finalize", "finalize"),),
+    ("", "Pod"): (
+        OfficialMethod("update_ephemeral_containers", "ephemeralcontainers"),
+        OfficialMethod("update_resize", "resize"),
+    ),
+    ("", "ServiceAccount"): (OfficialMethod("create_token", "token", "create", "AuthenticationV1TokenRequest"),),
+    ("certificates.k8s.io", "CertificateSigningRequest"): (OfficialMethod("update_approval", "approval"),),
 }
-"""Updates of a part of a kind by a subresource other than status, by group and kind: method and subresource."""
+"""Methods for subresources other than status and scale, by group and kind."""
+
+EXPANSIONS = {("", "Pod"): "clientgo.typed.pods:PodExpansion"}
+"""Classes by hand that clients inherit, by group and kind."""
 
 _VERBS = {
     "create": ("create",),

@@ -1,12 +1,12 @@
 """Everything the official client tells about the generated groups, gathered once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kubernetes import client as official_client
 
-from clientgo.codegen.builtin.groups import GROUPS, OfficialKind, kinds_of
+from clientgo.codegen.builtin.groups import GROUPS, METHODS, OfficialKind, kinds_of
 from clientgo.codegen.builtin.models import OURS, Model, read_model
 from clientgo.codegen.builtin.placing import place, reachable
 from clientgo.codegen.model import short_name
@@ -30,8 +30,18 @@ def survey() -> Survey:
     }
     marked = {kind.model for group in kinds.values() for kind in group}
     models = _read_all(marked)
-    uses = {group: reachable((kind.model for kind in found), models) for group, found in kinds.items()}
+    uses = {
+        group: reachable((*(kind.model for kind in found), *_bodies(found[0].group)), models)
+        for group, found in kinds.items()
+    }
     return Survey(kinds, uses, models, place(uses))
+
+
+def _bodies(group: str) -> Iterator[type[Any]]:
+    """Yield what the methods of a group's clients send besides its kinds; the group's module offers it, too."""
+    for (owner, _), methods in METHODS.items():
+        if owner == group:
+            yield from (getattr(official_client, method.body) for method in methods if method.body)
 
 
 def _module(group: str, version: str) -> str:

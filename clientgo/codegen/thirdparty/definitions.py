@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.codegen.dataclassinput import OwnKind
-from clientgo.codegen.problems import Problems
+from clientgo.codegen.problems import Problems, reason_of
 from clientgo.codegen.thirdparty.checked import NoDefinition, checked
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
 from clientgo.meta.yamltext import NotYAML, read_yaml
@@ -36,7 +36,7 @@ def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignK
             documents = read_yaml(path.read_text(encoding="utf-8"))
             here = [kind for document in documents for kind in _versions(document, told_source(path))]
         except (OSError, UnicodeDecodeError) as error:
-            problems.at_module(str(path), 0, f"the file can't be read: {error}")
+            problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
             continue
         except NotYAML as error:
             problems.at_module(str(path), error.line, f"the file is no YAML: {error}")

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from clientgo.codegen.applyconfigs import mentioned
-from clientgo.codegen.model import Kind, group_names, identifier
+from clientgo.codegen.model import STATUS_VERBS, Kind, group_names, identifier
 from clientgo.codegen.source import import_line, names_list, quoted, tuple_text
 from clientgo.codegen.structs import StructType, struct_text
 from clientgo.codegen.texts import Layout, Text, fill, import_block
 from clientgo.codegen.thirdparty.attributes import class_name
 from clientgo.codegen.thirdparty.definitions import ForeignKind
 from clientgo.codegen.thirdparty.types import SchemaTypes
-from clientgo.meta.scheme import ApiType
+from clientgo.meta.scheme import ALL_VERBS, ApiType
 
 STANDARD = {"collections.abc": ("Mapping",), "datetime": ("datetime",), "typing": ("Any",)}
 _OURS = {
@@ -82,6 +82,8 @@ def _mark(api: ApiType) -> tuple[str, ...]:
     if api.scale is not None:
         paths = (api.scale.spec_path, api.scale.status_path, api.scale.selector_path)
         mark.append(f"scale=Scale({', '.join(quoted(path) for path in paths if path)})")
+    if set(api.verbs) != set(ALL_VERBS) - (set() if api.status else set(STATUS_VERBS)) and api.verbs != ALL_VERBS:
+        mark.append(tuple_text(api.verbs, prefix="verbs="))
     lists = (("short_names=", api.short_names), ("categories=", api.categories))
     mark += [tuple_text(values, prefix=prefix) for prefix, values in lists if values]
     return tuple(mark)

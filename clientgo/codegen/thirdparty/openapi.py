@@ -1,22 +1,33 @@
-"""A server's OpenAPI v3 document (`kubectl get --raw /openapi/v3/apis/GROUP/VERSION`) to the kinds it serves."""
+"""A server's OpenAPI v3 document to the kinds it serves.
+
+`kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes one, and `/openapi/v3/api/v1` is that of the core group.
+"""
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from clientgo.codegen.apinames import misnamed
-from clientgo.codegen.problems import Problems
+from clientgo.codegen.problems import Problems, reason_of
 from clientgo.codegen.thirdparty.checked import NoDefinition, check_schema, without_nulls
 from clientgo.codegen.thirdparty.definitions import ForeignKind, told_source
 from clientgo.codegen.thirdparty.references import resolved
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
 
 _GVK = "x-kubernetes-group-version-kind"
-_PATH = re.compile(r"/apis/[^/]+/[^/]+(?P<space>/namespaces/\{namespace\})?/(?P<plural>[^/{]+)(?P<rest>/.*)?")
+_PATH = re.compile(r"/(?:api|apis/[^/]+)/[^/]+(?P<space>/namespaces/\{namespace\})?/(?P<plural>[^/{]+)(?P<rest>/.*)?")
+
+_VERBS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "": {"get": ("list", "watch"), "post": ("create",), "delete": ("delete_collection",)},
+    "/{name}": {"get": ("get",), "put": ("update",), "patch": ("patch", "apply"), "delete": ("delete",)},
+    "/{name}/status": {"put": ("update_status",), "patch": ("patch_status", "apply_status")},
+}
+"""The verbs of a client, by what follows the plural and by HTTP method."""
 
 
 class _Gvk(msgspec.Struct, frozen=True):
@@ -30,8 +41,16 @@ class _Operation(msgspec.Struct, frozen=True):
 
 
 class _Address(msgspec.Struct, frozen=True):
+    get: _Operation | None = None
     post: _Operation | None = None
     put: _Operation | None = None
+    patch: _Operation | None = None
+    delete: _Operation | None = None
+
+    def methods(self) -> dict[str, _Operation]:
+        """The operations that are there, by HTTP method."""
+        found = {method: getattr(self, method) for method in self.__struct_fields__}
+        return {method: operation for method, operation in found.items() if operation is not None}
 
 
 class _Components(msgspec.Struct, frozen=True):
@@ -50,7 +69,7 @@ def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKin
         try:
             here = list(_kinds(_document(path), told_source(path)))
         except OSError as error:
-            problems.at_module(str(path), 0, f"the file can't be read: {error}")
+            problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
             continue
         except NoDefinition as error:
             problems.at_module(str(path), 0, f"the document can't be taken: {error}")
@@ -62,9 +81,8 @@ def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKin
             problems.at_module(str(path), getattr(error, "lineno", 0), f"the file is no JSON: {error}")
             continue
         if not here:
-            problems.at_module(
-                str(path), 1, "no kind is in it: give what `kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes"
-            )
+            wanted = "give what `kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes (api/v1 for the core group)"
+            problems.at_module(str(path), 1, f"no kind is in it: {wanted}")
         found += here
     return found
 
@@ -100,36 +118,46 @@ def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
         yield ForeignKind(_api(kinds[0], served[kinds[0]]), whole, source)
 
 
-def _served(paths: Mapping[str, _Address]) -> dict[_Gvk, set[tuple[str, bool, str]]]:
-    """Plural, whether in namespaces, and what follows the plural, of all addresses of a kind."""
-    served: dict[_Gvk, set[tuple[str, bool, str]]] = {}
-    plurals: dict[str, _Gvk] = {}
-    for address, item in paths.items():
-        match = _PATH.fullmatch(address)
-        kind = (item.post and item.post.of) or (item.put and item.put.of)
-        if match is not None and kind and not match["rest"]:
-            plurals[match["plural"]] = kind
-    for address in paths:
-        match = _PATH.fullmatch(address)
-        if match is not None and match["plural"] in plurals:
-            facts = (match["plural"], match["space"] is not None, match["rest"] or "")
-            served.setdefault(plurals[match["plural"]], set()).add(facts)
+@dataclass(slots=True)
+class _Served:
+    """The plural of a kind, and what its addresses allow."""
+
+    plural: str
+    namespaced: bool = False
+    rests: set[str] = field(default_factory=set)
+    """What follows the name of an object."""
+    verbs: set[str] = field(default_factory=set)
+
+
+def _served(paths: Mapping[str, _Address]) -> dict[_Gvk, _Served]:
+    served: dict[_Gvk, _Served] = {}
+    plurals: dict[str, _Served] = {}
+    addresses = [(match, item.methods()) for address, item in paths.items() if (match := _PATH.fullmatch(address))]
+    for match, methods in addresses:
+        kind = next((operation.of for operation in methods.values() if operation.of), None)
+        if kind and not match["rest"]:
+            plurals[match["plural"]] = served.setdefault(kind, _Served(match["plural"]))
+    for match, methods in addresses:
+        if (found := plurals.get(match["plural"])) is not None:
+            rest = match["rest"] or ""
+            found.namespaced |= match["space"] is not None
+            found.rests.add(rest.removeprefix("/{name}"))
+            found.verbs.update(verb for method in methods for verb in _VERBS.get(rest, {}).get(method, ()))
     return served
 
 
-def _api(kind: _Gvk, facts: set[tuple[str, bool, str]]) -> ApiType:
-    rests = {rest.removeprefix("/{name}") for _, _, rest in facts}
-    plural = min(plural for plural, _, _ in facts)
-    for message in misnamed(kind.group, kind.kind, [("version", kind.version), ("plural", plural)], built_in=True):
+def _api(kind: _Gvk, served: _Served) -> ApiType:
+    labels = [("version", kind.version), ("plural", served.plural)]
+    for message in misnamed(kind.group, kind.kind, labels, built_in=True):
         raise NoDefinition(message)
     return ApiType(
         group=kind.group,
         version=kind.version,
         kind=kind.kind,
-        plural=plural,
+        plural=served.plural,
         singular=kind.kind.lower(),
-        scope="Namespaced" if any(spaced for _, spaced, _ in facts) else "Cluster",
-        status="/status" in rests,
-        scale=Scale(".spec.replicas", ".status.replicas") if "/scale" in rests else None,
-        verbs=ALL_VERBS,
+        scope="Namespaced" if served.namespaced else "Cluster",
+        status="/status" in served.rests,
+        scale=Scale(".spec.replicas", ".status.replicas") if "/scale" in served.rests else None,
+        verbs=tuple(verb for verb in ALL_VERBS if verb in served.verbs),
     )

@@ -67,6 +67,15 @@ KINDS = {
         "clientgo.kubernetes.applyconfigurations.batch_v1:CronJobApplyConfiguration"
     ),
     GroupVersionKind("batch", "v1", "Job"): "clientgo.kubernetes.applyconfigurations.batch_v1:JobApplyConfiguration",
+    GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest"): (
+        "clientgo.kubernetes.applyconfigurations.certificates_v1:CertificateSigningRequestApplyConfiguration"
+    ),
+    GroupVersionKind("certificates.k8s.io", "v1", "ClusterTrustBundle"): (
+        "clientgo.kubernetes.applyconfigurations.certificates_v1:ClusterTrustBundleApplyConfiguration"
+    ),
+    GroupVersionKind("certificates.k8s.io", "v1", "PodCertificateRequest"): (
+        "clientgo.kubernetes.applyconfigurations.certificates_v1:PodCertificateRequestApplyConfiguration"
+    ),
     GroupVersionKind("coordination.k8s.io", "v1", "Lease"): (
         "clientgo.kubernetes.applyconfigurations.coordination_v1:LeaseApplyConfiguration"
     ),

@@ -18,33 +18,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 from msgspec import UNSET, UnsetType
 
 from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectMetaApplyConfiguration
 
 __all__ = [
-    "BoundObjectReferenceApplyConfiguration",
     "SelfSubjectReviewApplyConfiguration",
     "SelfSubjectReviewStatusApplyConfiguration",
-    "TokenRequestApplyConfiguration",
-    "TokenRequestSpecApplyConfiguration",
-    "TokenRequestStatusApplyConfiguration",
     "TokenReviewApplyConfiguration",
     "TokenReviewSpecApplyConfiguration",
     "TokenReviewStatusApplyConfiguration",
     "UserInfoApplyConfiguration",
 ]
-
-
-class BoundObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
-
-    api_version: str | UnsetType = UNSET
-    kind: str | UnsetType = UNSET
-    name: str | UnsetType = UNSET
-    uid: str | UnsetType = UNSET
 
 
 class SelfSubjectReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -58,30 +44,6 @@ class SelfSubjectReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True,
     """What an apply sets; a field that is not given is left alone."""
 
     user_info: UserInfoApplyConfiguration | UnsetType = UNSET
-
-
-class TokenRequestApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
-
-    metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    spec: TokenRequestSpecApplyConfiguration | UnsetType = UNSET
-    status: TokenRequestStatusApplyConfiguration | UnsetType = UNSET
-
-
-class TokenRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
-
-    attestations: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
-    audiences: tuple[str, ...] | UnsetType = UNSET
-    bound_object_ref: BoundObjectReferenceApplyConfiguration | UnsetType = UNSET
-    expiration_seconds: int | UnsetType = UNSET
-
-
-class TokenRequestStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
-
-    expiration_timestamp: datetime | UnsetType = UNSET
-    token: str | UnsetType = UNSET
 
 
 class TokenReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

@@ -23,11 +23,12 @@ from datetime import datetime
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from clientgo.meta.applyconfiguration import ApplyConfiguration
+from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectMetaApplyConfiguration
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSourceApplyConfiguration",
     "AzureDiskVolumeSourceApplyConfiguration",
+    "BoundObjectReferenceApplyConfiguration",
     "ConditionApplyConfiguration",
     "EventSourceApplyConfiguration",
     "FCVolumeSourceApplyConfiguration",
@@ -44,6 +45,9 @@ __all__ = [
     "PhotonPersistentDiskVolumeSourceApplyConfiguration",
     "PortworxVolumeSourceApplyConfiguration",
     "QuobyteVolumeSourceApplyConfiguration",
+    "TokenRequestApplyConfiguration",
+    "TokenRequestSpecApplyConfiguration",
+    "TokenRequestStatusApplyConfiguration",
     "TypedLocalObjectReferenceApplyConfiguration",
     "VsphereVirtualDiskVolumeSourceApplyConfiguration",
 ]
@@ -67,6 +71,15 @@ class AzureDiskVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
     fs_type: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
+
+
+class BoundObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
+    """What an apply sets; a field that is not given is left alone."""
+
+    api_version: str | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    uid: str | UnsetType = UNSET
 
 
 class ConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -200,6 +213,30 @@ class QuobyteVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_
     tenant: str | UnsetType = UNSET
     user: str | UnsetType = UNSET
     volume: str | UnsetType = UNSET
+
+
+class TokenRequestApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
+    """What an apply sets; a field that is not given is left alone."""
+
+    metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
+    spec: TokenRequestSpecApplyConfiguration | UnsetType = UNSET
+    status: TokenRequestStatusApplyConfiguration | UnsetType = UNSET
+
+
+class TokenRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
+    """What an apply sets; a field that is not given is left alone."""
+
+    attestations: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
+    audiences: tuple[str, ...] | UnsetType = UNSET
+    bound_object_ref: BoundObjectReferenceApplyConfiguration | UnsetType = UNSET
+    expiration_seconds: int | UnsetType = UNSET
+
+
+class TokenRequestStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
+    """What an apply sets; a field that is not given is left alone."""
+
+    expiration_timestamp: datetime | UnsetType = UNSET
+    token: str | UnsetType = UNSET
 
 
 class TypedLocalObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

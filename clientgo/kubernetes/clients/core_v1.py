@@ -32,10 +32,12 @@ from clientgo.kubernetes.types.core_v1 import (
     Secret,
     Service,
     ServiceAccount,
+    TokenRequest,
 )
 from clientgo.rest.request import Requester
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.create import CreateClient
+from clientgo.typed.pods import PodExpansion
 from clientgo.typed.scale import ScaleClient
 from clientgo.typed.subresources import SubresourceClient
 
@@ -70,10 +72,14 @@ class LimitRangeClient(TypedClient[LimitRange]):
     kind = LimitRange
 
 
-class NamespaceClient(StatusClient[Namespace]):
+class NamespaceClient(SubresourceClient[Namespace], StatusClient[Namespace]):
     """Reads and writes Namespace objects at the API server, which serves all but delete_collection."""
 
     kind = Namespace
+
+    def finalize(self, name: str, body: Namespace, *, field_manager: str = "", dry_run: bool = False) -> Namespace:
+        """Replace the Namespace at the subresource finalize of the object of that name."""
+        return self._send_to("update", name, "finalize", body, Namespace, field_manager=field_manager, dry_run=dry_run)
 
 
 class NodeClient(StatusClient[Node]):
@@ -94,7 +100,7 @@ class PersistentVolumeClaimClient(StatusClient[PersistentVolumeClaim]):
     kind = PersistentVolumeClaim
 
 
-class PodClient(SubresourceClient[Pod], StatusClient[Pod]):
+class PodClient(PodExpansion, SubresourceClient[Pod], StatusClient[Pod]):
     """Reads and writes Pod objects, and their status, at the API server."""
 
     kind = Pod
@@ -142,10 +148,16 @@ class ServiceClient(StatusClient[Service]):
     kind = Service
 
 
-class ServiceAccountClient(TypedClient[ServiceAccount]):
+class ServiceAccountClient(SubresourceClient[ServiceAccount], TypedClient[ServiceAccount]):
     """Reads and writes ServiceAccount objects at the API server."""
 
     kind = ServiceAccount
+
+    def create_token(
+        self, name: str, body: TokenRequest, *, field_manager: str = "", dry_run: bool = False
+    ) -> TokenRequest:
+        """Create a TokenRequest at the subresource token of the object of that name."""
+        return self._send_to("create", name, "token", body, TokenRequest, field_manager=field_manager, dry_run=dry_run)
 
 
 class CoreV1:

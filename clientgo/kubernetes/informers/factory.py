@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clientgo.kubernetes.informers.apps import AppsInformers
     from clientgo.kubernetes.informers.autoscaling import AutoscalingInformers
     from clientgo.kubernetes.informers.batch import BatchInformers
+    from clientgo.kubernetes.informers.certificates import CertificatesInformers
     from clientgo.kubernetes.informers.coordination import CoordinationInformers
     from clientgo.kubernetes.informers.core import CoreInformers
     from clientgo.kubernetes.informers.discovery import DiscoveryInformers
@@ -80,6 +81,15 @@ class SharedInformerFactory(InformerFactory):
         ),
         GroupVersionResource("batch", "v1", "cronjobs"): "clientgo.kubernetes.informers.batch_v1:CronJobInformer",
         GroupVersionResource("batch", "v1", "jobs"): "clientgo.kubernetes.informers.batch_v1:JobInformer",
+        GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests"): (
+            "clientgo.kubernetes.informers.certificates_v1:CertificateSigningRequestInformer"
+        ),
+        GroupVersionResource("certificates.k8s.io", "v1", "clustertrustbundles"): (
+            "clientgo.kubernetes.informers.certificates_v1:ClusterTrustBundleInformer"
+        ),
+        GroupVersionResource("certificates.k8s.io", "v1", "podcertificaterequests"): (
+            "clientgo.kubernetes.informers.certificates_v1:PodCertificateRequestInformer"
+        ),
         GroupVersionResource("coordination.k8s.io", "v1", "leases"): (
             "clientgo.kubernetes.informers.coordination_v1:LeaseInformer"
         ),
@@ -197,6 +207,13 @@ class SharedInformerFactory(InformerFactory):
         from clientgo.kubernetes.informers.batch import BatchInformers  # noqa: PLC0415  # loads this group alone
 
         return BatchInformers(self)
+
+    @property
+    def certificates(self) -> CertificatesInformers:
+        """Informers of the group certificates.k8s.io."""
+        from clientgo.kubernetes.informers.certificates import CertificatesInformers  # noqa: PLC0415  # loads this group alone
+
+        return CertificatesInformers(self)
 
     @property
     def coordination(self) -> CoordinationInformers:

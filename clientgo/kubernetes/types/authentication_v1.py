@@ -16,10 +16,10 @@
 """The types of authentication.k8s.io/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
+from clientgo.kubernetes.types.shared import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
 from clientgo.meta.scheme import api_type
 
@@ -35,19 +35,6 @@ __all__ = [
     "TokenReviewStatus",
     "UserInfo",
 ]
-
-
-class BoundObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """BoundObjectReference is a reference to an object that a token is bound to."""
-
-    api_version: str | None = None
-    """apiVersion is API version of the referent."""
-    kind: str | None = None
-    """kind of the referent."""
-    name: str | None = None
-    """name of the referent."""
-    uid: str | None = None
-    """uid of the referent."""
 
 
 class UserInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
@@ -75,36 +62,6 @@ class SelfSubjectReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
     metadata: ObjectMeta = ObjectMeta()
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
-
-
-class TokenRequestSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequestSpec contains client provided parameters of a token request."""
-
-    attestations: Mapping[str, tuple[str, ...]] = EMPTY_MAP
-    """attestations is a map of well-known keys to string-slice values."""
-    audiences: tuple[str, ...] = ()
-    """audiences are the intendend audiences of the token."""
-    bound_object_ref: BoundObjectReference | None = None
-    expiration_seconds: int | None = None
-    """expirationSeconds is the requested duration of validity of the request."""
-
-
-class TokenRequestStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequestStatus is the result of a token request."""
-
-    expiration_timestamp: datetime | None = None
-    """expirationTimestamp is the time of expiration of the returned token."""
-    token: str | None = None
-    """token is the opaque bearer token."""
-
-
-@api_type(group="authentication.k8s.io", version="v1", status=False, verbs=())
-class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequest requests a token for a given service account."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: TokenRequestSpec = TokenRequestSpec()
-    status: TokenRequestStatus = TokenRequestStatus()
 
 
 class TokenReviewSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):

@@ -20,11 +20,13 @@ from datetime import datetime
 
 import msgspec
 
-from clientgo.meta.objects import EMPTY_MAP
+from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.scheme import api_type
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSource",
     "AzureDiskVolumeSource",
+    "BoundObjectReference",
     "Condition",
     "EventSource",
     "FCVolumeSource",
@@ -41,6 +43,9 @@ __all__ = [
     "PhotonPersistentDiskVolumeSource",
     "PortworxVolumeSource",
     "QuobyteVolumeSource",
+    "TokenRequest",
+    "TokenRequestSpec",
+    "TokenRequestStatus",
     "TypedLocalObjectReference",
     "VsphereVirtualDiskVolumeSource",
 ]
@@ -76,6 +81,19 @@ class AzureDiskVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="c
     """kind expected values are Shared: multiple blob disks per storage account Dedicated: single blob disk per storage account Managed: azure managed data disk (only in managed availability set). defaults to shared."""
     read_only: bool | None = None
     """readOnly Defaults to false (read/write)."""
+
+
+class BoundObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """BoundObjectReference is a reference to an object that a token is bound to."""
+
+    api_version: str | None = None
+    """apiVersion is API version of the referent."""
+    kind: str | None = None
+    """kind of the referent."""
+    name: str | None = None
+    """name of the referent."""
+    uid: str | None = None
+    """uid of the referent."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
@@ -266,6 +284,36 @@ class QuobyteVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """user to map volume access to Defaults to serivceaccount user."""
     volume: str = msgspec.field(default_factory=str)
     """volume is a string that references an already created Quobyte volume by name."""
+
+
+class TokenRequestSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """TokenRequestSpec contains client provided parameters of a token request."""
+
+    attestations: Mapping[str, tuple[str, ...]] = EMPTY_MAP
+    """attestations is a map of well-known keys to string-slice values."""
+    audiences: tuple[str, ...] = ()
+    """audiences are the intendend audiences of the token."""
+    bound_object_ref: BoundObjectReference | None = None
+    expiration_seconds: int | None = None
+    """expirationSeconds is the requested duration of validity of the request."""
+
+
+class TokenRequestStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """TokenRequestStatus is the result of a token request."""
+
+    expiration_timestamp: datetime | None = None
+    """expirationTimestamp is the time of expiration of the returned token."""
+    token: str | None = None
+    """token is the opaque bearer token."""
+
+
+@api_type(group="authentication.k8s.io", version="v1", status=False, verbs=())
+class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """TokenRequest requests a token for a given service account."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: TokenRequestSpec = TokenRequestSpec()
+    status: TokenRequestStatus = TokenRequestStatus()
 
 
 class TypedLocalObjectReference(

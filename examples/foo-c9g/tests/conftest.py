@@ -1,13 +1,15 @@
 """The suite: one API server for all tests, with the project's CRDs and webhooks; a manager for each test."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from clientgo.envtest import Environment
+from clientgo.errors import NotFound
 from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options
+from clientgo.meta import ApiObject
 from clientgo.rest import Config
 
 # +clientgo:scaffold:imports
@@ -36,6 +38,16 @@ def manager(cluster: Config) -> Iterator[Manager]:
     made = Manager(cluster, options=Options(name="test"))
     yield made
     made.close()
+
+
+@pytest.fixture
+def created(manager: Manager) -> Iterator[list[ApiObject]]:
+    """Objects to delete after the test, so that it can run again on the same cluster."""
+    objects: list[ApiObject] = []
+    yield objects
+    for obj in objects:
+        with suppress(NotFound):
+            manager.client.delete(obj)
 
 
 @pytest.fixture

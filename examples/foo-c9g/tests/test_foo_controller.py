@@ -2,7 +2,7 @@ from collections.abc import Callable
 from queue import Queue
 
 from clientgo.manager import Manager, Result
-from clientgo.meta import ObjectName
+from clientgo.meta import ApiObject, ObjectName
 
 from api.v1alpha1.foo_types import Foo
 from controllers.foo_controller import FooReconciler
@@ -22,12 +22,13 @@ class Watched(FooReconciler):
         return result
 
 
-def test_the_sample_is_reconciled(manager: Manager, started: Callable[[], Manager]) -> None:
+def test_the_sample_is_reconciled(manager: Manager, started: Callable[[], Manager], created: list[ApiObject]) -> None:
     reconciler = Watched(manager)
     reconciler.setup_with_manager(manager)
     started()
     name = ObjectName("default", "test-foo")
 
-    manager.client.create(sample(Foo, "samplecontroller_v1alpha1_foo.yaml", **name._asdict()))
+    wanted = sample(Foo, "samplecontroller_v1alpha1_foo.yaml", **name._asdict())
+    created.append(manager.client.create(wanted))
 
     assert reconciler.done.get(timeout=20) == name

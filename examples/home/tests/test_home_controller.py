@@ -2,7 +2,7 @@ from collections.abc import Callable
 from queue import Queue
 
 from clientgo.manager import Manager, Result
-from clientgo.meta import ObjectName
+from clientgo.meta import ApiObject, ObjectName
 
 from api.v1.home_types import Home
 from controllers.home_controller import HomeReconciler
@@ -22,12 +22,13 @@ class Watched(HomeReconciler):
         return result
 
 
-def test_the_sample_is_reconciled(manager: Manager, started: Callable[[], Manager]) -> None:
+def test_the_sample_is_reconciled(manager: Manager, started: Callable[[], Manager], created: list[ApiObject]) -> None:
     reconciler = Watched(manager)
     reconciler.setup_with_manager(manager)
     started()
     name = ObjectName("default", "test-home")
 
-    manager.client.create(sample(Home, "ajd_v1_home.yaml", **name._asdict()))
+    wanted = sample(Home, "ajd_v1_home.yaml", **name._asdict())
+    created.append(manager.client.create(wanted))
 
     assert reconciler.done.get(timeout=20) == name

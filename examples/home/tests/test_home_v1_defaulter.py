@@ -1,13 +1,14 @@
 from clientgo.manager import Manager
-from clientgo.meta import ObjectMeta
+from clientgo.meta import ApiObject, ObjectMeta
 
 from api.v1.home_types import Home
 
 
-def test_what_is_left_out_is_filled_in(manager: Manager) -> None:
+def test_what_is_left_out_is_filled_in(manager: Manager, created: list[ApiObject]) -> None:
     wanted = Home(metadata=ObjectMeta(namespace="default", name="defaulted-home"))
 
     made = manager.client.create(wanted)
+    created.append(made)
 
     assert made.spec.rooms == 1
     assert made.spec.owner

@@ -1,7 +1,7 @@
 import pytest
 from clientgo.errors import Forbidden, Invalid
 from clientgo.manager import Manager
-from clientgo.meta import ObjectMeta, replace
+from clientgo.meta import ApiObject, ObjectMeta, replace
 
 from api.v1.home_types import Home, HomeSpec
 
@@ -15,14 +15,18 @@ def test_a_home_without_rooms_is_refused_in_the_validators_words(manager: Manage
         manager.client.create(home("none", HomeSpec(rooms=0)))
 
 
-def test_a_home_is_not_handed_on(manager: Manager) -> None:
+def test_a_home_is_not_handed_on(manager: Manager, created: list[ApiObject]) -> None:
     made = manager.client.create(home("kept", HomeSpec(owner="ada")))
+    created.append(made)
 
     with pytest.raises((Invalid, Forbidden), match="a home is not handed on"):
         manager.client.update(replace(made, spec=HomeSpec(owner="bob", rooms=1)))
 
 
-def test_a_good_home_passes(manager: Manager) -> None:
+def test_a_good_home_passes(manager: Manager, created: list[ApiObject]) -> None:
     spec = HomeSpec(owner="ada", rooms=3)
 
-    assert manager.client.create(home("good", spec)).spec == spec
+    made = manager.client.create(home("good", spec))
+    created.append(made)
+
+    assert made.spec == spec

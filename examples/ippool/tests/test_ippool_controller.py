@@ -2,7 +2,7 @@ from collections.abc import Callable
 from queue import Queue
 
 from clientgo.manager import Manager, Result
-from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.meta import ApiObject, ObjectMeta, ObjectName
 
 from api.v1alpha1.ippool_types import IPPool, IPPoolSpec
 from controllers.ippool_controller import IPPoolReconciler
@@ -22,25 +22,28 @@ class Watched(IPPoolReconciler):
         return result
 
 
-def test_a_new_object_is_reconciled(manager: Manager, started: Callable[[], Manager]) -> None:
+def test_a_new_object_is_reconciled(manager: Manager, started: Callable[[], Manager], created: list[ApiObject]) -> None:
     reconciler = Watched(manager)
     reconciler.setup_with_manager(manager)
     started()
     name = ObjectName("", "test-ippool")
 
-    manager.client.create(IPPool(metadata=ObjectMeta(name=name.name), spec=IPPoolSpec(cidr="10.0.0.0/24")))
+    pool = IPPool(metadata=ObjectMeta(name=name.name), spec=IPPoolSpec(cidr="10.0.0.0/24"))
+    created.append(manager.client.create(pool))
 
     assert reconciler.done.get(timeout=20) == name
 
 
-def test_pools_that_overlap_name_each_other(manager: Manager, started: Callable[[], Manager]) -> None:
+def test_pools_that_overlap_name_each_other(
+    manager: Manager, started: Callable[[], Manager], created: list[ApiObject]
+) -> None:
     reconciler = Watched(manager)
     reconciler.setup_with_manager(manager)
     started()
     pools = Clientset(manager.requester).tsi_v1alpha1.ip_pools()
 
     for name, cidr in (("narrow", "10.8.1.0/24"), ("wide", "10.8.0.0/16")):
-        pools.create(IPPool(metadata=ObjectMeta(name=name), spec=IPPoolSpec(cidr=cidr)))
+        created.append(pools.create(IPPool(metadata=ObjectMeta(name=name), spec=IPPoolSpec(cidr=cidr))))
 
     while [pools.get(name).status.overlaps for name in ("narrow", "wide")] != [("wide",), ("narrow",)]:
         reconciler.done.get(timeout=20)

@@ -1,6 +1,7 @@
 import pytest
 from clientgo.manager import Condition, Manager
-from clientgo.meta import ObjectMeta, ObjectName, replace
+from clientgo.meta import ApiObject, ObjectMeta, ObjectName, replace
+from clientgo.webhook import field
 
 from api.v1 import rediscluster_types as v1
 from api.v1alpha1 import rediscluster_types as v1alpha1
@@ -19,8 +20,9 @@ def test_the_sample_comes_back_from_the_hub_as_it_was() -> None:
     assert from_hub(to_hub(wanted)) == wanted
 
 
-def test_what_is_written_in_one_version_is_read_in_both(manager: Manager) -> None:
+def test_what_is_written_in_one_version_is_read_in_both(manager: Manager, created: list[ApiObject]) -> None:
     made = manager.client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
+    created.append(made)
 
     read = manager.api_reader.get(v1.RedisCluster, NAME)
     assert (read.spec.replicas, read.spec.max_memory) == (3, "64mb")
@@ -77,3 +79,12 @@ def test_an_annotation_of_somebody_else_s_is_no_matter() -> None:
 
     assert to_hub(v1alpha1.RedisCluster(strange)).spec == v1.RedisClusterSpec()
     assert from_hub(v1.RedisCluster(strange)).spec == v1alpha1.RedisClusterSpec()
+
+    invalid = replace(META, annotations={KEPT_V1: '{"maxMemory": "lots"}'})
+    assert to_hub(v1alpha1.RedisCluster(invalid)).spec == v1.RedisClusterSpec()
+
+
+@pytest.mark.parametrize("memory", ["lots", "", "mb", "-1mb", "100 mb", "9" * 5000])
+def test_invalid_memory_is_rejected_by_its_field(memory: str) -> None:
+    with pytest.raises(field.Errors, match=r"^spec.maxMemory: Invalid value: .*: expected a number of bytes"):
+        from_hub(v1.RedisCluster(META, v1.RedisClusterSpec(max_memory=memory)))

@@ -6,10 +6,11 @@ taken from there on the way back, unless the object was changed meanwhile in the
 """
 
 import json
+import re
 from typing import TypeVar
 
 from clientgo.meta import ObjectMeta, Undecodable, from_dict, replace, to_dict
-from clientgo.webhook import Hub
+from clientgo.webhook import Hub, field
 
 from api.v1 import rediscluster_types as v1
 from api.v1alpha1 import rediscluster_types as v1alpha1
@@ -73,9 +74,17 @@ def hub_spec(spec: v1alpha1.RedisClusterSpec, *, keep_data: bool = False) -> v1.
 
 
 def spoke_spec(spec: v1.RedisClusterSpec) -> v1alpha1.RedisClusterSpec:
-    """The nearest that v1alpha1 has; of memory never more than was asked for, and a megabyte at least."""
-    number, unit = spec.max_memory[:-2], spec.max_memory[-2:]
-    kilobytes = int(number) * _KILOBYTES[unit] if unit in _KILOBYTES else int(spec.max_memory) // 1024
+    """The nearest that v1alpha1 has; of memory never more than was asked for, and a megabyte at least.
+
+    Raises:
+        field.Errors: the memory is invalid, since an API server converts objects before it validates them.
+    """
+    found = re.fullmatch("([0-9]{1,18})(kb|mb|gb)?", spec.max_memory)
+    if found is None:
+        expected = "expected a number of bytes, or one with kb, mb or gb, such as 100mb"
+        raise field.Errors([field.invalid(field.Path("spec") / "maxMemory", spec.max_memory, expected)])
+    number, unit = int(found[1]), found[2]
+    kilobytes = number * _KILOBYTES[unit] if unit else number // 1024
     return v1alpha1.RedisClusterSpec(
         size=spec.replicas,
         image=spec.image,
@@ -100,6 +109,9 @@ def _taken(meta: ObjectMeta, name: str, cls: type[C]) -> tuple[ObjectMeta, C | N
     text = annotations.pop(name, "")
     meta = replace(meta, annotations=annotations)
     try:
-        return meta, from_dict(cls, {"metadata": {}, "spec": json.loads(text)}) if text else None
-    except (ValueError, Undecodable):
-        return meta, None  # somebody has put something of their own there
+        kept = from_dict(cls, {"metadata": {}, "spec": json.loads(text)}) if text else None
+        if isinstance(kept, v1.RedisCluster):
+            spoke_spec(kept.spec)
+    except (ValueError, Undecodable, field.Errors):
+        return meta, None  # a user's own text is no reason to fail
+    return meta, kept

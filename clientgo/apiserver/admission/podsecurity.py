@@ -1,0 +1,169 @@
+"""Pod Security admission: namespaces say by labels how much their pods may ask for, as on a real cluster.
+
+`pod-security.kubernetes.io/enforce` refuses pods, `warn` and `audit` only tell of them; of what makes pods
+(Deployments and others) `enforce` refuses nothing: its pods are refused, later.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo.apiserver.admission.podsecuritychecks import described, violations
+from clientgo.apiserver.apiextensions.causes import invalid_value
+from clientgo.apiserver.handlers.writes import Write
+from clientgo.apiserver.http.status import Cause, forbidden, invalid
+from clientgo.apiserver.state import State
+
+Object = dict[str, Any]
+
+_PREFIX = "pod-security.kubernetes.io/"
+_LEVELS = ("privileged", "baseline", "restricted")
+_VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
+_NEWEST = 36  # the release whose answers this server gives
+_PODS = ("", "pods")
+_MOST_TOLD = 3000  # pods looked at when a namespace becomes stricter
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What is asked of pods, by which release's definition."""
+
+    name: str = "privileged"
+    version: str = "latest"
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.version}"
+
+    def broken_by(self, meta: Object, spec: Object) -> str:
+        """What a pod breaks of it, in one line; empty when nothing."""
+        minor = _NEWEST if self.version == "latest" else min(_NEWEST, int(self.version.removeprefix("v1.")))
+        return described(violations(self.name, minor, meta, spec))
+
+
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """The levels of a namespace, and what is wrong with its labels."""
+
+    enforce: _Level
+    audit: _Level
+    warn: _Level
+    faults: tuple[Cause, ...] = ()
+
+
+def check_pod(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Refuse a pod that asks for more than its namespace enforces.
+
+    Raises:
+        ApiFailure: 403.
+    """
+    if old is not None and _images(new) == _images(old):
+        return  # nothing else of a pod that matters can be changed
+    policy = _policy_of(state, write.namespace)
+    meta, spec = new["metadata"], new.get("spec") or {}
+    wrong = policy.enforce.broken_by(meta, spec)
+    _note(write, policy, meta, spec)
+    if wrong:
+        raise forbidden(write.resource, meta["name"], f'violates PodSecurity "{policy.enforce}": {wrong}')
+    _warn(write, policy, meta, spec)
+
+
+def check_workload(state: State, write: Write, new: Object, _: Object | None) -> None:
+    """Warn of what would make pods that ask for more than their namespace says."""
+    policy = _policy_of(state, write.namespace)
+    template = _template(new)
+    if template:
+        meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+        _note(write, policy, meta, spec)
+        _warn(write, policy, meta, spec)
+
+
+def check_namespace(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Refuse labels that name no level, and warn of pods that a new level would not let in.
+
+    Raises:
+        ApiFailure: 422.
+    """
+    before, policy = _policy(old or {}), _policy(new)
+    if policy.faults and (old is None or policy.faults != before.faults):
+        raise invalid("Namespace", "", new["metadata"]["name"], policy.faults)
+    if old is None or policy.enforce == before.enforce or policy.enforce.name == "privileged":
+        return
+    eased = _LEVELS.index(policy.enforce.name) <= _LEVELS.index(before.enforce.name)
+    if policy.enforce.version != before.enforce.version or not eased:
+        write.warnings.extend(_told_of_pods(state, new["metadata"]["name"], policy.enforce))
+
+
+def _told_of_pods(state: State, namespace: str, level: _Level) -> list[str]:
+    found: dict[str, list[str]] = {}
+    for pod in state.store.list(_PODS, namespace)[:_MOST_TOLD]:
+        broken = [reason for reason, _ in violations(level.name, _NEWEST, pod["metadata"], pod.get("spec") or {})]
+        if broken:
+            found.setdefault(", ".join(broken), []).append(pod["metadata"]["name"])
+    if not found:
+        return []
+    head = f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{level}"'
+    return [head, *sorted(f"{_first(names)}: {reasons}" for reasons, names in found.items())]
+
+
+def _first(names: list[str]) -> str:
+    others = len(names) - 1
+    return min(names) + (f" (and {others} other pod{'' if others == 1 else 's'})" if others else "")
+
+
+def _note(write: Write, policy: _Policy, meta: Object, spec: Object) -> None:
+    wrong = policy.audit.broken_by(meta, spec)
+    if wrong:
+        told = f'would violate PodSecurity "{policy.audit}": {wrong}'
+        write.kept.setdefault("annotations", {})[f"{_PREFIX}audit-violations"] = told
+
+
+def _warn(write: Write, policy: _Policy, meta: Object, spec: Object) -> None:
+    wrong = policy.warn.broken_by(meta, spec)
+    if wrong:
+        write.warnings.append(f'would violate PodSecurity "{policy.warn}": {wrong}')
+
+
+def _policy_of(state: State, namespace: str) -> _Policy:
+    return _policy(state.store.get(NAMESPACES, "", namespace) or {})
+
+
+def _policy(namespace: Object) -> _Policy:
+    labels: dict[str, str] = (namespace.get("metadata") or {}).get("labels") or {}
+    faults: list[Cause] = []
+    enforce = _level(labels, "enforce", "restricted", faults)
+    valid = labels.get(f"{_PREFIX}enforce") in _LEVELS
+    audit = _level(labels, "audit", "privileged", faults)
+    warn = _level(labels, "warn", "privileged", faults)
+    # Whoever enforces a level is warned of it, too, unless the namespace says otherwise.
+    if valid and f"{_PREFIX}warn" not in labels and enforce.name != "privileged":
+        warn = _Level(enforce.name, warn.version if f"{_PREFIX}warn-version" in labels else enforce.version)
+    return _Policy(enforce, audit, warn, tuple(faults))
+
+
+def _level(labels: dict[str, str], mode: str, otherwise: str, faults: list[Cause]) -> _Level:
+    """The level of a mode; where its label names none, `otherwise`, and what is wrong is noted."""
+    name, version = labels.get(_PREFIX + mode, "privileged"), labels.get(f"{_PREFIX}{mode}-version", "latest")
+    if name not in _LEVELS:
+        why = f"must be one of {', '.join(_LEVELS)}"
+        faults.append(invalid_value(f"metadata.labels[{_PREFIX}{mode}]", name, why))
+        name = otherwise
+    if version != "latest" and not _VERSION.fullmatch(version):
+        why = 'must be "latest" or "v1.x"'
+        faults.append(invalid_value(f"metadata.labels[{_PREFIX}{mode}-version]", version, why))
+        version = "latest"
+    return _Level(name, version)
+
+
+def _template(obj: Object) -> Object:
+    spec = obj.get("spec") or {}
+    if obj.get("kind") == "CronJob":
+        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
+    found: Object = (obj if obj.get("kind") == "PodTemplate" else spec).get("template") or {}
+    return found
+
+
+def _images(pod: Object) -> list[tuple[Any, Any]]:
+    spec = pod.get("spec") or {}
+    fields = ("containers", "initContainers", "ephemeralContainers")
+    return [(field, one.get("image")) for field in fields for one in spec.get(field) or ()]

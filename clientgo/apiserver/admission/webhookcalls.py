@@ -1,0 +1,110 @@
+"""Calling a webhook: where it is, whom to trust, and what may come back, in the words of Go's client when it fails.
+
+Services are not resolved, because nothing here runs a cluster network: a webhook is reached by `url`, or its service is
+given an address in `Options.webhook_services`.
+"""
+
+import ssl
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import urllib3
+
+from clientgo.rest.trust import client_context
+
+Object = dict[str, Any]
+
+_LARGEST_REASON = 200
+_POOLS = 32
+
+
+class CallFailed(Exception):
+    """No usable answer came; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A webhook's URL, and the authority (PEM) that vouches for it; without one, those this machine trusts."""
+
+    url: str
+    ca: str = ""
+
+
+def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> Endpoint:
+    """Where a `clientConfig` leads; `services` maps `namespace/name` to base URLs.
+
+    Raises:
+        CallFailed: it names a service whose address is not known, or its CA is no base64.
+    """
+    try:
+        ca = b64decode(client.get("caBundle") or "", validate=True).decode(errors="replace")
+    except (NotBase64, TypeError) as error:
+        raise CallFailed(f"unable to load root certificates: {error}") from error
+    if client.get("url"):
+        return Endpoint(client["url"], ca)
+    service = client.get("service") or {}
+    name = f"{service.get('namespace', '')}/{service.get('name', '')}"
+    base = services.get(name)
+    if base is None:
+        why = "this server reaches webhooks by url; give the service an address with Options.webhook_services"
+        raise CallFailed(f"service {name} cannot be resolved: {why}")
+    return Endpoint(base.rstrip("/") + "/" + (service.get("path") or "").lstrip("/"), ca)
+
+
+def post(endpoint: Endpoint, body: Object, seconds: float) -> Object:
+    """What the webhook answers; takes `seconds` at most for each of connecting and answering.
+
+    Raises:
+        CallFailed: no connection, no answer in time, or none that is a JSON object with status 200.
+    """
+    url = f"{endpoint.url}{'&' if '?' in endpoint.url else '?'}timeout={seconds:g}s"
+    try:
+        pool = _pool(endpoint.ca)
+        answer = pool.request(
+            "POST",
+            url,
+            body=msgspec.json.encode(body),
+            headers={"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "kube-apiserver"},
+            timeout=urllib3.Timeout(connect=seconds, read=seconds),
+        )
+    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        raise CallFailed(f'Post "{url}": {_explained(error, endpoint.url)}') from error
+    if answer.status != 200:
+        text = answer.data.decode(errors="replace").strip()[:_LARGEST_REASON]
+        raise CallFailed(f"the server answered {answer.status}{': ' + text if text else ''}")
+    try:
+        value = msgspec.json.decode(answer.data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CallFailed(f"couldn't get version/kind; json parse error: {error}") from error
+    if not isinstance(value, dict):
+        raise CallFailed("expected a JSON object")
+    return value
+
+
+def _explained(error: Exception, url: str) -> str:
+    causes = list(_chain(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"tls: failed to verify certificate: {cause.verify_message}"
+        if isinstance(cause, ConnectionRefusedError):
+            return f"dial tcp {urlsplit(url).netloc}: connect: connection refused"
+    late = any(isinstance(cause, urllib3.exceptions.TimeoutError | TimeoutError) for cause in causes)
+    return "context deadline exceeded" if late else str(error)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+@lru_cache(maxsize=_POOLS)
+def _pool(ca: str) -> urllib3.PoolManager:
+    """One pool of connections for each authority. Calls come from many threads, so it keeps a few of each."""
+    return urllib3.PoolManager(ssl_context=client_context(ca), retries=False, maxsize=8)

@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions: definitions, structural schemas, CEL rules, defaulting, pruning and conversion."""

@@ -1,0 +1,259 @@
+"""Rules written in CEL (x-kubernetes-validations) of a structural schema, evaluated by Google's own engine.
+
+This module alone knows the engine. Values are bound as dynamic types, so a rule that misspells a field is found when
+it is evaluated, not when the definition is created. Of Kubernetes' extension libraries the list, regex and `is...`
+functions are here; a rule that needs another (quantity arithmetic, URL parts) is refused with its definition. A field
+of format date-time is a text here: `timestamp(self.at)` works as on a real server, comparing `self.at` itself does not.
+"""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from cel_expr_python import cel  # type: ignore[import-untyped, unused-ignore]
+from cel_expr_python.ext import (  # type: ignore[import-untyped, unused-ignore]
+    ext_bindings,
+    ext_math,
+    ext_optional,
+    ext_strings,
+)
+
+from clientgo.apiserver.apiextensions.causes import forbidden_field, invalid_hidden, required
+from clientgo.apiserver.http.status import Cause
+
+Schema = dict[str, Any]
+
+RULES = "x-kubernetes-validations"
+_OLD = re.compile(r"\boldSelf\b")
+_QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
+_RESERVED = frozenset(
+    {
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    }
+)
+_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
+
+
+def cel_faults(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
+    """Every rule that does not hold for the object; those that speak of `oldSelf` are asked where there is one."""
+    if schema is None or not _has_rules(schema):
+        return []
+    return list(_walk(schema, new, old, ""))
+
+
+def compile_fault(rule: str) -> str:
+    """Why a rule cannot be compiled, or ""."""
+    return _compilation_fault(_compiled, rule)
+
+
+def condition_fault(expression: str) -> str:
+    """Why a webhook's matchCondition cannot be compiled, or ""."""
+    return _compilation_fault(_condition, expression)
+
+
+def _compilation_fault(compiler: Callable[[str], Any], text: str) -> str:
+    try:
+        compiler(text)
+    except RuntimeError as error:
+        why = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+        return f"compilation failed: {why}"
+    return ""
+
+
+def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
+    """Whether a webhook's matchCondition holds for these values, or why that can't be told.
+
+    The values are `object`, `oldObject` and `request`; `authorizer` is not known here.
+    """
+    try:
+        result = _condition(expression).eval(data=values)
+    except RuntimeError as error:
+        return False, f"compilation failed: {error}"
+    if result.type() == cel.Type.ERROR:
+        return False, _reworded(str(result.value()))
+    return bool(result.plain_value()), ""
+
+
+def _walk(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
+    for rule in schema.get(RULES) or ():
+        yield from _judge(schema, rule, (new, old), path)
+    if isinstance(new, dict):
+        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        for field, child in new.items():
+            known = properties.get(field, additional)
+            if isinstance(known, dict) and _has_rules(known):
+                before = old.get(field) if isinstance(old, dict) else None
+                yield from _walk(known, child, before, f"{path}.{field}" if path else field)
+    elif isinstance(new, list) and isinstance(schema.get("items"), dict) and _has_rules(schema["items"]):
+        for index, child in enumerate(new):
+            yield from _walk(schema["items"], child, _counterpart(schema, child, old), f"{path}[{index}]")
+
+
+def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
+    """The old item with the same key: only lists that are maps have one."""
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if not keys or not isinstance(old, list) or not isinstance(item, dict):
+        return None
+    return next((one for one in old if all(one.get(key) == item.get(key) for key in keys)), None)
+
+
+def _judge(schema: Schema, rule: dict[str, Any], values: tuple[Any, Any], path: str) -> Iterator[Cause]:
+    text = rule["rule"]
+    new, old = values
+    if old is None and _OLD.search(text) and not rule.get("optionalOldSelf"):
+        return
+    bound = {"self": _bound(schema, new), "oldSelf": _bound(schema, old)}
+    result = _compiled(text).eval(data=bound)
+    where = path + (rule.get("fieldPath") or "")
+    if result.type() == cel.Type.ERROR:
+        why = f"{_reworded(str(result.value()))} evaluating rule: {rule.get('message') or text}"
+        yield invalid_hidden(where.lstrip("."), why)
+    elif not result.plain_value():
+        yield _cause(rule, where.lstrip("."), _message(rule, bound))
+
+
+def _message(rule: dict[str, Any], bound: dict[str, Any]) -> str:
+    expression = rule.get("messageExpression")
+    if expression:
+        result = _compiled(expression).eval(data=bound)
+        if result.type() == cel.Type.STRING and str(result.plain_value()).strip():
+            return str(result.plain_value())
+    return str(rule.get("message") or f"failed rule: {rule['rule'].strip()}")
+
+
+def _cause(rule: dict[str, Any], path: str, message: str) -> Cause:
+    reason = rule.get("reason") or "FieldValueInvalid"
+    if reason == "FieldValueForbidden":
+        return forbidden_field(path, message)
+    if reason == "FieldValueRequired":
+        return required(path, message)
+    if reason == "FieldValueDuplicate":
+        return Cause(reason, path, f"Duplicate value: {message}")
+    return invalid_hidden(path, message)
+
+
+def _reworded(error: str) -> str:
+    missing = re.search(r'Key not found in map : "([^"]*)"', error)
+    return f"no such key: {missing[1]}" if missing else error
+
+
+def _has_rules(schema: Schema) -> bool:
+    """Whether the schema or anything below it has rules; told once for each schema object."""
+    known = _KNOWN.get(id(schema))
+    if known is None or known[0] is not schema:
+        children = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+        found = bool(schema.get(RULES)) or any(_has_rules(child) for child in children if isinstance(child, dict))
+        if len(_KNOWN) > _KNOWN_LIMIT:
+            _KNOWN.clear()
+        known = _KNOWN[id(schema)] = (schema, found)
+    return known[1]
+
+
+# Keeps the schema beside the answer: an id is only good for as long as its object lives.
+_KNOWN: dict[int, tuple[Schema, bool]] = {}
+_KNOWN_LIMIT = 20_000
+
+
+def _bound(schema: Schema, value: Any) -> Any:
+    """A value as CEL sees it: field names are identifiers. Times stay texts: the engine takes none inside a map."""
+    if isinstance(value, dict):
+        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        below = additional if isinstance(additional, dict) else {}
+        return {
+            _escaped(field) if field in properties else field: _bound(properties.get(field, below), child)
+            for field, child in value.items()
+        }
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [_bound(items if isinstance(items, dict) else {}, child) for child in value]
+    return value
+
+
+def _escaped(field: str) -> str:
+    if field in _RESERVED:
+        return f"__{field}__"
+    if any(mark in field for mark, _ in _ESCAPES):
+        for mark, escape in _ESCAPES:
+            field = field.replace(mark, escape)
+    return field
+
+
+@lru_cache(maxsize=1024)
+def _compiled(rule: str) -> Any:
+    return _environment().compile(rule)
+
+
+@lru_cache(maxsize=256)
+def _condition(expression: str) -> Any:
+    return _environment(("object", "oldObject", "request")).compile(expression)
+
+
+@lru_cache(maxsize=2)
+def _environment(names: tuple[str, ...] = ("self", "oldSelf")) -> Any:
+    anything = cel.Type.DYN
+    extensions = [
+        ext_strings.ExtStrings(),
+        ext_optional.ExtOptional(),
+        ext_bindings.ExtBindings(),
+        ext_math.ExtMath(),
+        cel.CelExtension("kubernetes", [_declared(*row) for row in _FUNCTIONS]),
+    ]
+    return cel.NewEnv(variables=dict.fromkeys(names, anything), extensions=extensions)
+
+
+def _declared(name: str, result: str, parameters: str, implementation: Callable[..., Any], member: bool) -> Any:
+    types = [getattr(cel.Type, one) for one in parameters.split()]
+    overload = cel.Overload(
+        id=f"kubernetes_{name}_{len(types)}",
+        return_type=getattr(cel.Type, result),
+        parameters=types,
+        is_member=member,
+        impl=implementation,
+    )
+    return cel.FunctionDecl(name, [overload])
+
+
+def _find(text: str, pattern: str) -> str:
+    found = re.search(pattern, text)
+    return found[0] if found else ""
+
+
+def _find_all(text: str, pattern: str) -> list[str]:
+    return [found[0] for found in re.finditer(pattern, text)]
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return bool(parts.scheme and parts.netloc) or text.startswith("/")
+
+
+def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            parse(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+_FUNCTIONS: tuple[tuple[str, str, str, Callable[..., Any], bool], ...] = (
+    ("find", "STRING", "STRING STRING", _find, True),
+    ("findAll", "LIST", "STRING STRING", _find_all, True),
+    ("isSorted", "BOOL", "LIST", lambda items: list(items) == sorted(items), True),
+    ("sum", "DYN", "LIST", lambda items: sum(items), True),
+    ("min", "DYN", "LIST", lambda items: min(items), True),
+    ("max", "DYN", "LIST", lambda items: max(items), True),
+    ("isURL", "BOOL", "STRING", _is_url, False),
+    ("isIP", "BOOL", "STRING", _parses(ipaddress.ip_address), False),
+    ("isCIDR", "BOOL", "STRING", _parses(ipaddress.ip_interface), False),
+    ("isQuantity", "BOOL", "STRING", lambda text: _QUANTITY.fullmatch(text) is not None, False),
+)

@@ -1,0 +1,186 @@
+"""CustomResourceDefinitions: names are accepted, the kind is served, and its objects go when the definition goes.
+
+A definition is an object like any other; this controller reacts to it. It becomes Established as soon as it has been
+answered, so a client that waits for the condition, as it must on a real cluster, waits one turn of the loop.
+"""
+
+from typing import Any
+
+from clientgo.apiserver.apiextensions.conversion import converter_of
+from clientgo.apiserver.apiextensions.crdschema import served_resources
+from clientgo.apiserver.registry.metadata import timestamp
+from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.stored import Key
+
+Object = dict[str, Any]
+
+KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+
+
+class DefinitionController:
+    """Keeps the registry in step with the stored definitions."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._served: dict[str, list[Resource]] = {}
+
+    def __repr__(self) -> str:
+        return f"<DefinitionController {', '.join(self._served) or 'none'}>"
+
+    def start(self) -> None:
+        """Serve what is stored, and follow every change from now on."""
+        self._state.store.subscribe(self._changed)
+        for definition in self._state.store.list(KEY):
+            self.sync(definition["metadata"]["name"])
+
+    def sync(self, name: str) -> None:
+        """Bring one definition's resources and status to where they belong."""
+        definition = self._state.store.get(KEY, "", name)
+        if definition is None:
+            self._serve(name, [])
+        elif "deletionTimestamp" in definition["metadata"]:
+            self._finalize(definition)
+        else:
+            self._accept(definition)
+
+    def _changed(self, _: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == KEY:
+            name = (new or old or {})["metadata"]["name"]
+            self._state.soon(self.sync, name)
+        elif new is None and old is not None and key in self._terminating():
+            self._state.soon(self.sync, f"{key[1]}.{key[0]}")
+
+    def _terminating(self) -> list[Key]:
+        """What belongs to definitions that wait for their last object to go."""
+        return [
+            (definition["spec"]["group"], definition["spec"]["names"]["plural"])
+            for definition in self._state.store.list(KEY)
+            if "deletionTimestamp" in definition["metadata"]
+        ]
+
+    def _accept(self, definition: Object) -> None:
+        taken = self._taken_name(definition)
+        names = definition["spec"]["names"]
+        converter = converter_of(definition, self._state.options.webhook_services)
+        self._serve(definition["metadata"]["name"], [] if taken else served_resources(definition, converter))
+        now = timestamp(self._state.clock)
+        if taken:
+            conditions = [
+                ("NamesAccepted", "False", f"{taken[0]}Conflict", f'"{taken[1]}" is already in use'),
+                ("Established", "False", "NotAccepted", "not all names are accepted"),
+            ]
+        else:
+            conditions = [
+                ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+                ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
+            ]
+        status = definition.get("status") or {}
+        status = {
+            **status,
+            "acceptedNames": {"plural": "", "kind": ""} if taken else names,
+            "conditions": _merged_conditions(status.get("conditions") or [], conditions, now),
+            "storedVersions": _stored_versions(definition),
+        }
+        finalizers = definition["metadata"].get("finalizers", [])
+        if FINALIZER not in finalizers:
+            finalizers = [*finalizers, FINALIZER]
+        self._put(definition, finalizers, status)
+
+    def _taken_name(self, definition: Object) -> tuple[str, str] | None:
+        """Which of its names another definition of the group has already been granted, and as what."""
+        spec = definition["spec"]
+        for other in self._served_by_others(definition["metadata"]["name"]):
+            if other.group != spec["group"]:
+                continue
+            if other.kind in (spec["names"]["kind"], spec["names"]["listKind"]):
+                return ("Kind", other.kind)
+            if other.plural == spec["names"]["plural"]:
+                return ("Plural", other.plural)
+            for short in spec["names"].get("shortNames") or ():
+                if short in (*other.short_names, other.plural, other.singular):
+                    return ("ShortNames", short)
+        return None
+
+    def _served_by_others(self, name: str) -> list[Resource]:
+        return [resource for resource in self._state.registry.resources() if resource.definition != name]
+
+    def _finalize(self, definition: Object) -> None:
+        spec = definition["spec"]
+        store, key = self._state.store, (spec["group"], spec["names"]["plural"])
+        now = timestamp(self._state.clock)
+        left = 0
+        for obj in store.list(key):
+            meta = obj["metadata"]
+            if not meta.get("finalizers"):
+                store.remove(key, meta.get("namespace", ""), meta["name"])
+                continue
+            left += 1
+            if "deletionTimestamp" not in meta:
+                marked = {**meta, "deletionTimestamp": now, "deletionGracePeriodSeconds": 0}
+                store.put(key, {**obj, "metadata": {**marked, "generation": meta.get("generation", 0) + 1}})
+        finalizers = [one for one in definition["metadata"].get("finalizers", []) if one != FINALIZER or left]
+        status = definition.get("status") or {}
+        condition = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+        conditions = _merged_conditions(status.get("conditions") or [], [condition], now)
+        if finalizers:
+            self._put(definition, finalizers, {**status, "conditions": conditions})
+        else:
+            store.remove(KEY, "", definition["metadata"]["name"])
+
+    def _put(self, definition: Object, finalizers: list[str], status: Object) -> None:
+        wanted = {**definition, "metadata": {**definition["metadata"], "finalizers": finalizers}, "status": status}
+        if wanted != definition:
+            self._state.store.put(KEY, wanted)
+
+    def _serve(self, name: str, resources: list[Resource]) -> None:
+        known = self._served.get(name, [])
+        if known == resources:
+            return
+        for resource in known:
+            if not any(resource.version == kept.version for kept in resources):
+                self._state.registry.remove(resource)
+                self._end_watches(resource)
+        for resource in resources:
+            self._state.registry.add(resource)
+        if resources:
+            self._served[name] = resources
+        else:
+            self._served.pop(name, None)
+
+    def _end_watches(self, resource: Resource) -> None:
+        """End the open watches of what is no longer served, as a real server does, once they have been told all."""
+        store = self._state.store
+
+        def end(_: object = None) -> None:
+            for watcher in store.watchers(resource.storage):
+                watcher.unserved(resource)
+
+        # Deletions that the journal has yet to keep are still to be delivered.
+        if store.committed:
+            end()
+        else:
+            store.when_committed(end)
+
+
+def _stored_versions(definition: Object) -> list[str]:
+    stored = list((definition.get("status") or {}).get("storedVersions") or ())
+    current = next((version["name"] for version in definition["spec"]["versions"] if version.get("storage")), "")
+    return stored if current in stored else [*stored, current]
+
+
+def _merged_conditions(present: list[Object], wanted: list[tuple[str, str, str, str]], now: str) -> list[Object]:
+    merged = {condition["type"]: condition for condition in present}
+    for kind, status, reason, message in wanted:
+        known = merged.get(kind)
+        if known is None or (known["status"], known["reason"], known["message"]) != (status, reason, message):
+            since = known["lastTransitionTime"] if known is not None and known["status"] == status else now
+            merged[kind] = {
+                "type": kind,
+                "status": status,
+                "lastTransitionTime": since,
+                "reason": reason,
+                "message": message,
+            }
+    return list(merged.values())

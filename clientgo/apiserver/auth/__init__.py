@@ -1,0 +1,1 @@
+"""Authentication, RBAC authorization, and the tokens of service accounts."""

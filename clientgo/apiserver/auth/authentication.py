@@ -1,0 +1,117 @@
+"""Who sent a request: by client certificate, by bearer token, on behalf of another (impersonation), or nobody known.
+
+Credentials that are shown and do not count are refused, as on a real server; none at all make one anonymous.
+"""
+
+from collections.abc import Collection, Mapping
+from urllib.parse import unquote
+
+from clientgo.apiserver.auth.authorization import Attributes, authorize
+from clientgo.apiserver.auth.serviceaccounts import ISSUER, token_user
+from clientgo.apiserver.auth.users import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    SERVICE_ACCOUNTS,
+    UNAUTHENTICATED,
+    User,
+    service_account_name,
+)
+from clientgo.apiserver.http.messages import REPEATED, Request
+from clientgo.apiserver.http.status import ApiFailure, bad_request, unauthorized
+from clientgo.apiserver.state import State
+
+_PREFIX = "impersonate-"
+_EXTRA = "impersonate-extra-"
+_GROUP = "authentication.k8s.io"
+
+
+def authenticate(state: State, request: Request) -> User:
+    """The user a request comes from, or the one it may act as.
+
+    Raises:
+        ApiFailure: 401, its credentials do not count; 403, it may not act as that user.
+    """
+    user = _shown(state, request)
+    acting = _impersonated(request)
+    if acting is None:
+        return user
+    for attributes in _asked_for(user, acting):
+        authorize(state, attributes)
+    return acting
+
+
+def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
+    """The user a bearer token stands for, or None when it stands for nobody, or is not meant for any of these."""
+    known = state.options.tokens.get(token)
+    if known is not None:
+        return known if ISSUER in audiences else None
+    return token_user(state, token, audiences)
+
+
+def _shown(state: State, request: Request) -> User:
+    if request.user is not ANONYMOUS:
+        return request.user  # by its certificate, which was checked with the connection
+    given = request.headers.get("authorization", "")
+    if given:
+        scheme, _, token = given.partition(" ")
+        user = user_of_token(state, token.strip()) if scheme.lower() == "bearer" else None
+        if user is None:
+            raise unauthorized()
+        return user
+    if not state.options.anonymous:
+        raise unauthorized()
+    return ANONYMOUS
+
+
+def _impersonated(request: Request) -> User | None:
+    if _PREFIX not in " ".join(request.headers):
+        return None
+    name = request.headers.get("impersonate-user", "")
+    groups = _repeated(request, "impersonate-group")
+    uid = request.headers.get("impersonate-uid", "")
+    extra = {key: _repeated(request, _EXTRA + spelled) for key, spelled in _extra_keys(request)}
+    if not name:
+        if groups or uid or extra:
+            raise _without_user(groups, uid, extra)
+        return None
+    account = service_account_name(name)
+    if account is not None and not groups:
+        groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
+    added = UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED
+    return User(name, groups if added in groups else (*groups, added), uid, extra)
+
+
+def _repeated(request: Request, name: str) -> tuple[str, ...]:
+    """The values of a header that may come several times; commas part nothing, as they may stand in a name."""
+    return tuple(value for value in request.headers.get(name, "").split(REPEATED) if value)
+
+
+def _extra_keys(request: Request) -> list[tuple[str, str]]:
+    """Each key of the user's extra fields, and how the header spells it."""
+    found = (name.removeprefix(_EXTRA) for name in request.headers if name.startswith(_EXTRA))
+    return [(unquote(spelled).lower(), spelled) for spelled in found if spelled]
+
+
+def _without_user(groups: tuple[str, ...], uid: str, extra: Mapping[str, tuple[str, ...]]) -> ApiFailure:
+    asked = [f"{{Group  {group}  }}" for group in groups]
+    asked += [f"{{UserExtra  {value}  {key}}}" for key, values in extra.items() for value in values]
+    asked += [f"{{UID  {uid}  }}"] if uid else []
+    return bad_request(f"requested [{' '.join(asked)}] without impersonating a user")
+
+
+def _asked_for(user: User, acting: User) -> list[Attributes]:
+    """What one must be allowed to impersonate in order to act so; groups every such user has are not asked for."""
+    account = service_account_name(acting.name)
+    implied = {AUTHENTICATED, UNAUTHENTICATED}
+    if account is not None:
+        implied |= {SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}"}
+        asked = [Attributes(user, "impersonate", "", "v1", "serviceaccounts", "", account[0], account[1])]
+    else:
+        asked = [Attributes(user, "impersonate", "", "v1", "users", "", "", acting.name)]
+    named = [group for group in acting.groups if group not in implied]
+    asked += [Attributes(user, "impersonate", "", "v1", "groups", "", "", group) for group in named]
+    for key, values in acting.extra.items():
+        asked += [Attributes(user, "impersonate", _GROUP, "v1", "userextras", key, "", value) for value in values]
+    if acting.uid:
+        asked.append(Attributes(user, "impersonate", _GROUP, "v1", "uids", "", "", acting.uid))
+    return asked

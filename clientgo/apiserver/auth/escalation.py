@@ -1,0 +1,154 @@
+"""Nobody grants what he does not hold: roles and bindings are refused where they would give away more.
+
+As Kubernetes has it: who writes a role must hold each of its rules himself, or the verb `escalate` on it; who binds a
+role must hold its rules, or the verb `bind` on it. Without it, whoever may write roles may do everything.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any
+
+import msgspec
+
+from clientgo.apiserver.auth.authorization import Attributes, decide
+from clientgo.apiserver.auth.rbac import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    GROUP,
+    ROLE_BINDINGS,
+    ROLES,
+    Rule,
+    Rules,
+    covers_path,
+    covers_resource,
+)
+from clientgo.apiserver.auth.users import MASTERS, User
+from clientgo.apiserver.handlers.writes import Write
+from clientgo.apiserver.http.status import forbidden, not_found
+from clientgo.apiserver.state import State
+
+Object = dict[str, Any]
+
+_EVERYTHING: tuple[Rule, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+_SHOWN = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
+_encode = msgspec.json.Encoder().encode
+
+
+def check_escalation(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Refuse a role or a binding that grants what its writer does not hold.
+
+    Raises:
+        ApiFailure: 403; or 404, the role to be bound is not there.
+    """
+    if write.internal or state.options.authorization == "AlwaysAllow" or MASTERS in write.user.groups:
+        return
+    if old is not None and _for_the_collector_alone(new, old):
+        return
+    storage = write.resource.storage
+    if storage in (ROLES, CLUSTER_ROLES):
+        _check_role(state, write, new)
+    elif storage in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+        _check_binding(state, write, new)
+
+
+def _check_role(state: State, write: Write, role: Object) -> None:
+    name = role["metadata"]["name"]
+    if _may(state, write, "escalate", write.resource.plural, name):
+        return
+    _confirm(state, write, role, role.get("rules") or ())
+    if role.get("aggregationRule") and _missing(state, write, _EVERYTHING):
+        why = "must have cluster-admin privileges to use an aggregationRule"
+        raise forbidden(write.resource, name, why)
+
+
+def _check_binding(state: State, write: Write, binding: Object) -> None:
+    reference = binding.get("roleRef") or {}
+    cluster = reference.get("kind") == "ClusterRole"
+    key, name = CLUSTER_ROLES if cluster else ROLES, reference.get("name", "")
+    if _may(state, write, "bind", key[1], name):
+        return
+    role = state.store.get(key, "" if cluster else write.namespace, name)
+    if role is None:
+        served = state.registry.find(GROUP, "v1", key[1])
+        assert served is not None, "roles are built in"
+        raise not_found(served, name)
+    _confirm(state, write, binding, role.get("rules") or ())
+
+
+def _may(state: State, write: Write, verb: str, plural: str, name: str) -> bool:
+    return decide(state, Attributes(write.user, verb, GROUP, "v1", plural, "", write.namespace, name)).allowed
+
+
+def _confirm(state: State, write: Write, obj: Object, rules: Iterable[Rule]) -> None:
+    missing = _missing(state, write, rules)
+    if missing:
+        lines = sorted({_compact(rule) for rule in _joined(missing)})
+        why = f"{_described(write.user)} is attempting to grant RBAC permissions not currently held:\n"
+        raise forbidden(write.resource, obj["metadata"]["name"], why + "\n".join(lines))
+
+
+def _missing(state: State, write: Write, rules: Iterable[Rule]) -> list[Rule]:
+    held = [grant.rule for grant in Rules(state.store).grants(write.user, write.namespace)]
+    return [one for rule in rules for one in _single(rule) if not any(_covers(own, one) for own in held)]
+
+
+def _single(rule: Rule) -> Iterator[Rule]:
+    """The rule as rules of one verb on one thing each: what is held may come from several others."""
+    verbs, names = rule.get("verbs") or (), rule.get("resourceNames") or ("",)
+    for group, resource, name, verb in product(rule.get("apiGroups") or (), rule.get("resources") or (), names, verbs):
+        yield {"apiGroups": [group], "resources": [resource], "resourceNames": [name] if name else [], "verbs": [verb]}
+    for path, verb in product(rule.get("nonResourceURLs") or (), verbs):
+        yield {"nonResourceURLs": [path], "verbs": [verb]}
+
+
+def _covers(held: Rule, wanted: Rule) -> bool:
+    verb = wanted["verbs"][0]
+    if "nonResourceURLs" in wanted:
+        return covers_path(held, verb, wanted["nonResourceURLs"][0])
+    name = wanted["resourceNames"][0] if wanted["resourceNames"] else ""
+    return covers_resource(held, verb, wanted["apiGroups"][0], wanted["resources"][0], name)
+
+
+def _joined(rules: Iterable[Rule]) -> list[Rule]:
+    """Rules about one thing become one, with all their verbs."""
+    found: dict[bytes, Rule] = {}
+    for rule in rules:
+        if "nonResourceURLs" in rule:
+            found[_encode(rule)] = rule
+            continue
+        place = _encode({**rule, "verbs": []})
+        known = found.setdefault(place, {**rule, "verbs": []})
+        known["verbs"] += [verb for verb in rule["verbs"] if verb not in known["verbs"]]
+    return list(found.values())
+
+
+def _compact(rule: Rule) -> str:
+    shown = [f"{_title(member)}:{_quoted(rule[member])}" for member in _SHOWN if rule.get(member)]
+    return f"{{{', '.join(shown)}}}"
+
+
+def _title(member: str) -> str:
+    return "APIGroups" if member == "apiGroups" else member[0].upper() + member[1:]
+
+
+def _quoted(words: Iterable[str]) -> str:
+    """Words as Go's %q prints a slice of them."""
+    return f"[{' '.join(_encode(word).decode() for word in words)}]"
+
+
+def _described(user: User) -> str:
+    return f'user "{user.name}" (groups={_quoted(user.groups)})'
+
+
+def _for_the_collector_alone(new: Object, old: Object) -> bool:
+    """Whether an update changes nothing but owners and finalizers, which everybody who may update may change."""
+    return _without(new) == _without(old)
+
+
+def _without(obj: Object) -> Object:
+    left_out = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
+    meta = {field: value for field, value in obj["metadata"].items() if field not in left_out}
+    return {**obj, "metadata": meta}

@@ -1,0 +1,163 @@
+"""The roles and bindings every cluster with RBAC begins with, and the controller that fills aggregated roles.
+
+Who is logged in may discover what is served and ask what he may do; everybody may ask for health and version; members
+of system:masters hold cluster-admin. `admin`, `edit` and `view` are there to be bound, and take in the rules of every
+role that says so with a label, as those of a custom kind do. What a client has changed is left as it is.
+"""
+
+from typing import Any
+
+from clientgo.apiserver.admission.labelselectors import selects
+from clientgo.apiserver.auth.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
+from clientgo.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from clientgo.apiserver.registry.metadata import timestamp
+from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.stored import Key
+
+Object = dict[str, Any]
+Rule = dict[str, list[str]]
+
+_READ = ["get", "list", "watch"]
+_WRITE = ["create", "delete", "deletecollection", "patch", "update"]
+_HEALTH = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
+_DISCOVERY = [*_HEALTH, "/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"]
+_WORKLOADS: dict[str, list[str]] = {
+    "": ["configmaps", "endpoints", "persistentvolumeclaims", "pods", "replicationcontrollers", "services"],
+    "apps": ["daemonsets", "deployments", "deployments/scale", "replicasets", "replicasets/scale", "statefulsets"],
+    "autoscaling": ["horizontalpodautoscalers"],
+    "batch": ["cronjobs", "jobs"],
+    "networking.k8s.io": ["ingresses", "networkpolicies"],
+    "policy": ["poddisruptionbudgets"],
+}
+_SEEN: dict[str, list[str]] = {
+    "": [
+        *("bindings", "events", "limitranges", "namespaces", "namespaces/status", "pods/log", "pods/status"),
+        *("resourcequotas", "resourcequotas/status", "serviceaccounts", "services/status"),
+    ],
+    "apps": ["controllerrevisions", "daemonsets/status", "deployments/status", "replicasets/status"],
+    "batch": ["cronjobs/status", "jobs/status"],
+    "discovery.k8s.io": ["endpointslices"],
+}
+_KINDS = {CLUSTER_ROLES: "ClusterRole", CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding"}
+_AGGREGATES = "rbac.authorization.k8s.io/aggregate-to-"
+
+
+def create_initial_roles(state: State) -> None:
+    """Store the roles and bindings that are not there yet."""
+    for name, rules in _ROLES.items():
+        _add(state, CLUSTER_ROLES, name, {"rules": rules})
+    for name, target in (("view", "view"), ("edit", "edit"), ("admin", "admin")):
+        labels = {f"{_AGGREGATES}{target}": "true"}
+        _add(state, CLUSTER_ROLES, f"system:aggregate-to-{name}", {"rules": _OWN[name]}, labels)
+        selectors = [{"matchLabels": {f"{_AGGREGATES}{part}": "true"}} for part in _PARTS[name]]
+        _add(
+            state,
+            CLUSTER_ROLES,
+            name,
+            {"aggregationRule": {"clusterRoleSelectors": selectors}, "rules": []},
+        )
+    for name, groups in _BINDINGS.items():
+        subjects = [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups]
+        reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": name}
+        _add(
+            state,
+            CLUSTER_ROLE_BINDINGS,
+            name,
+            {"subjects": subjects, "roleRef": reference},
+        )
+
+
+class AggregationController:
+    """Keeps the rules of roles with an `aggregationRule` the union of those of the roles it selects."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._due = False
+
+    def __repr__(self) -> str:
+        return f"<AggregationController {'due' if self._due else 'idle'}>"
+
+    def start(self) -> None:
+        """Fill the roles now, and follow every change from now on."""
+        self._state.store.subscribe(self._changed)
+        self.sync()
+
+    def sync(self) -> None:
+        """Bring every aggregated role to what it should be."""
+        self._due = False
+        for role in self._state.store.list(CLUSTER_ROLES):
+            if role.get("aggregationRule"):
+                rules = self._union(role)
+                if rules != (role.get("rules") or []):
+                    self._state.store.put(CLUSTER_ROLES, {**role, "rules": rules})
+
+    def _changed(self, _: str, key: Key, __: Object | None, ___: Object | None) -> None:
+        if key == CLUSTER_ROLES and not self._due:
+            self._due = True
+            self._state.soon(self.sync)
+
+    def _union(self, role: Object) -> list[Rule]:
+        rules: list[Rule] = []
+        for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
+            for other in self._state.store.list(CLUSTER_ROLES):
+                if other["metadata"]["name"] == role["metadata"]["name"]:
+                    continue
+                if selects(selector, other["metadata"].get("labels") or {}):
+                    rules += [rule for rule in other.get("rules") or () if rule not in rules]
+        return rules
+
+
+def _add(state: State, key: Key, name: str, fields: Object, labels: dict[str, str] | None = None) -> None:
+    if state.store.entry(key, "", name) is not None:
+        return
+    meta: Object = {"name": name, "uid": state.new_uid(), "creationTimestamp": timestamp(state.clock)}
+    meta["labels"] = {"kubernetes.io/bootstrapping": "rbac-defaults", **(labels or {})}
+    state.store.put(key, {"apiVersion": f"{GROUP}/v1", "kind": _KINDS[key], "metadata": meta, **fields})
+
+
+def _rules(verbs: list[str], resources: dict[str, list[str]]) -> list[Rule]:
+    return [{"apiGroups": [group], "resources": names, "verbs": verbs} for group, names in resources.items()]
+
+
+_ROLES: dict[str, list[Rule]] = {
+    "cluster-admin": [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["*"]},
+    ],
+    "system:basic-user": [
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+            "verbs": ["create"],
+        },
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]},
+    ],
+    "system:auth-delegator": [
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ],
+    "system:discovery": [{"nonResourceURLs": _DISCOVERY, "verbs": ["get"]}],
+    "system:public-info-viewer": [{"nonResourceURLs": _HEALTH, "verbs": ["get"]}],
+}
+_BINDINGS = {
+    "cluster-admin": (MASTERS,),
+    "system:basic-user": (AUTHENTICATED,),
+    "system:discovery": (AUTHENTICATED,),
+    "system:public-info-viewer": (AUTHENTICATED, UNAUTHENTICATED),
+}
+# What each role adds to the one before it.
+_OWN: dict[str, list[Rule]] = {
+    "view": [*_rules(_READ, _WORKLOADS), *_rules(_READ, _SEEN)],
+    "edit": [
+        *_rules(_WRITE, _WORKLOADS),
+        *_rules([*_READ, *_WRITE], {"": ["secrets"], "coordination.k8s.io": ["leases"]}),
+        *_rules(["impersonate"], {"": ["serviceaccounts"]}),
+        *_rules(_WRITE, {"": ["events", "serviceaccounts"]}),
+        *_rules(["create"], {"": ["serviceaccounts/token"]}),
+    ],
+    "admin": [
+        *_rules([*_READ, *_WRITE], {GROUP: ["rolebindings", "roles"]}),
+        *_rules(["create"], {"authorization.k8s.io": ["localsubjectaccessreviews"]}),
+    ],
+}
+_PARTS = {"view": ("view",), "edit": ("view", "edit"), "admin": ("view", "edit", "admin")}

@@ -1,0 +1,173 @@
+"""Tokens of service accounts: made by the `token` subresource, signed with a key that lives as long as the data.
+
+A token counts until it expires, and no longer than its service account and the object it is bound to. It looks like the
+real one (a JSON Web Token whose claims tools can print), but it is signed with a shared secret (HS256): nobody but this
+server checks it.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import uuid
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from clientgo.apiserver.apiextensions.causes import invalid_value
+from clientgo.apiserver.auth.users import User, service_account
+from clientgo.apiserver.http.status import ApiFailure, bad_request, conflict, invalid, not_found
+from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.stored import Key
+
+Object = dict[str, Any]
+
+KEY: Key = ("", "serviceaccounts")
+ISSUER = "https://kubernetes.default.svc"
+_SHORTEST = 600  # seconds; TokenRequest's minimum
+_LONGEST = 1 << 32
+_USUAL = 3600
+_BINDABLE = {"node": "nodes", "pod": "pods", "secret": "secrets"}  # nosec B105  # resources' names
+_EXTRA = "authentication.kubernetes.io/"
+_HEADER = {"alg": "HS256", "typ": "JWT"}
+_decode = msgspec.json.Decoder().decode
+
+
+def request_token(state: State, namespace: str, account: Object, review: Object) -> Object:
+    """The TokenRequest with a new token in its status.
+
+    Raises:
+        ApiFailure: 422, the time asked for is too short or too long; 400, 404 or 409, what it is to be bound to is not
+            so.
+    """
+    spec = review.get("spec") or {}
+    seconds = spec.get("expirationSeconds")
+    seconds = _USUAL if not isinstance(seconds, int) else seconds
+    if seconds < _SHORTEST:
+        raise _refused(seconds, "may not specify a duration less than 10 minutes")
+    if seconds > _LONGEST:
+        raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
+    audiences = list(spec.get("audiences") or [ISSUER])
+    now = int(state.clock.time())
+    meta = account["metadata"]
+    claims = {
+        "aud": audiences,
+        "exp": now + seconds,
+        "iat": now,
+        "iss": ISSUER,
+        "jti": str(uuid.uuid4()),
+        "kubernetes.io": {
+            "namespace": namespace,
+            **_bound(state, namespace, meta["name"], spec.get("boundObjectRef")),
+            "serviceaccount": {"name": meta["name"], "uid": meta["uid"]},
+        },
+        "nbf": now,
+        "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
+    }
+    expires = datetime.fromtimestamp(now + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"name": meta["name"], "namespace": namespace, "creationTimestamp": None},
+        "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
+        "status": {"token": _signed(state, claims), "expirationTimestamp": expires},
+    }
+
+
+def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
+    """The service account a token stands for, or None: expired, forged, meant for none of these ears, or what it is
+    bound to is gone.
+    """
+    claims = _claims(state, token)
+    if claims is None or claims["exp"] <= state.clock.time() or not heard(claims["aud"], audiences):
+        return None
+    bound = claims["kubernetes.io"]
+    namespace, name = bound["namespace"], bound["serviceaccount"]["name"]
+    account = state.store.get(KEY, namespace, name)
+    if account is None or account["metadata"]["uid"] != bound["serviceaccount"]["uid"]:
+        return None
+    extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)}
+    for member, plural in _BINDABLE.items():
+        held = bound.get(member)
+        if held is None:
+            continue
+        key: Key = ("", plural)
+        found = state.store.get(key, "" if member == "node" else namespace, held["name"])
+        if found is None or found["metadata"]["uid"] != held["uid"]:
+            return None
+        if member != "secret":
+            extra |= {f"{_EXTRA}{member}-name": (held["name"],), f"{_EXTRA}{member}-uid": (held["uid"],)}
+    return service_account(namespace, name, account["metadata"]["uid"], extra)
+
+
+def token_audiences(state: State, token: str) -> list[str]:
+    """Whom a token is meant for; nobody, where it is none that was signed here."""
+    claims = _claims(state, token)
+    return list(claims["aud"]) if claims is not None else []
+
+
+def heard(meant: Iterable[str], asking: Collection[str]) -> list[str]:
+    """Those whom a token is meant for among those who ask."""
+    return [one for one in meant if one in asking]
+
+
+def _bound(state: State, namespace: str, account: str, reference: Any) -> Object:
+    """The claim that binds a token to a Pod, Secret or Node.
+
+    Raises:
+        ApiFailure: 400, 404 or 409.
+    """
+    if not reference:
+        return {}
+    member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")
+    if member not in _BINDABLE:
+        why = f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
+        raise bad_request(why)
+    served = state.registry.find("", "v1", _BINDABLE[member])
+    assert served is not None, "what tokens are bound to is built in"
+    found = state.store.get(served.storage, "" if member == "node" else namespace, name)
+    if found is None:
+        raise not_found(served, name)
+    uid = found["metadata"]["uid"]
+    if reference.get("uid") not in (None, "", uid):
+        why = (
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record."
+            " The object might have been deleted and then recreated"
+        )
+        raise conflict(served, name, why)
+    if member == "pod" and (found.get("spec") or {}).get("serviceAccountName") != account:
+        why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
+        raise bad_request(why)
+    return {member: {"name": name, "uid": uid}}
+
+
+def _refused(seconds: int, why: str) -> ApiFailure:
+    cause = invalid_value("spec.expirationSeconds", seconds, why)
+    return invalid("TokenRequest", "authentication.k8s.io", "", [cause])
+
+
+def _signed(state: State, claims: Object) -> str:
+    text = b".".join((_b64(msgspec.json.encode(_HEADER)), _b64(msgspec.json.encode(claims))))
+    return b".".join((text, _b64(_signature(state, text)))).decode()
+
+
+def _claims(state: State, token: str) -> Object | None:
+    text, _, signature = token.encode().rpartition(b".")
+    try:
+        given = base64.urlsafe_b64decode(signature + b"==")
+    except (binascii.Error, ValueError):
+        return None
+    if not text or not hmac.compare_digest(given, _signature(state, text)):
+        return None
+    claims: Object = _decode(base64.urlsafe_b64decode(text.rpartition(b".")[2] + b"=="))
+    return claims
+
+
+def _signature(state: State, text: bytes) -> bytes:
+    return hmac.new(state.options.token_key, text, hashlib.sha256).digest()
+
+
+def _b64(raw: bytes) -> bytes:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=")

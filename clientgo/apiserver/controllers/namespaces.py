@@ -1,0 +1,63 @@
+"""Deletes what a deleted namespace holds, and then the namespace."""
+
+from clientgo.apiserver.admission.namespaces import KEY
+from clientgo.apiserver.registry.metadata import timestamp
+from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.stored import Key, Object
+
+
+class NamespaceController:
+    """Follows namespaces that are being deleted until nothing of them is left."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._terminating: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"<NamespaceController {len(self._terminating)} terminating>"
+
+    def start(self) -> None:
+        """Follow every change from now on."""
+        self._state.store.subscribe(self._changed)
+        for namespace in self._state.store.list(KEY):
+            self._changed("ADDED", KEY, None, namespace)
+
+    def _changed(self, _: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == KEY:
+            if new is not None and "deletionTimestamp" in new["metadata"]:
+                self._terminating.add(new["metadata"]["name"])
+                self._state.soon(self.sync, new["metadata"]["name"])
+        elif new is None and old is not None and old["metadata"].get("namespace", "") in self._terminating:
+            self._state.soon(self.sync, old["metadata"]["namespace"])
+
+    def sync(self, name: str) -> None:
+        """Delete what can be deleted; when nothing is left, let the namespace go."""
+        namespace = self._state.store.get(KEY, "", name)
+        if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
+            self._terminating.discard(name)
+            return
+        if self._empty(name):
+            self._terminating.discard(name)
+            if not namespace["metadata"].get("finalizers"):
+                self._state.store.remove(KEY, "", name)
+            elif namespace.get("spec", {}).get("finalizers"):
+                self._state.store.put(KEY, {**namespace, "spec": {}})
+
+    def _empty(self, name: str) -> bool:
+        """Delete everything that no finalizer holds; whether nothing is left."""
+        store = self._state.store
+        left = False
+        for key in store.stored_keys():
+            for obj in store.list(key, name):
+                meta = obj["metadata"]
+                if not meta.get("finalizers"):
+                    store.remove(key, name, meta["name"])
+                    continue
+                left = True
+                if "deletionTimestamp" not in meta:
+                    store.put(key, {**obj, "metadata": self._marked(meta)})
+        return not left
+
+    def _marked(self, meta: Object) -> Object:
+        marked = {**meta, "deletionTimestamp": timestamp(self._state.clock), "deletionGracePeriodSeconds": 0}
+        return {**marked, "generation": meta["generation"] + 1} if "generation" in meta else marked

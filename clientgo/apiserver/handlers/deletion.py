@@ -1,0 +1,170 @@
+"""DELETE: at once, or marked and held by finalizers; one object or a collection."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clientgo.apiserver.admission import webhooks
+from clientgo.apiserver.admission.namespaces import is_namespace, terminating
+from clientgo.apiserver.handlers.updating import precondition_failed
+from clientgo.apiserver.handlers.writes import Write
+from clientgo.apiserver.http.decode import read_body
+from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.status import bad_request, not_found, success
+from clientgo.apiserver.registry.metadata import timestamp
+from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.views import current, from_storage, prepare
+from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.selection import Selection
+from clientgo.apiserver.storage.stored import Entry
+from clientgo.apiserver.suspension import Paused, Question
+
+Object = dict[str, Any]
+
+_POLICIES = {"Orphan": "orphan", "Foreground": "foregroundDeletion", "Background": ""}
+_GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """How to delete. `propagation` is empty when the client left the choice to the server (Background)."""
+
+    uid: str = ""
+    resource_version: str = ""
+    propagation: str = ""
+    dry_run: bool = False
+
+
+def read_delete_options(request: Request) -> DeleteOptions:
+    """The options of a DELETE, from its body where it has one, else from its query.
+
+    Raises:
+        ApiFailure: 400, they do not parse or contradict each other.
+    """
+    query = request.query
+    body: Any = {}
+    if request.body.strip():
+        body = read_body(request.body, request.headers.get("content-type", ""), "DeleteOptions")
+        if not isinstance(body, dict):
+            raise bad_request("the body of a delete must be DeleteOptions")
+    conditions = body.get("preconditions") or {}
+    orphan = body.get("orphanDependents", query.flag("orphanDependents") if "orphanDependents" in query else None)
+    propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
+    if propagation and orphan is not None:
+        raise bad_request("orphanDependents and deletionPropagation cannot be both set")
+    if orphan is not None:
+        propagation = "Orphan" if orphan else "Background"
+    if propagation and propagation not in _POLICIES:
+        raise bad_request(
+            f'invalid propagationPolicy "{propagation}": supported values: "Background", "Foreground", "Orphan"'
+        )
+    dry_run = "All" in (body.get("dryRun") or ()) or query.get("dryRun") == "All"
+    return DeleteOptions(conditions.get("uid") or "", conditions.get("resourceVersion") or "", propagation, dry_run)
+
+
+def delete(state: State, write: Write, options: DeleteOptions) -> tuple[Object, int]:
+    """Delete the object of the write's name; return what to answer, and the status code.
+
+    Raises:
+        ApiFailure: 404, or 409 when a precondition does not hold.
+    """
+    resource = write.resource
+    entry = state.store.entry(resource.storage, write.namespace, write.name)
+    if entry is None:
+        raise not_found(resource, write.name)
+    _check_preconditions(write, entry, options)
+    _admit(state, write, options, entry)
+    held = _mark(state, resource, entry.object, options)
+    if held is not None:
+        if held is not entry.object and not options.dry_run:
+            held = state.store.put(resource.storage, held).object
+        return from_storage(resource, held), 200
+    last: Entry | None = entry
+    if not options.dry_run:
+        last = state.store.remove(resource.storage, write.namespace, write.name)
+    if resource.returns_deleted and last is not None:
+        return from_storage(resource, last.object), 200
+    return success(resource, write.name, entry.object["metadata"]["uid"]), 200
+
+
+def delete_collection(state: State, write: Write, selection: Selection, options: DeleteOptions) -> list[Object]:
+    """Delete everything that is meant; return it as it was.
+
+    Raises:
+        Paused: webhooks have to be asked first.
+        ApiFailure: one of them refuses; then nothing is deleted. (A real server has deleted what came before it.)
+    """
+    resource = write.resource
+    meant = [
+        entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
+    ]
+    prepare(resource, (entry.object for entry in meant))
+    _admit_all(state, write, options, meant)
+    for entry in meant:
+        meta = entry.object["metadata"]
+        held = _mark(state, resource, entry.object, options)
+        if options.dry_run or held is entry.object:
+            continue
+        if held is not None:
+            state.store.put(resource.storage, held)
+        else:
+            state.store.remove(resource.storage, meta.get("namespace", ""), meta["name"])
+    return [from_storage(resource, entry.object) for entry in meant]
+
+
+def _admit_all(state: State, write: Write, options: DeleteOptions, meant: list[Entry]) -> None:
+    # All are asked about before the first is touched, for a request that is suspended has done nothing yet; and at
+    # once, or a large collection would be suspended more often than a request may be.
+    questions: list[Question] = []
+    for entry in meant:
+        meta = entry.object["metadata"]
+        current(write.resource, entry.object)
+        try:
+            one = replace(write, name=meta["name"], namespace=meta.get("namespace", ""))
+            _admit(state, one, options, entry)
+        except Paused as paused:
+            questions += paused.questions
+    if questions:
+        raise Paused(questions)
+
+
+def _admit(state: State, write: Write, options: DeleteOptions, entry: Entry) -> None:
+    write = replace(write, dry_run=options.dry_run)
+    old = from_storage(write.resource, entry.object)
+    webhooks.mutate(state, write, "DELETE", None, old)
+    webhooks.check(state, write, "DELETE", None, old)
+
+
+def _check_preconditions(write: Write, entry: Entry, options: DeleteOptions) -> None:
+    meta = entry.object["metadata"]
+    if options.uid and options.uid != meta["uid"]:
+        raise precondition_failed(write, "UID", options.uid, meta["uid"])
+    if options.resource_version and options.resource_version != meta["resourceVersion"]:
+        raise precondition_failed(write, "ResourceVersion", options.resource_version, meta["resourceVersion"])
+
+
+def _mark(state: State, resource: Resource, obj: Object, options: DeleteOptions) -> Object | None:
+    """The object marked for deletion, the object itself when it is marked already, or None when nothing holds it."""
+    meta = obj["metadata"]
+    now = timestamp(state.clock)
+    if is_namespace(resource):
+        return obj if "deletionTimestamp" in meta else terminating(obj, now)
+    finalizers = _finalizers(meta.get("finalizers", []), options.propagation)
+    if not finalizers:
+        return None
+    if "deletionTimestamp" in meta and finalizers == meta.get("finalizers"):
+        return obj
+    marked = {**meta, "finalizers": finalizers}
+    if "deletionTimestamp" not in meta:
+        marked |= {"deletionTimestamp": now, "deletionGracePeriodSeconds": 0}
+        if "generation" in meta:
+            marked["generation"] = meta["generation"] + 1
+    return {**current(resource, obj), "metadata": marked}
+
+
+def _finalizers(present: list[str], propagation: str) -> list[str]:
+    """The finalizers a deletion leaves: the garbage collector's are set by the policy, others stay."""
+    if not propagation:
+        return present
+    wanted = _POLICIES[propagation]
+    kept = [one for one in present if one not in _GC_FINALIZERS]
+    return [*kept, wanted] if wanted else kept

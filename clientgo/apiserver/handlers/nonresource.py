@@ -1,0 +1,162 @@
+"""Paths that name no resource: discovery, OpenAPI, health, version, metrics."""
+
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.apiserver.http.messages import Request, Response, json_response, text_response
+from clientgo.apiserver.http.status import PageNotFound, not_acceptable
+from clientgo.apiserver.registry import discovery, openapi
+from clientgo.apiserver.state import State
+
+Deferred = Callable[[], Response]
+
+# The release whose answers were compared with ours.
+VERSION = {
+    "major": "1",
+    "minor": "36",
+    "gitVersion": "v1.36.0+bundled",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "cpython",
+    "platform": "any/any",
+}
+_CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced")
+_V2_PROTOBUF = "proto-openapi.spec.v2"
+_AGGREGATED = {
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2",
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=apigroupdiscoverylist": "v2beta1",
+}
+
+
+def answer(state: State, request: Request) -> Response | Deferred:
+    """Answer a GET of such a path; a `Deferred` is slow and should be called off the loop.
+
+    Raises:
+        PageNotFound: nothing is there.
+    """
+    parts = request.path.strip("/").split("/")
+    handler = _HANDLERS.get(parts[0])
+    if handler is None:
+        raise PageNotFound
+    return handler(state, request, parts)
+
+
+def _root(state: State, _: Request, parts: list[str]) -> Response:
+    groups = [f"/apis/{group}/{version}" for group, vs in state.registry.groups().items() if group for version in vs]
+    paths = ["/api", "/api/v1", "/apis", *(f"/apis/{group}" for group in state.registry.groups() if group), *groups]
+    return json_response(
+        {"paths": sorted({*paths, "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"})}
+    )
+
+
+def _api(state: State, request: Request, parts: list[str]) -> Response:
+    if len(parts) == 1:
+        found = _aggregated(state, request, legacy=True)
+        return found if found is not None else json_response(discovery.legacy_root(state.registry))
+    return _document(discovery.resource_list(state.registry, "", parts[1]) if len(parts) == 2 else None)
+
+
+def _apis(state: State, request: Request, parts: list[str]) -> Response:
+    if len(parts) == 1:
+        found = _aggregated(state, request, legacy=False)
+        return found if found is not None else json_response(discovery.group_list(state.registry))
+    if len(parts) == 2:
+        return _document(discovery.group(state.registry, parts[1]))
+    return _document(discovery.resource_list(state.registry, parts[1], parts[2]) if len(parts) == 3 else None)
+
+
+def _aggregated(state: State, request: Request, *, legacy: bool) -> Response | None:
+    for entry in request.headers.get("accept", "").split(","):
+        version = _AGGREGATED.get(entry.strip().lower().replace(" ", ""))
+        if version is not None:
+            answer = json_response(discovery.aggregated(state.registry, legacy=legacy, version=version))
+            kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+            return Response(200, answer.body, kind)
+        if entry.partition(";")[0].strip() in ("application/json", "*/*") and "as=" not in entry.lower():
+            return None
+    return None
+
+
+def _openapi(state: State, request: Request, parts: list[str]) -> Response | Deferred:
+    if parts == ["openapi", "v2"]:
+        # In protobuf alone: clients that ask for it want to validate, and what describes no kind refuses none.
+        if _V2_PROTOBUF not in request.headers.get("accept", ""):
+            raise not_acceptable((openapi.V2_TYPE,))
+        return Response(200, openapi.v2_document(), openapi.V2_TYPE)
+    if parts == ["openapi", "v3"]:
+        return json_response(openapi.index(state.registry))
+    if parts[:3] == ["openapi", "v3", "api"] and len(parts) == 4:
+        group, version = "", parts[3]
+    elif parts[:3] == ["openapi", "v3", "apis"] and len(parts) == 5:
+        group, version = parts[3], parts[4]
+    else:
+        raise PageNotFound
+    if version not in state.registry.groups().get(group, ()):
+        raise PageNotFound
+    return lambda: _openapi_document(state, group, version)
+
+
+def _openapi_document(state: State, group: str, version: str) -> Response:
+    document = openapi.document(state.registry, group, version)
+    # The group may have gone since the request was routed.
+    return Response(200, document) if document is not None else text_response("404 page not found\n", 404)
+
+
+def _health(state: State, request: Request, parts: list[str]) -> Response:
+    name = parts[0]
+    if len(parts) > 1:
+        if "/".join(parts[1:]) not in _CHECKS:
+            raise PageNotFound
+        return text_response("ok")
+    if not state.ready and name == "readyz":
+        return text_response(f"[-]shutdown failed: reason withheld\n{name} check failed\n", 500)
+    if "verbose" in request.query:
+        lines = "".join(f"[+]{check} ok\n" for check in _CHECKS)
+        return text_response(f"{lines}{name} check passed\n")
+    return text_response("ok")
+
+
+def _version(_: State, __: Request, parts: list[str]) -> Response:
+    if len(parts) > 1:
+        raise PageNotFound
+    return json_response(VERSION)
+
+
+def _metrics(state: State, _: Request, parts: list[str]) -> Response:
+    lines = [
+        "# HELP apiserver_request_total Counter of apiserver requests broken out for each verb, group, version,"
+        " resource, scope, component and HTTP response code.",
+        "# TYPE apiserver_request_total counter",
+    ]
+    for call, count in sorted(state.calls.items(), key=lambda pair: str(pair[0])):
+        labels = (
+            f'code="{call.code}",component="apiserver",dry_run="",group="{call.group}",resource="{call.resource}",'
+            f'scope="{call.scope}",subresource="{call.subresource}",verb="{call.verb}",version="{call.version}"'
+        )
+        lines.append(f"apiserver_request_total{{{labels}}} {count}")
+    lines += ["# TYPE apiserver_storage_objects gauge"]
+    for key in sorted(state.store.stored_keys()):
+        name = f"{key[1]}.{key[0]}" if key[0] else key[1]
+        lines.append(f'apiserver_storage_objects{{resource="{name}"}} {state.store.count(key)}')
+    return Response(200, ("\n".join(lines) + "\n").encode(), "text/plain; version=0.0.4; charset=utf-8")
+
+
+def _document(found: dict[str, Any] | None) -> Response:
+    if found is None:
+        raise PageNotFound
+    return json_response(found)
+
+
+_HANDLERS: dict[str, Callable[[State, Request, list[str]], Response | Deferred]] = {
+    "": _root,
+    "api": _api,
+    "apis": _apis,
+    "openapi": _openapi,
+    "healthz": _health,
+    "livez": _health,
+    "readyz": _health,
+    "version": _version,
+    "metrics": _metrics,
+}

@@ -1,0 +1,210 @@
+"""GET of one object and of lists: forms, selectors, pages, and which revision is shown."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from clientgo.apiserver.apiextensions.causes import forbidden_field
+from clientgo.apiserver.handlers import tables
+from clientgo.apiserver.http.messages import Query, Response
+from clientgo.apiserver.http.negotiation import Form
+from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, invalid, not_found
+from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.views import as_stored, from_storage, has_its_defaults, prepare
+from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.selection import Selection
+from clientgo.apiserver.storage.stored import Entry, Expired, FutureRevision, Name
+from clientgo.apiserver.storage.window import Window
+
+Object = dict[str, Any]
+
+_encode = msgspec.json.Encoder().encode
+_TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105
+_TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without"
+    " the continue parameter, or use the continue token in this response to retrieve the remainder of the results."
+    " Continuing with the provided token results in an inconsistent list - objects that were created, modified, or"
+    " deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+def get(state: State, resource: Resource, namespace: str, name: str) -> Entry:
+    """The stored object.
+
+    Raises:
+        ApiFailure: 404.
+    """
+    entry = state.store.entry(resource.storage, namespace, name)
+    if entry is None:
+        raise not_found(resource, name)
+    return entry
+
+
+def raw_of(resource: Resource, entry: Entry) -> bytes:
+    """The object's JSON as the resource shows it."""
+    if entry.object["apiVersion"] == resource.api_version and has_its_defaults(resource, entry.object):
+        return entry.raw
+    return _encode(from_storage(resource, entry.object))
+
+
+def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata") -> Object:
+    """One object in the form asked for."""
+    if form.kind == "Table":
+        meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+        return _versioned(tables.render(resource, [obj], list_meta=meta, include=include), form)
+    if form.kind == "PartialObjectMetadata":
+        return _versioned(tables.partial_metadata(obj), form)
+    return obj
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which part of a list, as of which revision: `at` is 0 for the present."""
+
+    limit: int
+    at: int
+    after: Name | None
+    inconsistent: bool = False
+
+
+def list_objects(state: State, place: tuple[Resource, str], query: Query, selection: Selection, form: Form) -> Response:
+    """Answer a list request.
+
+    Raises:
+        ApiFailure: options that contradict each other, or a revision that is gone (410) or yet to come (504).
+    """
+    resource, namespace = place
+    page = read_page(state, query)
+    window = _window(state, resource, namespace, page)
+    matching = iter(window) if selection.everything else (entry for entry in window if selection.matches(entry.object))
+    shown = [*islice(matching, page.limit or None)]
+    prepare(resource, (entry.object for entry in shown))
+    revision = page.at or state.store.revision
+    meta: Object = {"continue": ""} if resource.custom else {}
+    meta["resourceVersion"] = str(revision)
+    if next(matching, None) is not None:
+        last = shown[-1].object["metadata"]
+        meta["continue"] = _token(revision, (last.get("namespace", ""), last["name"]))
+        if selection.everything:
+            meta["remainingItemCount"] = len(window) - len(shown)
+    return _answer(resource, shown, meta, form, query.get("includeObject") or "Metadata")
+
+
+def read_page(state: State, query: Query) -> Page:
+    """Which page is asked for.
+
+    Raises:
+        ApiFailure: 400 or 422, the options contradict each other or do not parse.
+    """
+    limit = _number(query, "limit")
+    version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
+    token = query.get("continue")
+    if token:
+        if version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        at, after = _read_token(token)
+        return Page(limit, max(at, 0), after, inconsistent=at < 0)
+    if match and not version:
+        why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_field("resourceVersionMatch", why)])
+    revision = _number(query, "resourceVersion")
+    if revision > state.store.revision:
+        raise _too_large(revision, state.store.revision)
+    exact = match == "Exact" or (limit > 0 and revision > 0 and not match)
+    return Page(limit, revision if exact else 0, None)
+
+
+_MOST_DIGITS = 18
+"""Of a number that surely fits into 64 bits; Python itself refuses to read thousands of them."""
+
+
+def read_version(text: str) -> int:
+    """A resourceVersion as a number; "" is 0.
+
+    Raises:
+        ApiFailure: 400, it is none.
+    """
+    if text and not (text.isascii() and text.isdigit()):
+        raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "invalid syntax"))
+    if len(text.lstrip("0")) > _MOST_DIGITS:
+        raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "value out of range"))
+    return int(text.lstrip("0") or 0)
+
+
+def _unparsed(name: str, text: str, function: str, why: str) -> str:
+    return f'{name}: Invalid value: "{text}": strconv.{function}: parsing "{text}": {why}'
+
+
+def _number(query: Query, name: str) -> int:
+    text = query.get(name) or ""
+    if name == "resourceVersion":
+        return read_version(text)
+    digits = text.removeprefix("-")
+    if text and not (digits.isascii() and digits.isdigit()):
+        raise bad_request(_unparsed(name, text, "ParseInt", "invalid syntax"))
+    if len(digits.lstrip("0")) > _MOST_DIGITS:
+        raise bad_request(_unparsed(name, text, "ParseInt", "value out of range"))
+    return 0 if text.startswith("-") else int(digits.lstrip("0") or 0)
+
+
+def _window(state: State, resource: Resource, namespace: str, page: Page) -> Window:
+    try:
+        return state.store.window(resource.storage, namespace, after=page.after, at=page.at)
+    except FutureRevision as error:
+        raise _too_large(page.at, state.store.revision) from error
+    except Expired as error:
+        if page.after is None:
+            raise expired(f"The resourceVersion for the provided list is too old: {page.at}") from error
+        raise expired(_TOO_OLD, {"continue": _token(-1, page.after)}) from error
+
+
+def _answer(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> Response:
+    if form.kind == "Table":
+        objects = [from_storage(resource, entry.object) for entry in entries]
+        table = tables.render(resource, objects, list_meta=meta, include=include)
+        return Response(200, _encode(_versioned(table, form)))
+    if form.kind:
+        objects = [from_storage(resource, entry.object) for entry in entries]
+        plain = {field: value for field, value in meta.items() if value != ""}
+        return Response(200, _encode(_versioned(tables.partial_metadata_list(objects, plain), form)))
+    head = _encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta})
+    items = [raw_of(resource, entry) for entry in entries]
+    if not resource.custom and as_stored(resource):
+        # Items of typed lists carry no kind and apiVersion of their own on a real server.
+        start = _encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
+        items = [b"{" + item[len(start) :] if item.startswith(start) else item for item in items]
+    return Response(200, b"".join((head[:-1], b',"items":[', b",".join(items), b"]}")))
+
+
+def _versioned(value: Object, form: Form) -> Object:
+    return value if form.version == "v1" else {**value, "apiVersion": f"meta.k8s.io/{form.version}"}
+
+
+def _token(revision: int, after: Name) -> str:
+    start = f"{after[0]}/{after[1]}" if after[0] else after[1]
+    raw = _encode({"v": _TOKEN_VERSION, "rv": revision, "start": start + "\u0000"})
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _read_token(token: str) -> tuple[int, Name]:
+    try:
+        raw = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        namespace, _, name = raw["start"].rstrip("\u0000").rpartition("/")
+        if raw["v"] != _TOKEN_VERSION:
+            raise ValueError("server does not recognize this encoded version")
+        return int(raw["rv"]), (namespace, name)
+    except (binascii.Error, msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise bad_request(f"continue key is not valid: {error}") from error
+
+
+def _too_large(asked: int, current: int) -> ApiFailure:
+    details = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    message = f"Timeout: Too large resource version: {asked}, current: {current}"
+    return ApiFailure(504, "Timeout", message, details=details, headers=(("Retry-After", "1"),))

@@ -1,0 +1,116 @@
+"""Reviews: questions about who one is and what one may do, answered by what judges requests. Nothing is stored."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clientgo.apiserver.apiextensions.causes import invalid_value
+from clientgo.apiserver.auth.authentication import user_of_token
+from clientgo.apiserver.auth.authorization import Attributes, decide
+from clientgo.apiserver.auth.rbac import Rules
+from clientgo.apiserver.auth.serviceaccounts import ISSUER, heard, token_audiences
+from clientgo.apiserver.auth.users import MASTERS, User
+from clientgo.apiserver.http.status import Cause, bad_request, invalid
+from clientgo.apiserver.state import State
+
+Object = dict[str, Any]
+
+_EVERYTHING = {
+    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    "incomplete": False,
+}
+
+
+def review(state: State, kind: str, obj: Object, user: User, namespace: str = "") -> Object:
+    """The review with its status filled in.
+
+    Raises:
+        ApiFailure: 400 or 422, the question is none.
+    """
+    meta = {**(obj.get("metadata") or {}), "creationTimestamp": None}
+    spec = obj.get("spec") or {}
+    if not isinstance(spec, dict):
+        raise bad_request(f"{kind} cannot be handled as a {kind}: spec must be an object")
+    asked = spec.get("resourceAttributes")
+    if namespace and (not isinstance(asked, dict) or asked.get("namespace") != namespace):
+        raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
+    return {**obj, "metadata": meta, "status": _ANSWERS[kind](state, spec, user)}
+
+
+def _token(state: State, spec: Object, _: User) -> Object:
+    token = spec.get("token")
+    if not token:
+        raise bad_request("token is required for TokenReview in authentication")
+    asking = tuple(spec.get("audiences") or (ISSUER,))
+    known = user_of_token(state, token, asking)
+    if known is None:
+        return {"user": {}, "error": _why_not(token_audiences(state, token), asking)}
+    meant = (ISSUER,) if token in state.options.tokens else token_audiences(state, token)
+    return {"authenticated": True, "user": known.info, "audiences": heard(meant, asking)}
+
+
+def _why_not(meant: Sequence[str], asking: Sequence[str]) -> str:
+    if not meant or heard(meant, asking):
+        return "invalid bearer token"
+    given, wanted = (" ".join(f'"{one}"' for one in audiences) for audiences in (meant, asking))
+    return f"[invalid bearer token, token audiences [{given}] is invalid for the target audiences [{wanted}]]"
+
+
+def _who(_: State, __: Object, user: User) -> Object:
+    return {"userInfo": user.info}
+
+
+def _own_access(state: State, spec: Object, user: User) -> Object:
+    return _access(state, spec, user, "SelfSubjectAccessReview")
+
+
+def _others_access(state: State, spec: Object, _: User) -> Object:
+    name, groups = spec.get("user") or "", tuple(spec.get("groups") or ())
+    if not name and not groups:
+        why = 'Invalid value: "": at least one of user or group must be specified'
+        raise invalid("SubjectAccessReview", "authorization.k8s.io", "", [Cause("FieldValueInvalid", "spec.user", why)])
+    return _access(state, spec, User(name, groups, spec.get("uid") or ""), "SubjectAccessReview")
+
+
+def _access(state: State, spec: Object, user: User, kind: str) -> Object:
+    asked, path = spec.get("resourceAttributes") or {}, spec.get("nonResourceAttributes") or {}
+    if not isinstance(asked, dict) or not isinstance(path, dict) or bool(asked) == bool(path):
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = invalid_value("spec.resourceAttributes", asked, why)
+        raise invalid(kind, "authorization.k8s.io", "", [cause])
+    if path:
+        attributes = Attributes(user, path.get("verb") or "", path=path.get("path") or "")
+    else:
+        members = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
+        attributes = Attributes(user, **{member: asked.get(member) or "" for member in members})
+    decision = decide(state, attributes)
+    return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
+
+
+def _rules(state: State, spec: Object, user: User) -> Object:
+    namespace = spec.get("namespace")
+    if not namespace:
+        raise bad_request("no namespace on request")
+    if state.options.authorization == "AlwaysAllow" or MASTERS in user.groups:
+        return _EVERYTHING
+    resources: list[Object] = []
+    paths: list[Object] = []
+    found = Rules(state.store)
+    for grant in found.grants(user, namespace):
+        rule = grant.rule
+        if rule.get("resources"):
+            members = ("verbs", "apiGroups", "resources", "resourceNames")
+            resources.append({member: rule[member] for member in members if rule.get(member)})
+        if rule.get("nonResourceURLs"):
+            paths.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
+    return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": bool(found.missing)}
+
+
+_ANSWERS: dict[str, Callable[[State, Object, User], Object]] = {
+    "TokenReview": _token,
+    "SelfSubjectReview": _who,
+    "SelfSubjectAccessReview": _own_access,
+    "SubjectAccessReview": _others_access,
+    "LocalSubjectAccessReview": _others_access,
+    "SelfSubjectRulesReview": _rules,
+}

@@ -1,0 +1,237 @@
+"""The server as a bare ASGI callable: bytes of HTTP on one side, `Api` on the other. No framework, no router.
+
+Streams are ended when the client goes away, and all of them when the server stops. A client that is slow costs bounded
+memory: one that does not read its answer, or does not finish its request, is cut off.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+from clientgo.apiserver.api import Api
+from clientgo.apiserver.auth.users import ANONYMOUS
+from clientgo.apiserver.faults import Fault, Faults
+from clientgo.apiserver.handlers.watching import WatchStream
+from clientgo.apiserver.http.messages import Request, Response, Stream, json_response, parse_query, read_headers
+from clientgo.apiserver.http.status import ApiFailure, too_large
+from clientgo.apiserver.http.wire import StallGuard, Transport, has_arrived, in_one_piece, sink, transport_of
+from clientgo.apiserver.suspension import Suspended
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class _Spelled(bytes):
+    """A header name that keeps its spelling.
+
+    Go's servers write `Content-Type`; uvicorn writes whatever `lower` gives. Header names have no case, yet scripts
+    and players of recorded conversations look them up by the spelling they know.
+    """
+
+    def lower(self) -> "_Spelled":
+        """The name as it is."""
+        return self
+
+
+_CONTENT_TYPE = _Spelled(b"Content-Type")
+_CACHE_CONTROL = (_Spelled(b"Cache-Control"), b"no-cache, private")
+
+
+class App:
+    """Serves one `Api` over ASGI; `faults` are what goes wrong on the way."""
+
+    def __init__(self, api: Api, faults: Faults | None = None) -> None:
+        self.api = api
+        self._faults = faults if faults is not None else Faults(api.state.clock)
+        self._streams: set[Stream] = set()
+        self._ending = False
+        self._stalls = StallGuard(api.state.options.stall_seconds)
+
+    def __repr__(self) -> str:
+        return f"<App {len(self._streams)} streams>"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, as ASGI defines it."""
+        if scope["type"] != "http":
+            return
+        transport = transport_of(scope)
+        options = self.api.state.options
+        headers = read_headers(scope["headers"])
+        try:
+            body = await self._body(receive, transport) if _has_body(headers) else b""
+        except EOFError:
+            return  # nobody is there to be answered, and half a request must not be carried out
+        if body is None:
+            failure = too_large(options.max_body)
+            await _send_response(send, scope, json_response(failure.body, failure.code))
+            return
+        query = parse_query(scope["query_string"].decode("latin-1"))
+        user = scope.get("state", {}).get("user", ANONYMOUS)  # told by the connection's client certificate
+        request = Request(scope["method"], scope["path"], query, headers, body, user)
+        request.source = (scope.get("client") or ("",))[0]
+        struck = self._faults.strike(request)
+        answer = await (self._faulty(request, struck) if struck else self._answer(request))
+        if answer is None:
+            _drop(transport)
+        elif isinstance(answer, Response):
+            with in_one_piece(transport):
+                await _send_response(send, scope, answer)
+            self._stalls.watch(transport)
+        else:
+            await self._stream(answer, receive, send, transport, struck)
+
+    async def _body(self, receive: Receive, transport: Transport | None) -> bytes | None:
+        """The body, for which a client has limited time; None where it is too large."""
+        options = self.api.state.options
+        if has_arrived(transport):
+            return await _read_body(receive, options.max_body)
+        patience = asyncio.get_running_loop().call_later(options.stall_seconds, _drop, transport)
+        try:
+            return await _read_body(receive, options.max_body)
+        finally:
+            patience.cancel()
+
+    async def _answer(self, request: Request) -> Response | Stream:
+        answer: Any = self.api.answer(request)
+        if isinstance(answer, Suspended):
+            answer = await self.api.state.carrier.settled(answer)
+        if not self.api.state.store.committed:
+            answer = await self._committed(answer)
+        return await asyncio.to_thread(answer) if callable(answer) else answer
+
+    async def _committed(self, answer: Any) -> Any:
+        """The answer, once what it may tell of is kept; a refusal where it could not be."""
+        turn: asyncio.Future[ApiFailure | None] = asyncio.get_running_loop().create_future()
+
+        def told(failure: ApiFailure | None) -> None:
+            if not turn.done():
+                turn.set_result(failure)
+
+        self.api.state.store.when_committed(told)
+        failure = await turn
+        if failure is None:
+            return answer
+        if not isinstance(answer, Response) and not callable(answer):
+            answer.close()
+        return json_response(failure.body, failure.code)
+
+    async def _faulty(self, request: Request, struck: list[Fault]) -> Response | Stream | None:
+        """The answer that these faults let through; None where the connection is closed in its place."""
+        for fault in struck:
+            if fault.delay:
+                await asyncio.sleep(fault.delay)
+        if any(fault.drop == "before" for fault in struck):
+            return None
+        for fault in struck:
+            if fault.code:
+                return fault.answer()
+        answer = await self._answer(request)
+        return None if any(fault.drop == "after" for fault in struck) else answer
+
+    def close_streams(self) -> None:
+        """End every watch, and those that clients open in their stead; their connections close in an orderly way."""
+        self._ending = True
+        for stream in list(self._streams):
+            stream.close()
+
+    async def _stream(
+        self, stream: Stream, receive: Receive, send: Send, transport: Transport | None, struck: list[Fault]
+    ) -> None:
+        self._streams.add(stream)
+        if self._ending:
+            stream.close()
+        gone = asyncio.ensure_future(_until_disconnect(receive, stream))
+        try:
+            head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL]
+            await send({"type": "http.response.start", "status": stream.status, "headers": head})
+            # An empty piece of body makes the head leave at once: clients wait for it, not for the first event.
+            await send(_piece(b""))
+            if isinstance(stream, WatchStream) and transport is not None and not struck:
+                stream.direct = sink(transport, self.api.state.options.watch_buffer)
+            if await _carry(stream, send, struck):
+                async with asyncio.timeout(self.api.state.options.stall_seconds):
+                    await send(_piece(b"", more=False))
+            else:
+                _drop(transport)
+        except TimeoutError:
+            _drop(transport)
+        finally:
+            gone.cancel()
+            stream.close()
+            self._streams.discard(stream)
+
+
+async def _carry(stream: Stream, send: Send, struck: list[Fault]) -> bool:
+    """Send the stream's chunks until it ends; False where a fault, or a client that does not read, cuts it off."""
+    silent = any(fault.silent for fault in struck)
+    cut = min((fault.cut for fault in struck if fault.cut), default=0)
+    frames = 0
+    async for chunk in stream.chunks():
+        if silent:
+            continue
+        lines = chunk.splitlines(keepends=True) if cut else ()
+        if cut and frames + len(lines) >= cut:
+            whole = lines[: cut - frames]
+            await send(_piece(b"".join(whole)[: -max(1, len(whole[-1]) // 2)]))
+            return False
+        frames += len(lines)
+        await send(_piece(chunk))
+        # Waits until the client has taken it: what comes meanwhile is held, and counted, by the stream.
+        await send(_piece(b""))
+    return not (isinstance(stream, WatchStream) and stream.overflowed)
+
+
+def _piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+def _drop(transport: Transport | None) -> None:
+    """Close the connection without a farewell."""
+    if transport is not None:
+        transport.abort()
+
+
+async def _until_disconnect(receive: Receive, stream: Stream) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    stream.close()
+
+
+def _has_body(headers: Mapping[str, str]) -> bool:
+    return "content-length" in headers or "transfer-encoding" in headers
+
+
+async def _read_body(receive: Receive, limit: int) -> bytes | None:
+    """The whole body, or None when it is longer than `limit`.
+
+    Raises:
+        EOFError: the client went away before it had sent all of it.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise EOFError
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body") and not parts:
+            return body
+        parts.append(body)
+        size += len(body)
+        if size > limit:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _send_response(send: Send, scope: Scope, answer: Response) -> None:
+    head = [
+        (_CONTENT_TYPE, answer.content_type.encode()),
+        (b"content-length", str(len(answer.body)).encode()),
+        _CACHE_CONTROL,
+        *((_Spelled(name.encode()), value.encode()) for name, value in answer.headers),
+    ]
+    await send({"type": "http.response.start", "status": answer.status, "headers": head})
+    body = b"" if scope["method"] == "HEAD" else answer.body
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,166 @@
+"""Decoding of request bodies: JSON, YAML or protobuf, with apiVersion and kind checked as the real server does."""
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from clientgo.apiserver.apiextensions.causes import invalid_value
+from clientgo.apiserver.http.gojson import explain, summarize
+from clientgo.apiserver.http.nesting import json_fault, yaml_fault
+from clientgo.apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
+from clientgo.apiserver.http.protobuf import decode, read_envelope
+from clientgo.apiserver.http.protobuf_table import find_message
+from clientgo.apiserver.http.status import ApiFailure, bad_request, invalid, unsupported_media_type
+from clientgo.apiserver.registry.metadata import json_type
+from clientgo.apiserver.registry.registry import Resource
+
+Object = dict[str, Any]
+
+_JSON_TYPES = ("", "application/json", "*/*")
+_YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
+_ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
+# The scheme's name in messages about kinds a real server has not registered.
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_decode = msgspec.json.Decoder().decode
+_SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def media_type(content_type: str) -> str:
+    """The media type of a Content-Type header, without parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") -> Any:
+    """Decode a body in which an object of this kind is expected.
+
+    JSON and YAML may hold any value. Protobuf holds an object of this kind; it is of this API version if it names none.
+
+    Raises:
+        ApiFailure: 415 for another content type, 400 for a body that cannot be decoded.
+    """
+    media = media_type(content_type)
+    if media in _JSON_TYPES:
+        return read_json(body, kind)
+    if media in _YAML_TYPES:
+        return read_yaml(body, kind)
+    if media == PROTOBUF:
+        return read_protobuf(body, kind, api_version)
+    raise unsupported_media_type(_ACCEPTED)
+
+
+def read_json(body: bytes, kind: str) -> Any:
+    """The value a JSON body holds, or a 400 that explains why it holds none."""
+    why = json_fault(body)
+    if why:
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
+    try:
+        return _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        why = f"couldn't get version/kind; json parse error: {explain(body.decode(errors='replace')) or error}"
+        raise _unrecognized(kind, why, body) from error
+
+
+def read_yaml(body: bytes, kind: str) -> Any:
+    """The value a YAML body holds, or a 400 that explains why it holds none. Dates stay the text they were."""
+    why = yaml_fault(body)
+    if why:
+        raise _unrecognized(kind, f"yaml: {why}", body)
+    try:
+        return yaml.load(body, Loader=_Loader)  # a subclass of the safe loader  # nosec B506
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+        raise _unrecognized(kind, f"yaml: {str(error).splitlines()[0]}", body) from error
+
+
+def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
+    """Decode a protobuf body, whose kind has to be the expected one; apiVersion and kind default to these arguments.
+
+    Raises:
+        ApiFailure: 400.
+    """
+    try:
+        envelope = read_envelope(body)
+    except ValueError as error:
+        raise _unrecognized(expected, str(error), body) from error
+    kind, api_version = envelope.kind or expected, envelope.api_version or api_version
+    message = find_message(api_version, kind)
+    if message is None or kind != expected:
+        raise _unregistered(kind, api_version, expected)
+    try:
+        return {"apiVersion": api_version, "kind": kind, **decode(message, envelope.raw)}
+    except ValueError as error:
+        raise _unusable(kind, api_version, expected, str(error)) from error
+
+
+def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
+    """The object of this resource that a body holds; apiVersion and kind are checked.
+
+    Raises:
+        ApiFailure: 400, 415 or (a custom object of another kind) 422.
+    """
+    value = read_body(body, content_type, resource.kind, resource.api_version)
+    if not isinstance(value, dict):
+        why = "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+        raise _unrecognized(resource.kind, why, body)
+    return check_kind(value, resource, body)
+
+
+def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
+    """The object with apiVersion and kind as the resource has them; what is missing is filled in for built-in kinds."""
+    for name in ("kind", "apiVersion"):
+        if not isinstance(value.get(name) or "", str):
+            why = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
+            raise bad_request(f"couldn't get version/kind; json parse error: {why}")
+    kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
+    if kind == resource.kind and api_version == resource.api_version:
+        return value
+    if resource.custom:
+        return _check_custom(value, resource, kind, api_version, body)
+    kind, api_version = kind or resource.kind, api_version or resource.api_version
+    group, _, version = api_version.rpartition("/")
+    if kind != resource.kind:
+        raise _unregistered(kind, api_version, resource.kind)
+    if (group, version) != (resource.group, resource.version):
+        raise _version_mismatch(api_version, resource)
+    return {**value, "apiVersion": api_version, "kind": kind}
+
+
+def _check_custom(value: Object, resource: Resource, kind: str, api_version: str, body: bytes) -> Object:
+    if not kind or not api_version:
+        missing = "Kind" if not kind else "apiVersion"
+        raise _unrecognized(resource.kind, f"Object '{missing}' is missing in '{body.decode(errors='replace')}'", body)
+    if api_version != resource.api_version:
+        raise _version_mismatch(api_version, resource)
+    metadata = value.get("metadata")
+    name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+    cause = invalid_value("kind", kind, f"must be {resource.kind}")
+    raise invalid(kind, resource.group, name, [cause])
+
+
+def _version_mismatch(api_version: str, resource: Resource) -> ApiFailure:
+    return bad_request(
+        f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
+    )
+
+
+def _unregistered(kind: str, api_version: str, expected: str) -> ApiFailure:
+    why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+    return _unusable(kind, api_version, expected, why)
+
+
+def _unusable(kind: str, api_version: str, expected: str, why: str) -> ApiFailure:
+    version = api_version.rpartition("/")[2]
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
+
+
+def _unrecognized(kind: str, why: str, body: bytes) -> ApiFailure:
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summarize(body)})")
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
+    """YAML as JSON sees it: timestamps are texts, map keys are texts."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }

@@ -1,0 +1,148 @@
+"""The front door for code that runs inside the server: the same rules as over HTTP, without HTTP.
+
+Controllers of the simulated cluster (garbage collection, deployments, namespaces) hold an `Internal` and nothing
+else of the server. Everything here runs on the server's event loop, so nothing is locked; a subscriber is called
+after the write has taken effect and must not write from inside the call: it asks for `call_soon` instead, so that
+the write it reacts to has been answered first. What is written here is not counted as requests are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from clientgo.apiserver.api import Api, result_of
+from clientgo.apiserver.auth.users import MASTERS, authenticated
+from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from clientgo.apiserver.http.messages import Query, Request
+from clientgo.apiserver.http.status import ApiFailure
+from clientgo.apiserver.registry.registry import Registry, Resource
+from clientgo.apiserver.state import Handle
+from clientgo.apiserver.storage.store import Store
+from clientgo.apiserver.storage.stored import Key, Listener, Object
+from clientgo.clock import Clock
+
+_PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "strategic": STRATEGIC_PATCH}
+
+
+class Internal:
+    """Reads and writes as one client of the server, named `manager` in managedFields."""
+
+    def __init__(self, api: Api, *, manager: str = "kube-controller-manager") -> None:
+        self._api = api
+        self._manager = manager
+
+    def __repr__(self) -> str:
+        return f"<Internal {self._manager}>"
+
+    @property
+    def registry(self) -> Registry:
+        """What is served now."""
+        return self._api.state.registry
+
+    @property
+    def store(self) -> Store:
+        """The objects, to read."""
+        return self._api.state.store
+
+    @property
+    def clock(self) -> Clock:
+        """The server's clock."""
+        return self._api.state.clock
+
+    def get(self, key: Key, namespace: str, name: str) -> Object | None:
+        """The stored object, or None. It must not be changed."""
+        return self.store.get(key, namespace, name)
+
+    def list(self, key: Key, namespace: str = "") -> list[Object]:
+        """The stored objects of one namespace (all when empty), by name. They must not be changed."""
+        return self.store.list(key, namespace)
+
+    def create(self, key: Key, namespace: str, obj: Object) -> Object:
+        """Create an object; return it as stored.
+
+        Raises:
+            ApiFailure: as over HTTP.
+        """
+        return self._send("POST", self._path(key, namespace), msgspec.json.encode(obj))
+
+    def update(self, key: Key, namespace: str, obj: Object, *, subresource: str = "") -> Object:
+        """Replace an object; return it as stored.
+
+        Raises:
+            ApiFailure: as over HTTP.
+        """
+        path = self._path(key, namespace, obj["metadata"]["name"], subresource)
+        return self._send("PUT", path, msgspec.json.encode(obj))
+
+    def patch(
+        self, key: Key, namespace: str, name: str, patch: Any, *, subresource: str = "", kind: str = "merge"
+    ) -> Object:
+        """Patch an object (`kind`: merge, json or strategic); return it as stored.
+
+        Raises:
+            ApiFailure: as over HTTP.
+        """
+        path = self._path(key, namespace, name, subresource)
+        return self._send("PATCH", path, msgspec.json.encode(patch), content_type=_PATCHES[kind])
+
+    def delete(self, key: Key, namespace: str, name: str, *, uid: str = "", propagation: str = "Background") -> Object:
+        """Delete an object, if its uid is this one; return what a client would be answered.
+
+        Raises:
+            ApiFailure: as over HTTP.
+        """
+        options: Object = {"propagationPolicy": propagation}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        return self._send("DELETE", self._path(key, namespace, name), msgspec.json.encode(options))
+
+    def subscribe(self, callback: Listener) -> Callable[[], None]:
+        """Call `callback(type, key, old, new)` after each commit, until the returned callable is called."""
+        return self.store.subscribe(callback)
+
+    def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
+        """Run it once what runs now is done, and again until the store takes what it writes."""
+        self._api.state.soon(callback, *args)
+
+    def call_promptly(self, callback: Callable[..., object], *args: Any) -> None:
+        """Run it before the write under way is answered, so that the answer shows what it did."""
+        self._api.state.prompt.append(lambda: self._api.state.insist(callback, *args))
+
+    def call_later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Handle:
+        """Run it in that many seconds."""
+        return self._api.state.scheduler.call_later(seconds, self._api.state.insist, callback, *args)
+
+    def _resource(self, key: Key) -> Resource:
+        found = self.registry.of_storage(key)
+        stored = [resource for resource in found if resource.version == (resource.storage_version or resource.version)]
+        if not found:
+            raise ApiFailure(404, "NotFound", "the server could not find the requested resource")
+        return next((resource for resource in stored if resource.group == key[0]), found[0])
+
+    def _path(self, key: Key, namespace: str, name: str = "", subresource: str = "") -> str:
+        resource = self._resource(key)
+        root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+        place = f"/namespaces/{namespace}" if namespace else ""
+        tail = "".join(f"/{part}" for part in (name, subresource) if part)
+        return f"{root}{place}/{resource.plural}{tail}"
+
+    def _send(self, method: str, path: str, body: bytes, *, content_type: str = "application/json") -> Object:
+        request = Request(
+            method,
+            path,
+            Query(fieldManager=self._manager, fieldValidation="Ignore"),
+            {"content-type": content_type},
+            body,
+            user=authenticated(f"system:{self._manager}", MASTERS),
+            internal=True,
+        )
+        if method == "DELETE":
+            request.query.clear()
+        answer = result_of(self._api.answer(request))
+        value: Object = answer.json()
+        if answer.status >= 400:
+            raise ApiFailure(
+                answer.status, value.get("reason", ""), value.get("message", ""), details=value.get("details")
+            )
+        return value

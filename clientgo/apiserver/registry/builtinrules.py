@@ -1,0 +1,257 @@
+"""Built-in kinds as Go's types would decode and check them.
+
+Decoding: fields nobody knows are dropped (and reported), nulls and empty maps and lists vanish as `omitempty` lets
+them, a value of the wrong type is a 400. Checking: the rules newcomers meet, in the real server's words.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from clientgo.apiserver.admission.webhookrules import webhook_faults
+from clientgo.apiserver.apiextensions import crdschema
+from clientgo.apiserver.apiextensions.causes import invalid_value, required, too_long
+from clientgo.apiserver.http.status import Cause, bad_request
+from clientgo.apiserver.registry.metadata import json_type
+from clientgo.apiserver.registry.names import data_key_faults, label_faults
+from clientgo.apiserver.registry.openapi_builtin import schema_for
+from clientgo.apiserver.registry.registry import Resource
+
+Object = dict[str, Any]
+Schema = dict[str, Any]
+Check = Callable[[Object, Object | None], list[Cause]]
+
+# Written even when null or empty: their Go types have no omitempty.
+_WRITTEN_EMPTY = frozenset({"eventTime", "firstTimestamp", "lastTimestamp", "rules", "conditions", "emptyDir"})
+# A schema is data to us: an empty default in it means something.
+_OPAQUE = ".openAPIV3Schema"
+# What most values are: of these types exactly, and so without a further question as they should be.
+_PLAIN: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
+_GO_TYPES = {"integer": "int32", "string": "string", "boolean": "bool", "number": "float64"}
+
+
+def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str]) -> Object:
+    """The object as its Go type would hold it; paths of fields the type does not have are appended to `unknown`.
+
+    What it shares with `old`, which is what it replaces, is clean already: a patch leaves most of an object alone.
+
+    Raises:
+        ApiFailure: 400, a value is of the wrong type.
+    """
+    schema = _schema(resource.group, resource.version, resource.kind)
+    if not schema.get("properties"):
+        return {field: value for field, value in obj.items() if value is not None}
+    kept: Object = {}
+    for field, value in obj.items():
+        known = schema["properties"].get(field)
+        if field == "metadata" or (old is not None and value is old.get(field)):
+            kept[field] = value  # metadata is normalized elsewhere
+        elif known is None:
+            unknown.append(field)
+        elif _PLAIN.get(type(value)) == known.get("type", ""):
+            kept[field] = value
+        elif value is not None or field in _WRITTEN_EMPTY:
+            kept[field] = _value(known, value, field, (resource.kind, unknown))
+    return kept
+
+
+def _value(schema: Schema, value: Any, path: str, place: tuple[str, list[str]]) -> Any:
+    if value is None or schema.get("x-kubernetes-preserve-unknown-fields") or path.endswith(_OPAQUE):
+        return value
+    wanted = schema.get("type", "")
+    if wanted == "object":
+        if not isinstance(value, dict):
+            raise _mistyped(value, path, place[0], "object")
+        return _object(schema, value, path, place)
+    if wanted == "array":
+        if not isinstance(value, list):
+            raise _mistyped(value, path, place[0], "[]object")
+        items = schema.get("items") or {}
+        return [_value(items, one, f"{path}[{index}]", place) for index, one in enumerate(value)]
+    fits = _SCALARS.get(wanted)
+    if fits is not None and not fits(value):
+        raise _mistyped(value, path, place[0], _GO_TYPES[wanted])
+    return value
+
+
+def _object(schema: Schema, value: Object, path: str, place: tuple[str, list[str]]) -> Object:
+    properties, additional = schema.get("properties"), schema.get("additionalProperties")
+    if not isinstance(additional, dict):
+        additional = None
+    if properties is None:
+        if additional is None:
+            return value
+        properties = {}
+    kept: Object = {}
+    for field, child in value.items():
+        known = properties.get(field, additional)
+        if known is None:
+            place[1].append(f"{path}.{field}")
+        elif _PLAIN.get(type(child)) == known.get("type", ""):
+            kept[field] = child
+        elif child is None and field not in _WRITTEN_EMPTY:
+            continue
+        elif not _vanishes(known, field, child):
+            kept[field] = _value(known, child, f"{path}.{field}", place)
+    return kept
+
+
+def _vanishes(schema: Schema, field: str, value: Any) -> bool:
+    """Whether Go would leave this empty value out: maps and lists do vanish, structs do not."""
+    if field in _WRITTEN_EMPTY or value not in ({}, []):
+        return False
+    return value == [] or isinstance(schema.get("additionalProperties"), dict)
+
+
+def _mistyped(value: Any, path: str, kind: str, wanted: str) -> Exception:
+    why = f"json: cannot unmarshal {json_type(value)} into Go struct field {kind}.{path} of type {wanted}"
+    return bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {why}')
+
+
+_SCALARS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+}
+
+
+@lru_cache(maxsize=256)
+def _schema(group: str, version: str, kind: str) -> Schema:
+    return schema_for(group, version, kind)
+
+
+def builtin_faults(resource: Resource, new: Object, old: Object | None) -> list[Cause]:
+    """The rules of its kind that the object breaks; `old` is what it replaces."""
+    check = _CHECKS.get(resource.storage)
+    return check(new, old) if check is not None else []
+
+
+def _workload(new: Object, old: Object | None) -> list[Cause]:
+    spec = new.get("spec") or {}
+    found: list[Cause] = []
+    selector = spec.get("selector") or {}
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    matched = selector.get("matchLabels") or {}
+    if not matched and not selector.get("matchExpressions"):
+        found.append(required("spec.selector"))
+    elif any(labels.get(key) != value for key, value in matched.items()):
+        why = "`selector` does not match template `labels`"
+        found.append(invalid_value("spec.template.metadata.labels", labels, why))
+    if old is not None and (old.get("spec") or {}).get("selector") != spec.get("selector"):
+        found.append(invalid_value("spec.selector", spec.get("selector"), "field is immutable"))
+    if isinstance(spec.get("replicas"), int) and spec["replicas"] < 0:
+        found.append(invalid_value("spec.replicas", spec["replicas"], "must be greater than or equal to 0"))
+    return found + _pod_spec(spec["template"].get("spec") or {}, "spec.template.spec")
+
+
+def _job(new: Object, _: Object | None) -> list[Cause]:
+    spec = new["spec"]["template"].get("spec") or {}
+    found = _pod_spec(spec, "spec.template.spec")
+    if spec.get("restartPolicy") not in ("OnFailure", "Never"):
+        message = f'Unsupported value: "{spec.get("restartPolicy")}": supported values: "OnFailure", "Never"'
+        found.append(Cause("FieldValueNotSupported", "spec.template.spec.restartPolicy", message))
+    return found
+
+
+def _pod(new: Object, old: Object | None) -> list[Cause]:
+    return _pod_spec(new.get("spec") or {}, "spec") if old is None else []
+
+
+def _pod_spec(spec: Object, path: str) -> list[Cause]:
+    containers = spec.get("containers") or []
+    found = [] if containers else [required(f"{path}.containers")]
+    names: list[str] = []
+    for index, container in enumerate(containers):
+        where, name = f"{path}.containers[{index}]", container.get("name") or ""
+        if not name:
+            found.append(required(f"{where}.name"))
+        elif name in names:
+            found.append(Cause("FieldValueDuplicate", f"{where}.name", f'Duplicate value: "{name}"'))
+        else:
+            found += [invalid_value(f"{where}.name", name, why) for why in label_faults(name)]
+        names.append(name)
+        if not container.get("image"):
+            found.append(required(f"{where}.image"))
+    return found
+
+
+def _keyed(new: Object, old: Object | None) -> list[Cause]:
+    found: list[Cause] = []
+    size = 0
+    for field in ("data", "binaryData"):
+        for key, value in (new.get(field) or {}).items():
+            found += [invalid_value(f"{field}[{key}]", key, why) for why in data_key_faults(key)]
+            size += len(value)
+    if size > _MAX_DATA:
+        found.append(too_long("", _MAX_DATA))
+    if old is not None and old.get("immutable"):
+        why = "Forbidden: field is immutable when `immutable` is set"
+        for field in ("data", "binaryData"):
+            if (new.get(field) or {}) != (old.get(field) or {}):
+                found.append(Cause("FieldValueForbidden", field, why))
+    return found
+
+
+def _service(new: Object, old: Object | None) -> list[Cause]:
+    spec = new.get("spec") or {}
+    if spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName":
+        return []
+    found = [] if spec.get("ports") else [required("spec.ports")]
+    if old is not None and (old.get("spec") or {}).get("clusterIP") != spec.get("clusterIP"):
+        found.append(invalid_value("spec.clusterIP", spec.get("clusterIP"), "field is immutable"))
+    return found
+
+
+def _event(new: Object, old: Object | None) -> list[Cause]:
+    """An event lives where its object lives; one about a cluster-scoped object lives in `default`."""
+    if old is not None:
+        return []
+    field, component = (
+        ("regarding", "reportingController") if "regarding" in new else ("involvedObject", "reportingComponent")
+    )
+    about = (new.get(field) or {}).get("namespace") or ""
+    own = new["metadata"].get("namespace", "")
+    homes = ("default", "kube-system") if new.get("eventTime") else ("default",)
+    found: list[Cause] = []
+    if own != about and (about or own not in homes):
+        found.append(invalid_value("involvedObject.namespace", about, "does not match event.namespace"))
+    if new.get("eventTime"):
+        wanted = ((component, "reportingController"), ("reportingInstance",) * 2, ("action",) * 2, ("reason",) * 2)
+        found += [required(shown) for name, shown in wanted if not new.get(name)]
+    return found
+
+
+def _lease(new: Object, _: Object | None) -> list[Cause]:
+    spec = new.get("spec") or {}
+    found: list[Cause] = []
+    if "leaseDurationSeconds" in spec and spec["leaseDurationSeconds"] <= 0:
+        why = "must be greater than 0"
+        found.append(invalid_value("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], why))
+    if spec.get("leaseTransitions", 0) < 0:
+        why = "must be greater than or equal to 0"
+        found.append(invalid_value("spec.leaseTransitions", spec["leaseTransitions"], why))
+    return found
+
+
+def _definition(new: Object, _: Object | None) -> list[Cause]:
+    return crdschema.faults(new)
+
+
+_MAX_DATA = 1024 * 1024
+_CHECKS: dict[tuple[str, str], Check] = {
+    ("", "events"): _event,
+    ("coordination.k8s.io", "leases"): _lease,
+    ("", "configmaps"): _keyed,
+    ("", "secrets"): _keyed,
+    ("", "services"): _service,
+    ("", "pods"): _pod,
+    ("apps", "deployments"): _workload,
+    ("apps", "replicasets"): _workload,
+    ("apps", "statefulsets"): _workload,
+    ("apps", "daemonsets"): _workload,
+    ("batch", "jobs"): _job,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): webhook_faults,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): webhook_faults,
+}

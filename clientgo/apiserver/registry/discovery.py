@@ -1,0 +1,155 @@
+"""What is served, as clients discover it: legacy documents one by one, or all at once (aggregated discovery).
+
+kubectl and client-go ask `/api` and `/apis` for the aggregated form first and walk the legacy documents where a server
+has none, so both say the same: they are made from the same registry. Custom resources list their verbs and subresources
+in another order than built-in ones; a real server does so too, and clients that compare documents see no difference.
+"""
+
+import base64
+import hashlib
+from typing import Any
+
+from clientgo.apiserver.registry.registry import ALL_VERBS, Registry, Resource
+
+AGGREGATED_VERSIONS = ("v2", "v2beta1")
+"""Versions of apidiscovery.k8s.io that `aggregated` can answer with."""
+
+_SUBRESOURCE_VERBS = ["get", "patch", "update"]
+_CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+_SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+
+
+def legacy_root(registry: Registry, *, server_address: str = "127.0.0.1") -> dict[str, Any]:
+    """Answer `/api`: the versions of the core group, and the address (`host:port`) clients reach the server at."""
+    return {
+        "kind": "APIVersions",
+        "versions": registry.groups().get("", []),
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+    }
+
+
+def group_list(registry: Registry) -> dict[str, Any]:
+    """Answer `/apis`: every group but core, with its versions."""
+    groups = [_group(name, versions) for name, versions in registry.groups().items() if name]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def group(registry: Registry, name: str) -> dict[str, Any] | None:
+    """Answer `/apis/<group>`; None for a group that is not served (and for core, which has no such document)."""
+    versions = registry.groups().get(name, []) if name else []
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)} if versions else None
+
+
+def resource_list(registry: Registry, group: str, version: str) -> dict[str, Any] | None:
+    """Answer `/apis/<group>/<version>`, or `/api/v1` for group ""; None for what is not served."""
+    found = _resources(registry, group, version)
+    if not found:
+        return None
+    head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if group else {})}
+    listed = [entry for resource in found for entry in _legacy_entries(resource)]
+    return {**head, "groupVersion": f"{group}/{version}" if group else version, "resources": listed}
+
+
+def aggregated(registry: Registry, *, legacy: bool, version: str = "v2") -> dict[str, Any]:
+    """Answer `/api` (`legacy`) or `/apis` with an APIGroupDiscoveryList of apidiscovery.k8s.io `version`.
+
+    ValueError for a version not in `AGGREGATED_VERSIONS`.
+    """
+    if version not in AGGREGATED_VERSIONS:
+        raise ValueError(f"aggregated discovery has the versions {', '.join(AGGREGATED_VERSIONS)}, not {version!r}")
+    items = [
+        {
+            "metadata": {"name": name} if name else {},
+            "versions": [_aggregated_version(registry, name, each) for each in versions],
+        }
+        for name, versions in registry.groups().items()
+        if legacy is (name == "")
+    ]
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": f"apidiscovery.k8s.io/{version}",
+        "metadata": {},
+        "items": items,
+    }
+
+
+def storage_version_hash(resource: Resource) -> str:
+    """Name the version a resource is stored in, as the eight bytes of a digest that a real server shows."""
+    text = f"{resource.group}/{resource.storage_version or resource.version}/{resource.kind}"
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
+
+
+def _group(name: str, versions: list[str]) -> dict[str, Any]:
+    named = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": named, "preferredVersion": named[0] if named else {}}
+
+
+def _resources(registry: Registry, group: str, version: str) -> list[Resource]:
+    found = [item for item in registry.resources() if (item.group, item.version) == (group, version)]
+    return sorted(found, key=lambda item: item.plural)
+
+
+def _verbs(resource: Resource) -> list[str]:
+    return _CUSTOM_VERBS if resource.custom and resource.verbs == ALL_VERBS else list(resource.verbs)
+
+
+def _legacy_entries(resource: Resource) -> list[dict[str, Any]]:
+    entry: dict[str, Any] = {
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": _verbs(resource),
+        **_names(resource),
+    }
+    if "get" in resource.verbs:
+        entry["storageVersionHash"] = storage_version_hash(resource)
+    parts = [
+        {
+            "name": f"{resource.plural}/{name}",
+            "singularName": "",
+            "namespaced": resource.namespaced,
+            **(_SCALE if name == "scale" else {"kind": resource.kind}),
+            "verbs": _SUBRESOURCE_VERBS,
+        }
+        for name in _subresources(resource)
+    ]
+    return [entry, *parts]
+
+
+def _names(resource: Resource) -> dict[str, list[str]]:
+    named = {"shortNames": list(resource.short_names), "categories": list(resource.categories)}
+    return {key: value for key, value in named.items() if value}
+
+
+def _subresources(resource: Resource) -> list[str]:
+    found = [name for name, there in (("status", resource.status), ("scale", resource.scale is not None)) if there]
+    return found if resource.custom else sorted(found)
+
+
+def _aggregated_version(registry: Registry, group: str, version: str) -> dict[str, Any]:
+    listed = [_aggregated_entry(resource) for resource in _resources(registry, group, version)]
+    return {"version": version, "resources": listed, "freshness": "Current"}
+
+
+def _aggregated_entry(resource: Resource) -> dict[str, Any]:
+    # A built-in resource leaves group and version empty where they are those of the document.
+    own = (resource.group, resource.version) if resource.custom else ("", "")
+    kind = {"group": own[0], "version": own[1], "kind": resource.kind}
+    entry: dict[str, Any] = {
+        "resource": resource.plural,
+        "responseKind": kind,
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": _verbs(resource),
+        **_names(resource),
+    }
+    parts = [
+        {
+            "subresource": name,
+            "responseKind": _SCALE if name == "scale" else kind,
+            "verbs": _SUBRESOURCE_VERBS,
+        }
+        for name in _subresources(resource)
+    ]
+    return {**entry, "subresources": parts} if parts else entry

@@ -1,0 +1,218 @@
+"""The rules of `metadata`: what a client may say, what the server fills in, what can never change."""
+
+import uuid
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from clientgo.apiserver.apiextensions.causes import forbidden_field, invalid_value, required
+from clientgo.apiserver.http.status import Cause, bad_request
+from clientgo.apiserver.registry import names
+from clientgo.apiserver.registry.registry import Resource
+from clientgo.clock import Clock
+
+Object = dict[str, Any]
+
+_MAPS = ("labels", "annotations")
+_LISTS = ("ownerReferences", "finalizers", "managedFields")
+_STRINGS = ("name", "generateName", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
+_TIMES = ("creationTimestamp", "deletionTimestamp")
+_NUMBERS = ("generation", "deletionGracePeriodSeconds")
+KNOWN = frozenset((*_MAPS, *_LISTS, *_STRINGS, *_NUMBERS, "selfLink"))
+_EMPTY: tuple[Any, ...] = (None, "", {}, [])
+_MAX_ANNOTATIONS = 256 * 1024
+_DNS_LABEL = frozenset(("namespaces",))
+_PATH_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
+
+
+def timestamp(clock: Clock) -> str:
+    """Now, as metav1.Time writes it: RFC 3339 in UTC, whole seconds."""
+    return _written(int(clock.time()))
+
+
+@lru_cache(maxsize=16)
+def _written(second: int) -> str:
+    # Kept: `strftime` asks the system for the time zone each time, and thousands of writes share a second.
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def normalize(meta: Any, kind: str, unknown: list[str] | None = None) -> Object:
+    """The metadata as ObjectMeta would hold it: known fields, nothing null, nothing empty; others go to `unknown`.
+
+    Raises:
+        ApiFailure: 400, a field is of the wrong type.
+    """
+    if meta is None:
+        return {}
+    if not isinstance(meta, dict):
+        raise _mistyped(kind, "metadata", meta, "v1.ObjectMeta")
+    kept = {field: value for field, value in meta.items() if (value or value not in _EMPTY) and field in KNOWN}
+    kept.pop("selfLink", None)
+    if unknown is not None:
+        unknown.extend(f"metadata.{field}" for field in meta if field not in KNOWN)
+    for field, value in kept.items():
+        _check_type(kind, field, value)
+    for field in _TIMES:
+        if field in kept:
+            kept[field] = _in_utc(kept[field])
+    return kept
+
+
+def _in_utc(moment: str) -> str:
+    """The same moment as the server writes it; what is no RFC 3339 time stays as it is, and equals none."""
+    if len(moment) == len("2006-01-02T15:04:05Z") and moment.endswith("Z"):
+        return moment
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    return moment if parsed.tzinfo is None else _written(int(parsed.timestamp()))
+
+
+def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
+    """The metadata of a new object: uid, creationTimestamp and generation are the server's alone."""
+    given = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+    kept = {field: value for field, value in meta.items() if field not in given and field != "resourceVersion"}
+    if "name" not in kept and "generateName" in kept:
+        kept["name"] = names.generate(kept["generateName"])
+    kept["uid"] = str(uuid.uuid4())
+    kept["creationTimestamp"] = timestamp(clock)
+    if resource.generation:
+        kept["generation"] = 1
+    return kept
+
+
+def carry_over(new: Object, old: Object) -> Object:
+    """The metadata of an update: what only the server may set stays as it was."""
+    kept = {**new}
+    for field in ("uid", "creationTimestamp", "managedFields"):
+        if field in old:
+            kept.setdefault(field, old[field])
+    if kept.get("managedFields") == [{}]:
+        # One empty entry is how a client asks for all of them to be forgotten.
+        kept["managedFields"] = []
+    for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"):
+        kept.pop(field, None)
+        if field in old:
+            kept[field] = old[field]
+    kept["resourceVersion"] = old["resourceVersion"]
+    return kept
+
+
+def faults(resource: Resource, meta: Object) -> list[Cause]:
+    """Everything wrong with the metadata of an object about to be stored."""
+    found: list[Cause] = []
+    if "name" not in meta:
+        found.append(required("metadata.name", "name or generateName is required"))
+    else:
+        found += [invalid_value("metadata.name", meta["name"], why) for why in _name_rule(resource)(meta["name"])]
+    for key, value in meta.get("labels", {}).items():
+        found += [invalid_value("metadata.labels", key, why) for why in names.qualified_faults(key)]
+        found += [invalid_value("metadata.labels", value, why) for why in names.label_value_faults(value)]
+    annotations = meta.get("annotations", {})
+    for key in annotations:
+        found += [invalid_value("metadata.annotations", key, why) for why in names.qualified_faults(key.lower())]
+    if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+        why = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
+        found.append(Cause("FieldValueTooLong", "metadata.annotations", why))
+    for finalizer in meta.get("finalizers", ()):
+        found += [invalid_value("metadata.finalizers", finalizer, why) for why in names.qualified_faults(finalizer)]
+    if "ownerReferences" in meta:
+        found += _owner_faults(meta["ownerReferences"])
+    return found
+
+
+def update_faults(new: Object, old: Object) -> list[Cause]:
+    """What an update may not do to the metadata."""
+    found = [
+        invalid_value(f"metadata.{field}", new.get(field), "field is immutable")
+        for field in ("name", "namespace", "uid", "creationTimestamp")
+        if new.get(field) != old.get(field)
+    ]
+    if "deletionTimestamp" in old:
+        added = sorted(set(new.get("finalizers", ())) - set(old.get("finalizers", ())))
+        if added:
+            listed = ", ".join(f'"{one}"' for one in added)
+            why = (
+                "no new finalizers can be added if the object is being deleted, found new finalizers "
+                f"[]string{{{listed}}}"
+            )
+            found.append(forbidden_field("metadata.finalizers", why))
+    return found
+
+
+def _owner_faults(owners: list[Object]) -> list[Cause]:
+    found: list[Cause] = []
+    for owner in owners:
+        for member, why in (
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ):
+            if not owner.get(member):
+                found.append(invalid_value(f"metadata.ownerReferences.{member}", owner.get(member) or "", why))
+    controllers = [owner for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        why = (
+            "Only one reference can have Controller set to true. Found"
+            f' "true" in references for {controllers[0].get("kind")}/{controllers[0].get("name")}'
+            f" and {controllers[1].get('kind')}/{controllers[1].get('name')}"
+        )
+        found.append(invalid_value("metadata.ownerReferences", owners, why))
+    return found
+
+
+def _name_rule(resource: Resource) -> Any:
+    if resource.plural in _DNS_LABEL and not resource.group:
+        return names.label_faults
+    if resource.plural == "services" and not resource.group:
+        return names.label_1035_faults
+    if resource.plural in _PATH_SEGMENT and resource.group == "rbac.authorization.k8s.io":
+        return names.path_segment_faults
+    return names.subdomain_faults
+
+
+def _check_type(kind: str, field: str, value: Any) -> None:
+    if field in _STRINGS:
+        if not isinstance(value, str):
+            raise _mistyped(kind, f"metadata.{field}", value, "string")
+    elif field in _NUMBERS:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _mistyped(kind, f"metadata.{field}", value, "int64")
+    elif field in _MAPS:
+        _check_map(kind, field, value)
+    else:
+        _check_list(kind, field, value)
+
+
+def _check_map(kind: str, field: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise _mistyped(kind, f"metadata.{field}", value, "map[string]string")
+    for one in value.values():
+        if not isinstance(one, str):
+            raise _mistyped(kind, f"metadata.{field}", one, "string")
+
+
+def _check_list(kind: str, field: str, value: Any) -> None:
+    member, name = (str, "string") if field == "finalizers" else (dict, "object")
+    if not isinstance(value, list):
+        raise _mistyped(kind, f"metadata.{field}", value, f"[]{name}")
+    for one in value:
+        if not isinstance(one, member):
+            raise _mistyped(kind, f"metadata.{field}", one, name)
+
+
+def _mistyped(kind: str, field: str, value: Any, wanted: str) -> Exception:
+    return bad_request(
+        f"{kind} cannot be handled as a {kind}: json: cannot unmarshal {json_type(value)} into Go struct field"
+        f" {kind}.{field} of type {wanted}"
+    )
+
+
+def json_type(value: Any) -> str:
+    """The JSON type of a value as Go names it in decoding errors."""
+    if isinstance(value, bool):
+        return "bool"
+    names_of = {str: "string", int: "number", float: "number", dict: "object", list: "array", type(None): "null"}
+    return names_of.get(type(value), "value")

@@ -1,0 +1,172 @@
+"""OpenAPI v3 of what is served: an index with one entry per group version, and a document for each.
+
+`apply` and `explain` of kubectl read these. A document is made when first asked for, and again only after the resources
+of its group version changed: the index names each with a hash of what it is made from, as a real server's does, so that
+clients may keep a document for as long as its address stays the same.
+"""
+
+import hashlib
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from clientgo.apiserver.registry.openapi_builtin import META, components, shared_components
+from clientgo.apiserver.registry.openapi_paths import SHARED_TYPES, definition_of, paths_of
+from clientgo.apiserver.registry.registry import Registry, Resource
+
+Json = dict[str, Any]
+
+V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The content type of OpenAPI v2 in protobuf. kubectl asks for it with `v2@v1.0`, which is no valid media type."""
+
+_VERSION_TEXT = (
+    "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized"
+    " schemas to the latest internal value, and may reject unrecognized values. More info:"
+    " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources"
+)
+_KIND_TEXT = (
+    "Kind is a string value representing the REST resource this object represents. Servers may infer this from the"
+    " endpoint the client submits requests to. Cannot be updated. In CamelCase. More info:"
+    " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
+)
+_TYPE_META: Json = {
+    "apiVersion": {"description": _VERSION_TEXT, "type": "string"},
+    "kind": {"description": _KIND_TEXT, "type": "string"},
+}
+_PATCH: Json = {"type": "object", "description": "A change to an object, in the form its content type names."}
+_TITLE, _DOCUMENT_VERSION = "Kubernetes", "v1"
+
+
+# Who converts a kind's objects is no part of its schema, and nothing JSON has a form for.
+_encode = msgspec.json.Encoder(enc_hook=lambda converter: None).encode
+
+
+class OpenAPI:
+    """The OpenAPI documents of a registry, kept until it changes.
+
+    `index` and `hash_of` belong to the server's event loop; `document` may be called in another thread, which spares
+    the loop the tenths of a second that the first document of a group can take.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._documents: dict[tuple[str, str], tuple[str, bytes]] = {}
+        self._index: tuple[int, Json] = (-1, {})
+
+    def __repr__(self) -> str:
+        return f"<OpenAPI {len(self._documents)} documents made>"
+
+    def index(self) -> Json:
+        """Answer `/openapi/v3`: each group version's path, and the address of its document with its hash."""
+        if self._index[0] != self._registry.version:
+            self._index = (self._registry.version, {"paths": dict(sorted(self._entries()))})
+        return self._index[1]
+
+    def hash_of(self, group: str, version: str) -> str:
+        """Give the hash that the index names for a group version; empty for one that is not served."""
+        resources = self._resources(group, version)
+        return hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
+
+    def document(self, group: str, version: str) -> bytes | None:
+        """Answer `/openapi/v3/apis/<group>/<version>` (`/openapi/v3/api/v1` for core) as JSON; None if not served."""
+        digest = self.hash_of(group, version)
+        if not digest:
+            return None
+        known = self._documents.get((group, version))
+        if known is None or known[0] != digest:
+            made = msgspec.json.encode(make_document(group, version, self._resources(group, version)))
+            known = self._documents[group, version] = (digest, made)
+        return known[1]
+
+    def _resources(self, group: str, version: str) -> list[Resource]:
+        return [item for item in self._registry.resources() if (item.group, item.version) == (group, version)]
+
+    def _entries(self) -> list[tuple[str, Json]]:
+        found = []
+        for group, versions in self._registry.groups().items():
+            for version in versions:
+                path = f"apis/{group}/{version}" if group else f"api/{version}"
+                address = f"/openapi/v3/{path}?hash={self.hash_of(group, version)}"
+                found.append((path, {"serverRelativeURL": address}))
+        return found
+
+
+def v2_document() -> bytes:
+    """Answer `/openapi/v2` with a protobuf document (content type `V2_TYPE`) that describes no kind.
+
+    kubectl asks for it where an object has no kind in the v3 documents, such as a `List`. A kind it does not find there
+    it leaves to the server's own validation, which reads the same schemas; so an empty document loses nothing.
+    """
+    swagger, info = b"\x0a\x032.0", b"\x0a\x0aKubernetes\x12\x02v1"
+    return swagger + bytes((0x12, len(info))) + info
+
+
+_KEPT: WeakKeyDictionary[Registry, OpenAPI] = WeakKeyDictionary()
+
+
+def of(registry: Registry) -> OpenAPI:
+    """Give the documents of a registry, the same ones each time."""
+    return _KEPT.setdefault(registry, OpenAPI(registry))
+
+
+def index(registry: Registry) -> Json:
+    """Answer `/openapi/v3` for a registry: `OpenAPI.index` of the documents kept for it."""
+    return of(registry).index()
+
+
+def document(registry: Registry, group: str, version: str) -> bytes | None:
+    """Answer for one group version of a registry: `OpenAPI.document` of the documents kept for it."""
+    return of(registry).document(group, version)
+
+
+def make_document(group: str, version: str, resources: list[Resource]) -> Json:
+    """Make the OpenAPI document of one group version from its resources."""
+    custom = [resource for resource in resources if resource.custom]
+    built_in = [resource for resource in resources if not resource.custom]
+    schemas = {**shared_components(SHARED_TYPES), f"{META}.Patch": _PATCH}
+    if any(resource.scale is not None for resource in resources):
+        schemas |= components("autoscaling", "v1", [_SCALE])
+    if built_in:
+        schemas |= components(group, version, built_in)
+    for resource in custom:
+        schemas |= _custom_schemas(resource)
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": _TITLE, "version": _DOCUMENT_VERSION},
+        "paths": paths_of(resources),
+        "components": {"schemas": dict(sorted(schemas.items()))},
+    }
+
+
+_SCALE = Resource("autoscaling", "v1", "scales", "Scale", "scale", "", namespaced=True, verbs=("get",))
+
+
+def _custom_schemas(resource: Resource) -> dict[str, Json]:
+    item = definition_of(resource)
+    schema = dict(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    schema["properties"] = {**_TYPE_META, **schema.get("properties", {})}
+    schema["properties"]["metadata"] = _reference("ObjectMeta", "Standard object's metadata.")
+    listed = {
+        "description": f"{resource.list_kind} is a list of {resource.kind}",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            **_TYPE_META,
+            "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}},
+            "metadata": _reference("ListMeta", "Standard list metadata."),
+        },
+    }
+    return {
+        item: _with_kind(schema, resource, resource.kind),
+        definition_of(resource, resource.list_kind): _with_kind(listed, resource, resource.list_kind),
+    }
+
+
+def _reference(name: str, description: str) -> Json:
+    return {"description": description, "allOf": [{"$ref": f"#/components/schemas/{META}.{name}"}]}
+
+
+def _with_kind(schema: Json, resource: Resource, kind: str) -> Json:
+    own = {"group": resource.group, "kind": kind, "version": resource.version}
+    return {**schema, "x-kubernetes-group-version-kind": [own]}

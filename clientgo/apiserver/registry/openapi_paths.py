@@ -1,0 +1,163 @@
+"""The `paths` part of an OpenAPI document: which operations a resource has, and which parameters they take.
+
+kubectl reads it twice: `apply` and `create` look for `fieldValidation` among the parameters of a kind's PATCH to learn
+that the server validates (else they fetch the old protobuf document); `explain` finds a resource's kind by its path.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clientgo.apiserver.registry.openapi_builtin import META, custom_definition_name, definition_name
+from clientgo.apiserver.registry.registry import Resource
+
+Json = dict[str, Any]
+
+SCALE_DEFINITION = definition_name("autoscaling", "v1", "Scale")
+SHARED_TYPES = ("DeleteOptions", "ObjectMeta", "ListMeta", "Status")
+"""Types of meta/v1 that operations refer to, beside `Patch`."""
+
+_READ_TYPES = ("application/json", "application/yaml")
+_PATCH_TYPES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+)
+_LIST = (
+    *(
+        "allowWatchBookmarks:boolean",
+        "continue:string",
+        "fieldSelector:string",
+        "labelSelector:string",
+        "limit:integer",
+    ),
+    *("resourceVersion:string", "resourceVersionMatch:string", "sendInitialEvents:boolean", "timeoutSeconds:integer"),
+    "watch:boolean",
+)
+_WRITE = ("dryRun:string", "fieldManager:string", "fieldValidation:string")
+_DELETE = ("dryRun:string", "gracePeriodSeconds:integer", "orphanDependents:boolean", "propagationPolicy:string")
+_PARAMETERS = {
+    "list": _LIST,
+    "post": _WRITE,
+    "deletecollection": (*_LIST, *_DELETE),
+    "put": _WRITE,
+    "patch": (*_WRITE, "force:boolean"),
+    "delete": _DELETE,
+}
+_METHODS = {"list": "get", "deletecollection": "delete"}
+_OPERATIONS = {"get": "read", "post": "create", "put": "replace", "deletecollection": "delete"}
+_VERBS = {"post": "create", "put": "update"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What operations act on: a resource, or one of its subresources."""
+
+    resource: Resource
+    definition: str
+    list_definition: str
+    kind: Json
+    part: str = ""
+
+
+def definition_of(resource: Resource, kind: str = "") -> str:
+    """Name the schema of a resource's kind, or of another kind of its group and version."""
+    name = custom_definition_name if resource.custom else definition_name
+    return name(resource.group, resource.version, kind or resource.kind)
+
+
+def paths_of(resources: Iterable[Resource]) -> Json:
+    """Give the paths of these resources, each with its operations."""
+    found: Json = {}
+    for resource in resources:
+        target = _target(resource)
+        root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        base = (
+            f"{root}/namespaces/{{namespace}}/{resource.plural}" if resource.namespaced else f"{root}/{resource.plural}"
+        )
+        if resource.namespaced and "list" in resource.verbs:
+            found[f"{root}/{resource.plural}"] = _item(target, ("list",), everywhere=True)
+        found[base] = _item(target, ("list", "post", "deletecollection"))
+        found[f"{base}/{{name}}"] = _item(target, ("get", "put", "delete", "patch"), named=True)
+        for part in _parts(target):
+            found[f"{base}/{{name}}/{part.part}"] = _item(part, ("get", "put", "patch"), named=True)
+    return dict(sorted((path, item) for path, item in found.items() if item))
+
+
+def _target(resource: Resource) -> _Target:
+    kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
+    return _Target(resource, definition_of(resource), definition_of(resource, resource.list_kind), kind)
+
+
+def _parts(target: _Target) -> Iterable[_Target]:
+    if target.resource.scale is not None:
+        kind = {"group": "autoscaling", "kind": "Scale", "version": "v1"}
+        yield replace(target, definition=SCALE_DEFINITION, kind=kind, part="scale")
+    if target.resource.status:
+        yield replace(target, part="status")
+
+
+def _item(target: _Target, actions: tuple[str, ...], *, named: bool = False, everywhere: bool = False) -> Json:
+    served = [action for action in actions if _VERBS.get(action, action) in target.resource.verbs]
+    if not served:
+        return {}
+    operations = {_METHODS.get(action, action): _operation(target, action, everywhere=everywhere) for action in served}
+    in_path = [("name", named), ("namespace", target.resource.namespaced and not everywhere)]
+    fixed = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "uniqueItems": True}}
+        for name, there in in_path
+        if there
+    ]
+    return {**operations, "parameters": [*fixed, _query("pretty:string")]}
+
+
+def _operation(target: _Target, action: str, *, everywhere: bool) -> Json:
+    resource = target.resource
+    group = (resource.group.split(".")[0] or "core").capitalize()
+    scope = "Collection" if action == "deletecollection" else ""
+    scope += "Namespaced" if resource.namespaced and not everywhere else ""
+    tail = f"{resource.kind}{target.part.capitalize()}{'ForAllNamespaces' if everywhere else ''}"
+    body = _body(target, action)
+    return {
+        "tags": [f"{group.lower()}_{resource.version}"],
+        "description": f"{action} objects of kind {resource.kind}",
+        "operationId": f"{_OPERATIONS.get(action, action)}{group}{resource.version.capitalize()}{scope}{tail}",
+        "parameters": [_query(text) for text in _PARAMETERS.get(action, ())],
+        **({"requestBody": body} if body else {}),
+        "responses": _responses(target, action),
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": target.kind,
+    }
+
+
+def _query(text: str) -> Json:
+    name, _, kind = text.partition(":")
+    return {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}
+
+
+def _content(definition: str, types: Iterable[str]) -> Json:
+    return {kind: {"schema": {"$ref": f"#/components/schemas/{definition}"}} for kind in types}
+
+
+def _body(target: _Target, action: str) -> Json:
+    if action in {"post", "put"}:
+        return {"content": _content(target.definition, ("*/*",)), "required": True}
+    if action in {"delete", "deletecollection"}:
+        return {"content": _content(f"{META}.DeleteOptions", ("*/*",))}
+    if action == "patch":
+        strategic = () if target.resource.custom else ("application/strategic-merge-patch+json",)
+        return {"content": _content(f"{META}.Patch", (*_PATCH_TYPES, *strategic)), "required": True}
+    return {}
+
+
+def _responses(target: _Target, action: str) -> Json:
+    definition = {"list": target.list_definition, "delete": f"{META}.Status", "deletecollection": f"{META}.Status"}.get(
+        action, target.definition
+    )
+    codes = {"post": ("200", "201", "202"), "put": ("200", "201"), "patch": ("200", "201"), "delete": ("200", "202")}
+    texts = {"200": "OK", "201": "Created", "202": "Accepted"}
+    answers: Json = {
+        code: {"description": texts[code], "content": _content(definition, _READ_TYPES)}
+        for code in codes.get(action, ("200",))
+    }
+    return {**answers, "401": {"description": "Unauthorized"}}

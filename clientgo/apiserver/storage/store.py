@@ -1,0 +1,291 @@
+"""Objects in memory under one rising revision, with enough history for watches and consistent pages.
+
+Promises: a revision is given once and only grows; a list at revision R followed by a watch from R sees every change
+exactly once; a page continued later shows the state of the first page. Nothing here is locked: the store belongs to one
+event loop. With a journal, watchers are told of a write once it is kept, and whoever answers a request waits for that
+too (`when_committed`): nobody outside learns of what a killed server would forget. Objects are never changed in place:
+a write stores a new dict and shares what it did not touch, so a reader may keep what it got, and an object is encoded
+once however many streams send it.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from clientgo.apiserver.http.status import ApiFailure, no_space
+from clientgo.apiserver.storage.bucket import Bucket
+from clientgo.apiserver.storage.stored import (
+    Entry,
+    Event,
+    Expired,
+    FutureRevision,
+    Journal,
+    Key,
+    Listener,
+    Name,
+    Object,
+    Watcher,
+)
+from clientgo.apiserver.storage.window import Range, Window
+
+DEFAULT_HISTORY = 10_000
+_REVERSE = {"ADDED": "DELETED", "DELETED": "ADDED", "MODIFIED": "MODIFIED"}
+_decode = msgspec.json.Decoder().decode
+
+
+# Named here because inside `Store` the word `list` is its method.
+Objects = list[Object]
+Entries = list[Entry]
+Events = list[Event]
+Listeners = list[Listener]
+Watchers = list[Watcher]
+Waiters = list[Callable[[ApiFailure | None], object]]
+
+
+class Store:
+    """All objects of the server. `history` is how many events are kept for watches and pages.
+
+    With a `journal`, and `later` that runs a callable soon on the same loop, the writes of one turn of the loop are
+    kept together. Without `later` each is kept before it is made.
+    """
+
+    def __init__(
+        self,
+        *,
+        history: int = DEFAULT_HISTORY,
+        journal: Journal | None = None,
+        later: Callable[[Callable[[], None]], object] | None = None,
+    ) -> None:
+        self._buckets: dict[Key, Bucket] = {}
+        self._history = history
+        self._events: deque[Event] = deque()
+        self._listeners: Listeners = []
+        self._journal = journal
+        self._later = later
+        self._batch: Events = []  # in memory, not yet kept by the journal, and untold
+        self._waiters: Waiters = []
+        self.full = False  # refuses every write, as a full disk does
+        self.refused = False  # writes were taken back, and none has been kept since
+        self.revision = 1
+        if journal is not None:
+            self._load(journal)
+        self.oldest = self.revision  # a watch from this revision misses nothing
+
+    def __repr__(self) -> str:
+        return f"<Store revision {self.revision}, {sum(len(b.entries) for b in self._buckets.values())} objects>"
+
+    def stored_keys(self) -> tuple[Key, ...]:
+        """Every key that has, or had, objects."""
+        return tuple(self._buckets)
+
+    def entry(self, key: Key, namespace: str, name: str) -> Entry | None:
+        """The object of this name with its revision and JSON, or None."""
+        bucket = self._buckets.get(key)
+        return bucket.entries.get((namespace, name)) if bucket is not None else None
+
+    def get(self, key: Key, namespace: str, name: str) -> Object | None:
+        """The object of this name, or None. It must not be changed."""
+        entry = self.entry(key, namespace, name)
+        return entry.object if entry is not None else None
+
+    def list(self, key: Key, namespace: str = "") -> Objects:
+        """The objects of one namespace (all when empty), ordered by name. They must not be changed."""
+        return [entry.object for entry in self.entries(key, namespace)]
+
+    def count(self, key: Key) -> int:
+        """How many objects are stored under this key."""
+        bucket = self._buckets.get(key)
+        return len(bucket.entries) if bucket is not None else 0
+
+    def entries(self, key: Key, namespace: str = "") -> Entries:
+        """What is stored in one namespace (all when empty), by name."""
+        return [*self._bucket(key).present(Range(namespace))]
+
+    def window(self, key: Key, namespace: str = "", *, after: Name | None = None, at: int = 0) -> Window:
+        """What is (or, with `at`, was at that revision) stored, by name, behind `after`; to be read before a write.
+
+        Raises:
+            Expired: `at` lies before the history that is kept.
+            FutureRevision: `at` has not been given yet.
+        """
+        bucket, within = self._bucket(key), Range(namespace, after)
+        if not at or at == self.revision:
+            return bucket.present(within)
+        self._check(at)
+        return bucket.past(at, within)
+
+    def put(self, key: Key, obj: Object) -> Entry:
+        """Store the object at a new revision, as new or in place of the one of its name; return what was stored."""
+        meta = obj["metadata"]
+        name = (meta.get("namespace", ""), meta["name"])
+        revision = self.revision + 1
+        # kind and apiVersion come first, so that lists of built-in kinds can cut them off the encoded object.
+        head = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": None}
+        entry = Entry({**head, **obj, "metadata": {**meta, "resourceVersion": str(revision)}}, revision)
+        self._record(revision, key, name, entry.raw)
+        bucket = self._bucket(key)
+        old = bucket.entries.get(name)
+        bucket.put(name, entry)
+        self._publish(bucket, Event("ADDED" if old is None else "MODIFIED", key, name, old, entry))
+        return entry
+
+    def remove(self, key: Key, namespace: str, name: str) -> Entry | None:
+        """Take the object away at a new revision; return it as it was, bearing that revision, or None."""
+        bucket = self._bucket(key)
+        old = bucket.entries.get((namespace, name))
+        if old is None:
+            return None
+        revision = self.revision + 1
+        self._record(revision, key, (namespace, name), None)
+        last = {**old.object, "metadata": {**old.object["metadata"], "resourceVersion": str(revision)}}
+        bucket.drop((namespace, name))
+        entry = Entry(last, revision)
+        self._publish(bucket, Event("DELETED", key, (namespace, name), old, entry))
+        return entry
+
+    @property
+    def committed(self) -> bool:
+        """Whether all that can be read here is kept by the journal, if there is one."""
+        return not self._batch
+
+    def when_committed(self, waiter: Callable[[ApiFailure | None], object]) -> None:
+        """Call `waiter` once the writes of this turn are kept (with None), or undone (with the reason)."""
+        self._waiters.append(waiter)
+
+    def commit(self) -> None:
+        """Keep the writes of this turn and tell watchers and waiters; undo them where the journal refuses."""
+        if self._batch and self._journal is not None:
+            try:
+                self._journal.commit()
+            except ApiFailure as error:
+                self._undo(error)
+                return
+            self.refused = False
+            batch, self._batch = self._batch, []
+            for event in batch:
+                self._tell(event)
+        self._release(None)
+
+    def events_since(self, key: Key, revision: int) -> Events:
+        """Every event of the key after `revision`, in order.
+
+        Raises:
+            Expired: some of them are no longer kept.
+            FutureRevision: that revision has not been given yet.
+        """
+        self._check(revision)
+        return self._bucket(key).since(revision)
+
+    def attach(self, key: Key, watcher: Watcher) -> None:
+        """Deliver every later event of the key to this watcher."""
+        self._bucket(key).watchers.append(watcher)
+
+    def detach(self, key: Key, watcher: Watcher) -> None:
+        """Deliver nothing more to this watcher; it need not be attached."""
+        watchers = self._bucket(key).watchers
+        if watcher in watchers:
+            watchers.remove(watcher)
+
+    def watchers(self, key: Key) -> Watchers:
+        """Who is attached to this key."""
+        return self._bucket(key).watchers[:]
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener(type, key, old, new)` after each commit until the returned callable is called.
+
+        The listener must not write from inside the call: events would reach others out of order.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def compact(self, revision: int | None = None) -> None:
+        """Forget the history up to `revision` (all of it by default): older versions answer Expired from now on."""
+        floor = self.revision if revision is None else min(revision, self.revision)
+        while self._events and self._events[0].revision <= floor:
+            self._forget_oldest()
+        self.oldest = max(self.oldest, floor)
+
+    def _bucket(self, key: Key) -> Bucket:
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = Bucket()
+        return bucket
+
+    def _check(self, revision: int) -> None:
+        if revision < self.oldest:
+            raise Expired(f"{revision} is older than {self.oldest}")
+        if revision > self.revision:
+            raise FutureRevision(f"{revision} is newer than {self.revision}")
+
+    def _record(self, revision: int, key: Key, name: Name, raw: bytes | None) -> None:
+        if self.full:
+            raise no_space()
+        if self._journal is None:
+            return
+        try:
+            self._journal.record(revision, key, name, raw)
+            if self._later is None:
+                self._journal.commit()
+                self.refused = False
+        except ApiFailure as error:
+            self._undo(error)  # the journal has forgotten the writes before this one as well
+            raise
+
+    def _publish(self, bucket: Bucket, event: Event) -> None:
+        self.revision = event.revision
+        bucket.events.append(event)
+        self._events.append(event)
+        if len(self._events) > self._history:
+            self._forget_oldest()
+        if self._journal is None or self._later is None:
+            self._tell(event)
+        else:
+            self._batch.append(event)
+            if len(self._batch) == 1:
+                self._later(self.commit)
+        self._notify(event.type, event, event.old, None if event.type == "DELETED" else event.new)
+
+    def _tell(self, event: Event) -> None:
+        for watcher in self._buckets[event.key].watchers[:]:
+            watcher.deliver(event)
+
+    def _notify(self, kind: str, event: Event, old: Entry | None, new: Entry | None) -> None:
+        before = old.object if old is not None else None
+        after = new.object if new is not None else None
+        for listener in self._listeners[:]:
+            listener(kind, event.key, before, after)
+
+    def _undo(self, error: ApiFailure) -> None:
+        """Take back the writes of this turn: the versions they had will be given again, nobody has seen them."""
+        batch, self._batch = self._batch, []
+        self.refused = True
+        for event in reversed(batch):
+            bucket = self._buckets[event.key]
+            if self._events and self._events[-1] is event:
+                self._events.pop()
+                bucket.events.pop()
+            bucket.restore(event)
+            self.revision = event.revision - 1
+            self._notify(_REVERSE[event.type], event, None if event.type == "DELETED" else event.new, event.old)
+        self.oldest = min(self.oldest, self.revision)
+        self._release(error)
+
+    def _release(self, error: ApiFailure | None) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter(error)
+
+    def _forget_oldest(self) -> None:
+        event = self._events.popleft()
+        # Buckets hold the same events in the same order, so the oldest of all is the oldest of its bucket.
+        self._buckets[event.key].events.popleft()
+        self.oldest = event.revision
+
+    def _load(self, journal: Journal) -> None:
+        self.revision, objects = journal.load()
+        for key, raw in objects:
+            obj: Object = _decode(raw)
+            meta = obj["metadata"]
+            name = (meta.get("namespace", ""), meta["name"])
+            self._bucket(key).put(name, Entry(obj, int(meta["resourceVersion"]), raw))

@@ -1,0 +1,192 @@
+"""Command lines declared as dataclasses: one field for each flag, and the flags that Kubernetes controllers share.
+
+    @dataclass(frozen=True)
+    class Options(LoggingFlags, ClientFlags):
+        workers: int = flag(2, "objects processed concurrently (default: 2)", group="work", type=positive, metavar="N")
+
+    options = Parser(Options, prog="main.py", description="...").parse(arguments)
+
+Groups appear in the help, and flags in their group, as dataclasses order fields: those of the last base class first.
+
+Durations are seconds, addresses `HOST:PORT` or `:PORT`.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
+
+from clientgo.flags import Address, address, amount, natural, positive, seconds
+from clientgo.log import FORMATS, LEVELS
+
+_FLAG = "flag"
+
+
+class Dataclass(Protocol):
+    """Any dataclass; its fields must be flags."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+T = TypeVar("T")
+D = TypeVar("D", bound=Dataclass)
+
+
+def flag(default: T, help_text: str, *, group: str, name: str = "", **settings: Any) -> T:
+    """Declare a flag as a field of a dataclass: its default and the settings of argparse's `add_argument`.
+
+    The name defaults to the field's, with hyphens. A boolean default makes it a switch, a tuple a repeatable flag.
+    """
+    if default is False:
+        settings = {"action": "store_true", **settings}
+    if isinstance(default, tuple):
+        settings = {"action": "append", **settings}
+    return field(default=default, metadata={_FLAG: (group, name, {"help": help_text, **settings})})
+
+
+class Parser(Generic[D]):
+    """Parser of a command line into a dataclass of flags; invalid flags exit the program with its usage."""
+
+    def __init__(self, options: type[D], *, prog: str, description: str) -> None:
+        self._options = options
+        self._parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
+        groups: dict[str, argparse._ArgumentGroup] = {}
+        for one in fields(options):
+            group, name, settings = one.metadata[_FLAG]
+            if group not in groups:
+                groups[group] = self._parser.add_argument_group(group)
+            default = None if isinstance(one.default, tuple) else one.default  # argparse would append to the default
+            groups[group].add_argument(name or f"--{_hyphenated(one.name)}", dest=one.name, default=default, **settings)
+
+    def parse(self, arguments: Sequence[str]) -> D:
+        """Return the flags' values; the values of a repeated flag are a tuple without duplicates."""
+        given = vars(self._parser.parse_args(arguments))
+        for one in fields(self._options):
+            if isinstance(one.default, tuple):
+                given[one.name] = tuple(dict.fromkeys(given[one.name] or ()))
+        return self._options(**given)
+
+    def error(self, message: str) -> NoReturn:
+        """Exit the program with its usage and a message."""
+        self._parser.error(message)
+
+
+def flag_values(options: Dataclass) -> dict[str, object]:
+    """Return the value of each flag by its name, for a page or a log; None is an empty text."""
+    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    return {_hyphenated(name): "" if value is None else value for name, value in values.items()}
+
+
+def _hyphenated(name: str) -> str:
+    return name.replace("_", "-")
+
+
+CLUSTER, LEASES, SERVING, LOGGING = "which cluster", "with other replicas", "what is served", "what is logged"
+"""Groups of the shared flags; a program may add flags of its own to them."""
+
+
+@dataclass(frozen=True)
+class ClientFlags:
+    """Flags of the connection to the API server."""
+
+    kubeconfig: str | None = flag(
+        None,
+        "kubeconfig to use (default: $KUBECONFIG, then the cluster this runs in, then ~/.kube/config)",
+        group=CLUSTER,
+        metavar="FILE",
+    )
+    master: str | None = flag(
+        None, "address of the API server; overrides the kubeconfig's", group=CLUSTER, metavar="URL"
+    )
+    context: str | None = flag(
+        None, "context of the kubeconfig (default: its current one)", group=CLUSTER, metavar="NAME"
+    )
+    qps: float = flag(
+        0.0, "maximum requests per second; 0 for no limit (default: 0)", group=CLUSTER, metavar="N", type=amount
+    )
+    burst: int = flag(
+        10, "requests that may exceed --qps at once (default: 10)", group=CLUSTER, metavar="N", type=positive
+    )
+
+
+@dataclass(frozen=True)
+class LeaderElectionFlags:
+    """Flags of leader election, named as in Kubernetes' own components."""
+
+    leader_elect: bool = flag(False, "work only while this replica holds the lease", group=LEASES)
+    leader_elect_lease_duration: float = flag(
+        15.0,
+        "how long other replicas wait after the last renewal (default: 15s)",
+        group=LEASES,
+        metavar="TIME",
+        type=seconds,
+    )
+    leader_elect_renew_deadline: float = flag(
+        10.0,
+        "how long the leader retries to renew the lease before it stops (default: 10s)",
+        group=LEASES,
+        metavar="TIME",
+        type=seconds,
+    )
+    leader_elect_retry_period: float = flag(
+        2.0, "time between attempts (default: 2s)", group=LEASES, metavar="TIME", type=seconds
+    )
+    leader_elect_resource_name: str = flag("", "name of the Lease", group=LEASES, metavar="NAME")
+    leader_elect_resource_namespace: str = flag(
+        "", "namespace of the Leases (default: the program's own)", group=LEASES, metavar="NAME"
+    )
+
+
+@dataclass(frozen=True)
+class ShardingFlags(LeaderElectionFlags):
+    """Flags of sharding, which takes its times and the namespace from those of leader election."""
+
+    shard_count: int = flag(
+        0,
+        "number of shards, and of active replicas; 0 for no sharding (default: 0)",
+        group=LEASES,
+        metavar="N",
+        type=natural,
+    )
+    shard_lease_prefix: str = flag("", "prefix of the shards' Leases", group=LEASES, metavar="PREFIX")
+
+
+@dataclass(frozen=True)
+class ServingFlags:
+    """Flags of the servers of metrics and probes (`clientgo.serving.ServingOptions`); None means no server."""
+
+    metrics_bind_address: Address | None = flag(
+        None,
+        "address of /metrics and the debug pages: HOST:PORT, :PORT for every interface, 0 for none (default: 0)",
+        group=SERVING,
+        metavar="ADDRESS",
+        type=address,
+    )
+    metrics_secure: bool | None = flag(
+        None,
+        "serve metrics over HTTPS with authentication and authorization (default: unless bound to loopback)",
+        group=SERVING,
+        action=argparse.BooleanOptionalAction,
+    )
+    metrics_cert_dir: str | None = flag(
+        None, "directory of tls.crt and tls.key (default: a self-signed certificate)", group=SERVING, metavar="DIR"
+    )
+    health_probe_bind_address: Address | None = flag(
+        None, "address of /healthz and /readyz (default: 0)", group=SERVING, metavar="ADDRESS", type=address
+    )
+
+
+@dataclass(frozen=True)
+class LoggingFlags:
+    """Flags of the log (`clientgo.log.setup`)."""
+
+    log_level: str = flag("info", "minimum level (default: info)", group=LOGGING, choices=LEVELS)
+    verbosity: int | None = flag(
+        None,
+        "level as in Kubernetes' programs: 4 for debug, 8 and more for request bodies too",
+        group=LOGGING,
+        name="-v",
+        metavar="N",
+        type=natural,
+    )
+    log_format: str = flag("text", "format of the lines (default: text)", group=LOGGING, choices=FORMATS)

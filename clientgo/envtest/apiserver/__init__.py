@@ -1,1 +1,0 @@
-"""The bundled API server: Kubernetes' API on loopback, in one process, without etcd."""

@@ -1,1 +1,0 @@
-"""How the built-in kinds are printed: one `Printer` per kind, found by `clientgo.envtest.apiserver.tables`."""

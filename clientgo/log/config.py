@@ -1,0 +1,72 @@
+"""Configuration of logging: output, format and levels, which can be changed at run time."""
+
+import logging
+import sys
+from typing import TextIO
+
+from clientgo.log.formats import DEBUG_VERBOSITY, FORMATS, JSONFormatter, TextFormatter
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def setup(*, level: str | int = "info", style: str = "text", stream: TextIO | None = None) -> None:
+    """Log to `stream` (standard error by default), from a level's name or klog's verbosity on.
+
+    Raises:
+        ValueError: an unknown level or style.
+    """
+    name = level_of(level)
+    if style not in FORMATS:
+        raise ValueError(f"unknown log format {style!r}: use one of {', '.join(FORMATS)}")
+    handler = LineHandler(stream if stream is not None else sys.stderr)
+    handler.setFormatter(TextFormatter() if style == "text" else JSONFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(name.upper())
+    # urllib3 logs as warnings what we raise as ConnectionFailed.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+
+
+class LineHandler(logging.StreamHandler[TextIO]):
+    """Stream handler that counts lines it could not write in `lost`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.lost = 0
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Count the line. The default of `logging` would print its arguments, credentials included."""
+        self.lost += 1
+
+
+def verbosity(number: int) -> str:
+    """Return the level for klog's `-v number`: `info` from 0, `debug` from 4; raise `ValueError` below 0."""
+    if number < 0:
+        raise ValueError(f"unknown log verbosity {number}: use 0 or more, {DEBUG_VERBOSITY} for debug")
+    return "debug" if number >= DEBUG_VERBOSITY else "info"
+
+
+def level_of(given: str | int) -> str:
+    """Return the level for a name, a verbosity or a verbosity as text; raise `ValueError` for anything else."""
+    if isinstance(given, int):
+        return verbosity(given)
+    name = given.strip().lower()
+    if name.isascii() and name.isdigit():
+        return verbosity(int(name[:9]))
+    if name not in LEVELS:
+        raise ValueError(f"unknown log level {given!r}: use one of {', '.join(LEVELS)}, or a number as in -v 4")
+    return name
+
+
+def set_level(level: str | int, *, logger: str = "") -> None:
+    """Set the lowest level (or klog's verbosity) to log, for all loggers or for `logger` and its children.
+
+    Raises:
+        ValueError: unknown level; nothing is changed.
+    """
+    logging.getLogger(logger or None).setLevel(level_of(level).upper())
+
+
+def current_level(*, logger: str = "") -> str:
+    """Return the effective level of `logger`, by default that of the root logger."""
+    return logging.getLevelName(logging.getLogger(logger or None).getEffectiveLevel()).lower()

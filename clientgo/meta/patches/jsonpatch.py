@@ -1,0 +1,216 @@
+"""JSON Patch (RFC 6902): create a patch from two values, and apply one as kube-apiserver does.
+
+kube-apiserver (evanphx/json-patch 4) deviates from the RFC, and so does `apply`: an absent member reads as null, so
+that `replace` may add it, `copy` may copy it and `test` may compare it; `add` without a value adds null; a negative
+index counts from the end of a list.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+from clientgo.meta.patches import PatchError
+
+Json = Any
+"""A JSON value: None, bool, int, float, str, a list, or a dict with str keys."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+# `from` is a keyword, so the class can't be written as one.
+Operation = TypedDict("Operation", {"op": str, "path": str, "value": NotRequired[Json], "from": NotRequired[str]})
+"""One step of a patch, as JSON has it."""
+
+
+def diff(old: Json, new: Json) -> list[Operation]:
+    """Return the operations (add, remove, replace) that turn `old` into `new`; none if they are equal.
+
+    Only what differs is named, so that two webhooks that change different fields do not undo each other's changes.
+    """
+    found: list[Operation] = []
+    _compare(old, new, "", found)
+    return found
+
+
+def same(old: Json, new: Json) -> bool:
+    """Return whether both are the same JSON; unlike `==`, `true` differs from `1`, and `1` from `1.0`."""
+    if old is new:
+        return True
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, dict):
+        return old.keys() == new.keys() and all(same(value, new[name]) for name, value in old.items())
+    if isinstance(old, list):
+        return len(old) == len(new) and all(map(same, old, new))
+    return bool(old == new)
+
+
+def apply(value: Json, patch: Iterable[Mapping[str, Any]]) -> Json:
+    """Return `value` with the patch applied, all of it or nothing.
+
+    Raises:
+        PatchError: an operation is unknown, its path is not found, or its test fails.
+    """
+    for operation in patch:
+        op = operation.get("op")
+        function = _OPERATIONS.get(op) if isinstance(op, str) else None
+        if function is None:
+            raise PatchError(f"unknown JSON Patch operation {op!r}: expected one of {', '.join(_OPERATIONS)}")
+        try:
+            value = function(value, _pointer(operation.get("path")), operation)
+        except PatchError as error:
+            raise PatchError(f"{op} {operation.get('path')}: {error}") from error
+    return value
+
+
+def _compare(old: Json, new: Json, path: str, found: list[Operation]) -> None:
+    if old is new:
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        _compare_members(old, new, path, found)
+    elif isinstance(old, list) and isinstance(new, list):
+        _compare_items(old, new, path, found)
+    elif not same(old, new):
+        found.append({"op": "replace", "path": path, "value": new})
+
+
+def _compare_members(old: dict[str, Json], new: dict[str, Json], path: str, found: list[Operation]) -> None:
+    for name, value in old.items():
+        below = f"{path}/{_escaped(name)}"
+        if name in new:
+            _compare(value, new[name], below, found)
+        else:
+            found.append({"op": "remove", "path": below})
+    for name, value in new.items():
+        if name not in old:
+            found.append({"op": "add", "path": f"{path}/{_escaped(name)}", "value": value})
+
+
+def _compare_items(old: list[Json], new: list[Json], path: str, found: list[Operation]) -> None:
+    """Equal items at both ends stay; of those between, pairs are compared and the rest goes or comes."""
+    begin, shorter = 0, min(len(old), len(new))
+    while begin < shorter and same(old[begin], new[begin]):
+        begin += 1
+    end = 0
+    while end < shorter - begin and same(old[-1 - end], new[-1 - end]):
+        end += 1
+    pairs = shorter - begin - end
+    for index in range(begin, begin + pairs):
+        _compare(old[index], new[index], f"{path}/{index}", found)
+    behind = begin + pairs
+    # From the last on, because each that goes moves those behind it up.
+    found += [{"op": "remove", "path": f"{path}/{index}"} for index in range(len(old) - end - 1, behind - 1, -1)]
+    for index in range(behind, len(new) - end):
+        found.append({"op": "add", "path": f"{path}/{index}", "value": new[index]})
+
+
+def _add(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
+    return _inserted(value, path, operation.get("value"))
+
+
+def _remove(value: Json, path: Sequence[str], _: Mapping[str, Any]) -> Json:
+    return _removed(value, path)
+
+
+def _replace(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
+    new = operation.get("value")
+    return _edited(value, path, lambda parent, step: _with(parent, step, new)) if path else new
+
+
+def _move(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
+    source = _pointer(operation.get("from"))
+    return _inserted(_removed(value, source), path, _found(value, source))
+
+
+def _copy(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
+    return _inserted(value, path, _found(value, _pointer(operation.get("from"))))
+
+
+def _test(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
+    found = _found(value, path)
+    if not same(found, operation.get("value")):
+        raise PatchError(f"test failed: expected {operation.get('value')!r}, got {found!r}")
+    return value
+
+
+_OPERATIONS: Mapping[str, Callable[[Json, Sequence[str], Mapping[str, Any]], Json]] = {
+    "add": _add, "remove": _remove, "replace": _replace, "move": _move, "copy": _copy, "test": _test,
+}  # fmt: skip
+
+
+def _inserted(value: Json, path: Sequence[str], new: Json) -> Json:
+    def insert(parent: Json, step: str) -> Json:
+        if isinstance(parent, list):
+            index = len(parent) if step == "-" else _index(step, len(parent) + 1)
+            return [*parent[:index], new, *parent[index:]]
+        return _with(parent, step, new)
+
+    return _edited(value, path, insert)
+
+
+def _removed(value: Json, path: Sequence[str]) -> Json:
+    def remove(parent: Json, step: str) -> Json:
+        if isinstance(parent, list):
+            index = _index(step, len(parent))
+            return [*parent[:index], *parent[index + 1 :]]
+        if not isinstance(parent, dict) or step not in parent:
+            raise _not_found(parent, step)
+        return {name: item for name, item in parent.items() if name != step}
+
+    return _edited(value, path, remove)
+
+
+def _edited(value: Json, path: Sequence[str], edit: Callable[[Json, str], Json]) -> Json:
+    """Copy the containers along the path, and apply `edit` to the last of them."""
+    if not path:
+        raise PatchError("the whole document can only be replaced or tested")
+    step, *rest = path
+    return edit(value, step) if not rest else _with(value, step, _edited(_child(value, step), rest, edit))
+
+
+def _with(parent: Json, step: str, new: Json) -> Json:
+    if isinstance(parent, dict):
+        return {**parent, step: new}
+    if isinstance(parent, list):
+        index = _index(step, len(parent))
+        return [*parent[:index], new, *parent[index + 1 :]]
+    raise _not_found(parent, step)
+
+
+def _found(value: Json, path: Sequence[str]) -> Json:
+    """Return the value at the path; None for an absent last member."""
+    for at, step in enumerate(path):
+        value = value.get(step) if at == len(path) - 1 and isinstance(value, dict) else _child(value, step)
+    return value
+
+
+def _child(parent: Json, step: str) -> Json:
+    if isinstance(parent, dict) and step in parent:
+        return parent[step]
+    if isinstance(parent, list):
+        return parent[_index(step, len(parent))]
+    raise _not_found(parent, step)
+
+
+def _not_found(parent: Json, step: str) -> PatchError:
+    name = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return PatchError(f"path not found: {step!r} (parent is {name.get(type(parent), 'a number')})")
+
+
+def _index(step: str, length: int) -> int:
+    # As Go's strconv.Atoi: a sign and leading zeros are read, digits of other scripts are not.
+    if _INTEGER.fullmatch(step) is None or not -length <= int(step) < length:
+        raise PatchError(f"invalid index {step!r}: the list accepts -{length} to {length - 1}")
+    return int(step) % length
+
+
+def _pointer(path: Any) -> list[str]:
+    if path == "":
+        return []
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise PatchError(f"invalid JSON pointer {path!r}: expected a string that starts with /")
+    return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

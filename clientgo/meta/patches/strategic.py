@@ -1,0 +1,112 @@
+"""Strategic merge patch: lists of built-in kinds merge by key, and `$patch` directives say what merging cannot.
+
+Directives: `$patch: replace|delete|merge` in a map or a list item, `$retainKeys`, `$deleteFromPrimitiveList/<field>`
+and `$setElementOrder/<field>`.
+"""
+
+from typing import Any
+
+from clientgo.meta.apply.fieldsets import Path, Rules
+from clientgo.meta.mergerules import MergeRule
+from clientgo.meta.patches import PatchError
+
+_DELETE = "$deleteFromPrimitiveList/"
+_ORDER = "$setElementOrder/"
+
+
+def apply(target: Any, patch: Any, rules: Rules, where: Path = ()) -> Any:
+    """Return `target` with the patch merged in by the merge rules of its kind.
+
+    Raises:
+        PatchError: a directive is unknown or a list item lacks its merge key.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    directive = patch.get("$patch")
+    if directive == "replace":
+        return {field: value for field, value in patch.items() if field != "$patch"}
+    if directive == "delete":
+        return {}
+    if directive not in (None, "merge"):
+        raise PatchError(f"Unknown patch type found: {directive}")
+    merged = dict(target) if isinstance(target, dict) else {}
+    retained = patch.get("$retainKeys")
+    if retained is not None:
+        merged = {field: value for field, value in merged.items() if field in retained}
+    _remove_primitives(merged, patch)
+    for field, value in patch.items():
+        if field.startswith("$"):
+            continue
+        if value is None:
+            merged.pop(field, None)
+        else:
+            merged[field] = _member(merged.get(field), value, rules, (*where, field))
+    _order_members(merged, patch, rules, where)
+    return merged
+
+
+def _member(target: Any, value: Any, rules: Rules, where: Path) -> Any:
+    if isinstance(value, list):
+        rule = rules(where)
+        if rule is None or not rule.merge:
+            return [_plain(item) for item in value]
+        return _merge_list(target if isinstance(target, list) else [], value, rule, (rules, where))
+    return apply(target, value, rules, where)
+
+
+def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tuple[Rules, Path]) -> list[Any]:
+    if not rule.patch_key:
+        return [*target, *(value for value in patch if value not in target)]
+    if any(isinstance(item, dict) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
+        return [_plain(item) for item in patch if item.get("$patch") != "replace"]
+    merged = list(target)
+    for item in patch:
+        if not isinstance(item, dict) or rule.patch_key not in item:
+            raise PatchError(f"map: {item} does not contain declared merge key: {rule.patch_key}")
+        at = _index(merged, rule.patch_key, item[rule.patch_key])
+        if item.get("$patch") == "delete":
+            if at is not None:
+                del merged[at]
+        elif at is None:
+            merged.append(apply({}, item, *place))
+        else:
+            merged[at] = apply(merged[at], item, *place)
+    return merged
+
+
+def _index(items: list[Any], key: str, value: Any) -> int | None:
+    return next((at for at, item in enumerate(items) if isinstance(item, dict) and item.get(key) == value), None)
+
+
+def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
+    for field, values in patch.items():
+        if field.startswith(_DELETE):
+            name = field[len(_DELETE) :]
+            merged[name] = [value for value in merged.get(name) or () if value not in values]
+
+
+def _order_members(merged: dict[str, Any], patch: dict[str, Any], rules: Rules, where: Path) -> None:
+    for field, order in patch.items():
+        if not field.startswith(_ORDER) or not isinstance(merged.get(field[len(_ORDER) :]), list):
+            continue
+        name = field[len(_ORDER) :]
+        rule = rules((*where, name))
+        key = rule.patch_key if rule is not None else ""
+        wanted = [item.get(key) if isinstance(item, dict) else item for item in order]
+        merged[name] = _ordered(merged[name], wanted, key)
+
+
+def _ordered(items: list[Any], wanted: list[Any], key: str) -> list[Any]:
+    """Listed items in the order wanted; the others keep their place relative to what stands before them."""
+    names = [item.get(key) if isinstance(item, dict) else item for item in items]
+    listed = sorted((at for at, name in enumerate(names) if name in wanted), key=lambda at: wanted.index(names[at]))
+    queue = iter(listed)
+    return [items[next(queue)] if names[at] in wanted else items[at] for at in range(len(items))]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            field: _plain(child) for field, child in value.items() if not field.startswith("$") and child is not None
+        }
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,149 @@
+"""Quantities (`500m`, `1Gi`, `2e3`): reading, adding and printing them as Kubernetes does, and where they stand.
+
+A sum keeps the notation of its first part that is not zero; printing takes the largest suffix that leaves a whole
+number. In JSON a quantity may also be a number (`cpu: 2`), which the built-in types hold as the string that the server
+would keep.
+"""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import ceil
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from clientgo.meta import constraints
+from clientgo.meta.wire import wire_type
+
+# An exponent of more than two digits is beyond what Kubernetes holds, and would cost more than it is worth.
+_FORM = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
+_DECIMAL = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+_BINARY = {"": 0, "Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+
+
+QUANTITY_FIELDS: Mapping[str, frozenset[str]] = {
+    "ResourceRequirements": frozenset({"limits", "requests"}),
+    "VolumeResourceRequirements": frozenset({"limits", "requests"}),
+    "ResourceQuotaSpec": frozenset({"hard"}),
+    "ResourceQuotaStatus": frozenset({"hard", "used"}),
+    "LimitRangeItem": frozenset({"default", "defaultRequest", "max", "maxLimitRequestRatio", "min"}),
+    "NodeStatus": frozenset({"capacity", "allocatable"}),
+    "NodeAllocatableMappedResources": frozenset({"quantity"}),
+    "NodeAllocatableOverheadResources": frozenset({"perContainer", "perPod"}),
+    "PersistentVolumeSpec": frozenset({"capacity"}),
+    "PersistentVolumeClaimStatus": frozenset({"allocatedResources", "capacity"}),
+    "PodSpec": frozenset({"overhead"}),
+    "PodStatus": frozenset({"allocatedResources"}),
+    "ContainerStatus": frozenset({"allocatedResources"}),
+    "EmptyDirVolumeSource": frozenset({"sizeLimit"}),
+    "ResourceFieldSelector": frozenset({"divisor"}),
+    "HPAScalingRules": frozenset({"tolerance"}),
+    "MetricTarget": frozenset({"averageValue", "value"}),
+    "MetricValueStatus": frozenset({"averageValue", "value"}),
+    "CSIStorageCapacity": frozenset({"capacity", "maximumVolumeSize"}),
+    "Overhead": frozenset({"podFixed"}),
+    "CapacityRequestPolicy": frozenset({"default", "validValues"}),
+    "CapacityRequestPolicyRange": frozenset({"max", "min", "step"}),
+    "CapacityRequirements": frozenset({"requests"}),
+    "Counter": frozenset({"value"}),
+    "DeviceCapacity": frozenset({"value"}),
+    "DeviceRequestAllocationResult": frozenset({"consumedCapacity"}),
+    "NodeAllocatableResourceMapping": frozenset({"allocationMultiplier"}),
+}
+"""Go type → JSON fields that are quantities, or maps or lists of them; generated types declare strings."""
+
+
+class Quantity:
+    """An amount of something, and whether it is written in powers of 1024.
+
+    Raises:
+        ValueError: the text is no quantity.
+    """
+
+    __slots__ = ("binary", "value")
+
+    def __init__(self, text: Any) -> None:
+        """`text` is as it stands in an object: a string, or a number."""
+        found = _FORM.fullmatch(str(text))
+        if found is None:
+            raise ValueError(f"{text!r} is no quantity: a number with a suffix such as m, k, Mi or Gi is wanted")
+        number, exponent, suffix = Fraction(found[1]), found[2], found[3] or ""
+        self.binary = suffix.endswith("i")
+        if exponent:
+            self.value = number * Fraction(10) ** int(exponent[1:])
+        elif self.binary:
+            self.value = number * 1024 ** _BINARY[suffix]
+        else:
+            self.value = number * Fraction(1000) ** _DECIMAL[suffix]
+
+    def __repr__(self) -> str:
+        return f"<Quantity {self}>"
+
+    def __str__(self) -> str:
+        if self.binary and abs(self.value) >= 1024 and self.value.denominator == 1:
+            return _shortest(self.value, Fraction(1024), _BINARY)
+        # Nothing finer than a billionth is kept: as in Kubernetes, it is rounded up.
+        return _shortest(Fraction(ceil(self.value * 10**9), 10**9), Fraction(1000), _DECIMAL)
+
+
+def total(parts: Iterable[Quantity]) -> Quantity:
+    """The sum; of nothing, it is 0."""
+    found = Quantity("0")
+    for part in parts:
+        found.binary = part.binary if not found.value else found.binary
+        found.value += part.value
+    return found
+
+
+def _shortest(value: Fraction, base: Fraction, suffixes: dict[str, int]) -> str:
+    for suffix, power in sorted(suffixes.items(), key=lambda item: -item[1]):
+        whole = value / base**power
+        if whole.denominator == 1 and (whole or not power):
+            return f"{whole.numerator}{suffix}"
+    raise AssertionError("billionths are whole")
+
+
+_DECLARED = get_args(constraints.Quantity)[1]
+"""What stands in the annotation of a user's quantity, which holds integers as they are."""
+
+_BUILT_IN = object()
+"""Stands for the annotation of a built-in type's quantity, or of a map or list of them."""
+
+
+def numbers_to_quantities(content: Any, hint: Any) -> Any:
+    """Return JSON for a class or annotation with the numbers that stand for quantities as the server would keep them.
+
+    A built-in type holds strings, so `2` becomes "2" and `0.5` becomes "500m". A field annotated as
+    `clientgo.meta.Quantity` holds integers too; only other numbers become strings there.
+    """
+    origin, inside = get_origin(hint), get_args(hint)
+    held = hint is _BUILT_IN and isinstance(content, int) and not isinstance(content, bool)
+    if held or (isinstance(content, float) and (hint is _BUILT_IN or _DECLARED in inside[1:])):
+        return str(Quantity(content))
+    if origin is Annotated:
+        return numbers_to_quantities(content, inside[0])
+    if origin in (Union, UnionType):
+        return functools.reduce(numbers_to_quantities, inside, content)
+    if isinstance(content, list) and (hint is _BUILT_IN or origin in (tuple, list)):
+        return [numbers_to_quantities(item, inside[0] if inside else hint) for item in content]
+    if isinstance(content, dict):
+        fields = _fields(hint) if isinstance(hint, type) else {}
+        values = hint if hint is _BUILT_IN else inside[1] if len(inside) == 2 else Any
+        return {key: numbers_to_quantities(value, fields.get(key, values)) for key, value in content.items()}
+    return content
+
+
+@functools.lru_cache(maxsize=1024)
+def _fields(cls: type) -> Mapping[str, Any]:
+    """Return the annotations of a class by JSON names; of a class without fields, none."""
+    if not (isinstance(cls, msgspec.StructMeta) or dataclasses.is_dataclass(cls)):
+        return {}
+    wire = wire_type(cls)
+    hints = get_type_hints(cls, include_extras=True)
+    known = QUANTITY_FIELDS.get(cls.__name__, ()) if cls.__module__.startswith("clientgo.kubernetes.") else ()
+    names = zip(wire.__struct_encode_fields__, wire.__struct_fields__, strict=True)
+    return {json: _BUILT_IN if json in known else hints[name] for json, name in names}

@@ -1,0 +1,260 @@
+"""Read-only maps and lists: the values of API objects' fields, all the way down.
+
+The decoder makes plain dicts, and a cache hands out the object itself. So a field that may hold a map is guarded: its
+first read replaces the plain value by a read-only copy. A field that nobody reads costs nothing, and decoding stays
+as fast as it was (docs/decisions/003-objects-are-values.md).
+"""
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Collection, Iterable, Mapping, MutableSequence, Sequence
+from datetime import datetime
+from operator import is_
+from types import MemberDescriptorType, UnionType
+from typing import Annotated, Any, ForwardRef, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _refuse(self: object, *_: object, **__: object) -> NoReturn:
+    raise TypeError("maps and lists of API objects are read-only: change a copy, and make a new object with replace()")
+
+
+class ReadOnlyDict(dict[K, V]):
+    """A dict that cannot be changed; its copies (`dict(x)`, `x | {...}`, `copy.copy(x)`, pickled) are plain dicts."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+class ReadOnlyList(list[V]):
+    """A list that cannot be changed; its copies are plain lists."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+class _EmptyMap(ReadOnlyDict[str, Any]):
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        # Dataclasses take what cannot be hashed for a mutable default.
+        return hash(())
+
+    def __reduce__(self) -> str:  # type: ignore[override]
+        return "EMPTY_MAP"
+
+
+EMPTY_MAP: Mapping[str, Any] = _EmptyMap()
+"""The one empty map that absent maps share; never encoded, because it is the default everywhere."""
+
+_EMPTY_LIST: ReadOnlyList[Any] = ReadOnlyList()
+
+_SCALARS = frozenset((str, int, float, bool, type(None), bytes))
+_READ_ONLY = frozenset((ReadOnlyDict, ReadOnlyList, _EmptyMap, datetime)) | _SCALARS
+
+
+def read_only(value: Any) -> Any:
+    """Return `value` with all dicts and lists in it replaced by read-only copies; objects in it stay as they are."""
+    return _read_only(value)[0]
+
+
+def _read_only(value: Any) -> tuple[Any, bool]:
+    """Return the read-only copy, and whether it holds nothing but maps, lists and the scalars of JSON."""
+    root = _shallow(value)
+    if root is value:
+        return value, False
+    register_with_yaml()
+    scalars_alone = True
+    # Not by recursion: the decoder accepts deeper nesting than Python's stack.
+    pending = [root]
+    while pending:
+        part = pending.pop()
+        for key, child in part.items() if isinstance(part, dict) else enumerate(part):
+            if child.__class__ in _SCALARS:
+                continue
+            made = _shallow(child)
+            if isinstance(made, dict | list | tuple):
+                pending.append(made)
+            else:
+                scalars_alone = False
+            if made is not child:
+                (dict if isinstance(part, dict) else list).__setitem__(part, key, made)
+    return root, scalars_alone
+
+
+def _shallow(value: Any) -> Any:
+    if value.__class__ in _READ_ONLY:
+        return value
+    if isinstance(value, dict):
+        return ReadOnlyDict(value) if value else EMPTY_MAP
+    if isinstance(value, list):
+        return ReadOnlyList(value) if value else _EMPTY_LIST
+    if value.__class__ is tuple:
+        made = tuple(map(read_only, value))
+        return value if all(map(is_, made, value)) else made
+    return value
+
+
+class _Guard:
+    """A field whose first read replaces a plain map or list by its read-only copy.
+
+    A Struct keeps the plain value if there are objects in it, and each read copies it: msgspec encodes a field without
+    holding a reference to its value, and what encodes such an object may let another thread run.
+    """
+
+    __slots__ = ("_get", "_replaceable", "_set")
+
+    def __init__(self, member: Any, *, in_struct: bool) -> None:
+        self._get = member.__get__
+        self._set = member.__set__
+        self._replaceable = not in_struct
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        if obj is None:
+            return self._get(None, owner)
+        value = self._get(obj)
+        return value if value.__class__ in _READ_ONLY else self._protected(obj, value)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        self._set(obj, value)
+
+    def _protected(self, obj: Any, value: Any) -> Any:
+        made, scalars_alone = _read_only(value)
+        # An empty map stays: an encoder leaves out what is of its default's very class.
+        if made is not value and value and (scalars_alone or self._replaceable):
+            self._set(obj, made)
+        return made
+
+
+class _InDict:
+    """The place of a field in the dict of an instance without slots, as a descriptor."""
+
+    def __init__(self, name: str, default: Any) -> None:
+        self._name = name
+        self._default = default
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        value = self._default if obj is None else vars(obj).get(self._name, self._default)
+        if value is dataclasses.MISSING:
+            raise AttributeError(self._name)
+        return value
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        vars(obj)[self._name] = value
+
+
+_LOCK = threading.Lock()
+_PROTECTED: set[type] = set()
+
+
+def protect(cls: type) -> None:
+    """Guard the fields of a Struct or dataclass, and of all classes below it, that may hold maps or lists."""
+    if cls in _PROTECTED:
+        return
+    with _LOCK:
+        seen: set[type] = set()
+        pending = [cls]
+        while pending:
+            each = pending.pop()
+            if each not in seen and each not in _PROTECTED:
+                seen.add(each)
+                for base in each.__mro__:
+                    if base is not msgspec.Struct and _has_own_fields(base):
+                        _protect_fields(base, pending)
+        _PROTECTED.update(seen)
+
+
+def _has_fields(cls: type) -> bool:
+    return isinstance(cls, msgspec.StructMeta) or dataclasses.is_dataclass(cls)
+
+
+def _has_own_fields(cls: type) -> bool:
+    return isinstance(cls, msgspec.StructMeta) or "__dataclass_fields__" in vars(cls)
+
+
+def _protect_fields(cls: type, below: list[type]) -> None:
+    fields = cls.__struct_fields__ if isinstance(cls, msgspec.StructMeta) else vars(cls)["__dataclass_fields__"]
+    hints = {name: hint for name, hint in cls.__annotations__.items() if name in fields}
+    try:
+        guarded = [name for name, hint in hints.items() if _may_be_mutable(hint, below)]
+    except _Unresolved:
+        try:
+            resolved = get_type_hints(cls)
+        except NameError:
+            guarded = [*hints]  # no codec can read such a class either; a guard does no harm where it is not needed
+        else:
+            guarded = [name for name in hints if _may_be_mutable(resolved[name], below)]
+    for name in guarded:
+        _guard(cls, name)
+
+
+class _Unresolved(Exception):
+    """An annotation mentions a class by its name as text."""
+
+
+_SIMPLE = _SCALARS | {datetime}
+_ABSTRACT = (Any, object, Iterable, Collection, Sequence, MutableSequence)
+
+
+def _may_be_mutable(hint: Any, below: list[type]) -> bool:
+    """Tell whether a field so annotated may hold a map or list; add the classes that it mentions to `below`."""
+    if isinstance(hint, type):
+        if hint in _SIMPLE:
+            return False
+        if _has_fields(hint):
+            below.append(hint)
+            return False
+        return hint in _ABSTRACT or issubclass(hint, list | Mapping)
+    if isinstance(hint, str | ForwardRef):
+        raise _Unresolved
+    if (meant := getattr(hint, "__value__", None) or getattr(hint, "__supertype__", None)) is not None:
+        return _may_be_mutable(meant, below)  # a type alias, or a NewType
+    origin = get_origin(hint)
+    if origin is Literal or hint is Ellipsis:
+        return False
+    if origin is Annotated:
+        return _may_be_mutable(hint.__origin__, below)
+    inside = [_may_be_mutable(argument, below) for argument in get_args(hint)]
+    # What is neither a union nor a type with arguments (Any, a type variable) may be everything.
+    return any(inside) or origin is None or (origin not in _UNIONS and _may_be_mutable(origin, below))
+
+
+_UNIONS = (tuple, Union, UnionType)
+
+
+def _guard(cls: type, name: str) -> None:
+    found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), dataclasses.MISSING)
+    if not isinstance(found, _Guard):
+        member = found if isinstance(found, MemberDescriptorType) else _InDict(name, found)
+        setattr(cls, name, _Guard(member, in_struct=isinstance(cls, msgspec.StructMeta)))
+
+
+def register_with_yaml() -> None:
+    """Have PyYAML, once a program has loaded it, write read-only values as it writes plain ones."""
+    global _yaml_knows
+    yaml = sys.modules.get("yaml")
+    if _yaml_knows or not hasattr(yaml, "dump"):  # which is defined last
+        return
+    for name in ("SafeDumper", "Dumper", "CSafeDumper", "CDumper"):
+        dumper = getattr(yaml, name, None)
+        if dumper is not None:
+            for kind in (ReadOnlyDict, _EmptyMap):
+                dumper.add_representer(kind, dumper.represent_dict)
+            dumper.add_representer(ReadOnlyList, dumper.represent_list)
+    _yaml_knows = True
+
+
+_yaml_knows = False

@@ -1,0 +1,82 @@
+"""Preflight checks of the API server: each kind that a program needs must be served, and the program may list it.
+
+Transient errors are logged once and retried; configuration errors end with a one-line message.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from clientgo.backoff import Backoff
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ApiError, ClientGoError, ConfigError, ConnectionFailed, Forbidden, NotFound, Unauthorized
+
+log = logging.getLogger(__name__)
+
+RETRY_BACKOFF = Backoff(duration=0.5, factor=1.5, jitter=0.2, cap=10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A kind that must be served and listable: its resource and a request that lists it.
+
+    The hints tell the user what to do if the server does not serve it (`install`), or forbids the list (`grant`).
+    """
+
+    resource: str
+    request: Callable[[], object]
+    install: str = "install its CustomResourceDefinition"
+    grant: str = "grant it to the user"
+
+
+def wait_until_ready(
+    server: str, requirements: Sequence[Requirement], stop: threading.Event, *, clock: Clock = SYSTEM_CLOCK
+) -> bool:
+    """Repeat the requests until all succeed; return False if `stop` is set earlier.
+
+    Raises:
+        ConfigError: the server rejects the credentials or forbids the list; a retry would not help.
+    """
+    logged = ""
+    attempt = 0
+    while not stop.is_set():
+        problem = _first_problem(server, requirements)
+        if not problem:
+            if logged:
+                log.info("the API server is ready", extra={"server": server})
+            return True
+        if problem != logged:
+            log.warning(problem)
+            logged = problem
+        clock.sleep(stop, RETRY_BACKOFF.delay(attempt))
+        attempt += 1
+    return False
+
+
+def _first_problem(server: str, requirements: Sequence[Requirement]) -> str:
+    for requirement in requirements:
+        try:
+            requirement.request()
+        except Unauthorized as error:
+            raise ConfigError(
+                f"the API server at {server} does not accept these credentials ({error}): "
+                "check the user of the kubeconfig's context, or log in again"
+            ) from error
+        except Forbidden as error:
+            raise ConfigError(
+                f"the API server at {server} forbids to list {requirement.resource} ({error}): {requirement.grant}"
+            ) from error
+        except ClientGoError as error:
+            return _problem(server, requirement, error)
+    return ""
+
+
+def _problem(server: str, requirement: Requirement, error: ClientGoError) -> str:
+    what = requirement.resource
+    if isinstance(error, ConnectionFailed):
+        return f"the API server at {server} can't be reached ({error}); will keep trying"
+    if isinstance(error, NotFound):
+        return f"the API server at {server} does not know {what} yet: {requirement.install}; will keep looking"
+    code = f" {error.code}" if isinstance(error, ApiError) else ""
+    return f"the API server at {server} can't list {what} (answered{code}: {error}); will keep trying"

@@ -1,0 +1,131 @@
+"""Credential plugins: programs that a kubeconfig's `exec` names and that print an ExecCredential (KEP-541).
+
+As in client-go, a plugin runs in this process' working directory; only the path of its command is relative to the
+kubeconfig. Unlike there, it has a time limit: threads that ask for credentials wait for it, and so would a shutdown.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+PLUGIN_SECONDS = 60.0
+"""How long a plugin may run."""
+
+INTERACTIVE_SECONDS = 300.0
+"""How long a plugin may run that asks a user, who may have to log in with a browser."""
+
+
+class PluginFailed(Exception):
+    """The plugin gave no credential; `code` is its exit code, 1 where it has none."""
+
+    def __init__(self, message: str, *, status: str = "client_internal_error", code: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
+        """The name that client-go's metric has for the failure."""
+        self.code = code
+
+
+class ExecStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What a plugin hands out (ExecCredential's status)."""
+
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: datetime | None = None
+
+    def __repr__(self) -> str:
+        return "<ExecStatus>"
+
+
+class _ExecCredential(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str = ""
+    status: ExecStatus | None = None
+
+
+def run_plugin(
+    plugin: Mapping[str, Any], cluster: Mapping[str, Any], *, seconds: float = 0.0, terminal: bool | None = None
+) -> ExecStatus:
+    """Run the plugin of a kubeconfig's `exec` and return what it hands out.
+
+    `cluster` is shown to a plugin that asks for it. `seconds` 0 means the default limit. `terminal` tells whether a
+    user can be asked; by default, whether standard input is a terminal.
+
+    Raises:
+        PluginFailed: it is not found, fails, takes too long, or prints something else.
+    """
+    if terminal is None:
+        terminal = sys.stdin is not None and sys.stdin.isatty()
+    interactive = _interactive(plugin, terminal)
+    version = str(plugin.get("apiVersion") or "")
+    spec = {"interactive": interactive} | ({"cluster": dict(cluster)} if plugin.get("provideClusterInfo") else {})
+    info = msgspec.json.encode({"apiVersion": version, "kind": "ExecCredential", "spec": spec}).decode()
+    given = {str(pair.get("name")): str(pair.get("value")) for pair in plugin.get("env") or ()}
+    output = _output(
+        [_executable(str(plugin.get("command") or "")), *(str(argument) for argument in plugin.get("args") or ())],
+        os.environ | given | {"KUBERNETES_EXEC_INFO": info},
+        interactive=interactive,
+        seconds=seconds or (INTERACTIVE_SECONDS if interactive else PLUGIN_SECONDS),
+    )
+    return _status(output, version)
+
+
+def _interactive(plugin: Mapping[str, Any], terminal: bool) -> bool:
+    mode = plugin.get("interactiveMode") or "IfAvailable"
+    if mode == "Always" and not terminal:
+        raise PluginFailed("it must ask a user (interactiveMode: Always), but standard input is not a terminal")
+    if mode not in ("Always", "IfAvailable", "Never"):
+        raise PluginFailed(f"invalid interactiveMode {mode!r}: expected Always, IfAvailable or Never")
+    return terminal and mode != "Never"
+
+
+def _executable(command: str) -> str:
+    # By this process' PATH, even if the plugin is given another one.
+    found = command if os.sep in command else shutil.which(command) if command else None
+    if found is None:
+        raise PluginFailed(f"executable {command!r} not found", status="plugin_not_found_error")
+    return found
+
+
+def _output(command: list[str], environ: Mapping[str, str], *, interactive: bool, seconds: float) -> bytes:
+    try:
+        done = subprocess.run(
+            command,
+            env=environ,
+            stdin=None if interactive else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if interactive else subprocess.PIPE,
+            timeout=seconds,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise PluginFailed(f"executable {command[0]!r} not found", status="plugin_not_found_error") from error
+    except subprocess.TimeoutExpired as error:
+        raise PluginFailed(f"it did not end within {seconds:g} s", status="plugin_execution_error") from error
+    except (OSError, ValueError) as error:  # not executable; an argument or a variable with a NUL
+        raise PluginFailed(str(error)) from error
+    if done.returncode:
+        told = " ".join((done.stderr or b"").decode(errors="replace").split())
+        text = f"exit status {done.returncode}{f': {told}' if told else ''}"
+        raise PluginFailed(text, status="plugin_execution_error", code=done.returncode)
+    return done.stdout
+
+
+def _status(output: bytes, version: str) -> ExecStatus:
+    try:
+        credential = msgspec.json.decode(output, type=_ExecCredential)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise PluginFailed(f"invalid output: expected an ExecCredential as JSON: {error}") from error
+    if credential.api_version != version:
+        raise PluginFailed(f"it is configured for the API version {version}, but returned {credential.api_version}")
+    status = credential.status or ExecStatus()
+    if bool(status.client_certificate_data) != bool(status.client_key_data):
+        raise PluginFailed("it returned only a certificate or a key, not both")
+    if not status.token and not status.client_key_data:
+        raise PluginFailed("it returned neither a token nor a client certificate with its key")
+    return status

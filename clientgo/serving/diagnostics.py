@@ -1,0 +1,168 @@
+"""Health checks, metrics and debug pages of a program, and the servers that answer for them.
+
+    diagnostics = Diagnostics(options, config)
+    with serve_diagnostics(diagnostics, stop):
+        diagnostics.queues.append(queue)
+        diagnostics.add_informers(lambda: [informer])
+
+Servers start first and stop last: probes answer while the program waits for the API server, and readiness fails
+visibly while workers finish.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Protocol
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.flags import Address
+from clientgo.lifecycle import Group
+from clientgo.rest.config import Config
+from clientgo.serving.checks import (
+    Check,
+    Informer,
+    Queue,
+    Unhealthy,
+    informers_alive,
+    informers_synced,
+    not_shutting_down,
+)
+from clientgo.serving.introspection import caches_route, queue_route
+from clientgo.serving.listening import address_of
+from clientgo.serving.loglevel import log_level_route
+from clientgo.serving.probes import probe_routes
+from clientgo.serving.routing import Handler
+from clientgo.serving.server import Server
+from clientgo.serving.stacks import stacks_route
+from clientgo.serving.zpages import flagz_route, statusz_route
+from clientgo.version import VERSION
+
+END_SECONDS = 5.0
+"""Seconds that responses in progress may take when the program ends."""
+
+
+class ServingOptions(Protocol):
+    """Addresses and certificates of the servers."""
+
+    @property
+    def health_probe_bind_address(self) -> Address | str | None:
+        """Address of `/healthz` and `/readyz`: `HOST:PORT` or `:PORT`; None for no server."""
+
+    @property
+    def metrics_bind_address(self) -> Address | str | None:
+        """Address of `/metrics` and the debug pages; None for no server."""
+
+    @property
+    def metrics_secure(self) -> bool | None:
+        """Serve metrics over HTTPS with authentication and authorization; None for: unless bound to loopback."""
+
+    @property
+    def metrics_cert_dir(self) -> str | None:
+        """Directory of tls.crt and tls.key; None for a self-signed certificate."""
+
+
+class Diagnostics:
+    """Checks behind `/healthz` (`alive`) and `/readyz` (`ready`), and content of the debug pages; all may be extended.
+
+    Create it before queues and informers: with a metrics address, it sets the metrics provider that counts them. With
+    `component`, `/statusz` and `/flagz` are served too, and show `facts` and `flags`. `urls` has the address of each
+    running server: `probes` and `metrics`.
+
+    Raises:
+        ConfigError: metrics are to be served over HTTPS, and there is no `config` of a cluster that authorizes access.
+    """
+
+    def __init__(
+        self,
+        options: ServingOptions,
+        config: Config | None = None,
+        *,
+        component: str = "",
+        flags: Mapping[str, object] | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.component, self.flags = component, flags or {}
+        self.facts: dict[str, Callable[[], object]] = {}
+        self.urls: dict[str, str] = {}
+        self.queues: list[Queue] = []
+        self._sources: list[Callable[[], Iterable[Informer]]] = []
+        self.informers: Iterable[Informer] = _Informers(self._sources)
+        self.alive: dict[str, Check] = {"informers": informers_alive(self.informers, clock=clock)}
+        self.ready: dict[str, Check] = {"shutdown": _not_started, "informers": self._informers_synced}
+        self.probe_address = address_of(options.health_probe_bind_address)
+        self.metrics_server: Callable[[ExitStack], Server] | None = None
+        if (address := address_of(options.metrics_bind_address)) is not None:
+            # Loaded here: metrics take 100 ms and 10 MB, which a program that serves none need not spend.
+            from clientgo.serving.metricsserver import metrics_server  # noqa: PLC0415
+
+            self.metrics_server = metrics_server(
+                address, config, self._pages, secure=options.metrics_secure, cert_dir=options.metrics_cert_dir
+            )
+
+    def add_informers(self, informers: Callable[[], Iterable[Informer]]) -> None:
+        """Include the informers that `informers` returns each time a check or a page needs them.
+
+        Readiness fails until this is called.
+        """
+        self._sources.append(informers)
+
+    def _informers_synced(self) -> None:
+        if not self._sources:
+            _not_started()
+        informers_synced(self.informers)()
+
+    def _pages(self) -> dict[str, Handler]:
+        routes: dict[str, Handler] = {
+            "/debug/queue": queue_route(self.queues),
+            "/debug/caches": caches_route(self.informers),
+            "/debug/stacks": stacks_route(),
+            "/debug/flags/v": log_level_route(),
+        }
+        if self.component:
+            routes["/flagz"] = flagz_route(self.component, self.flags)
+            routes["/statusz"] = statusz_route(
+                self.component,
+                version=VERSION,
+                informers=self.informers,
+                queues=self.queues,
+                paths=lambda: ["/metrics", *routes],
+                facts=self.facts,
+            )
+        return routes
+
+
+@contextmanager
+def serve_diagnostics(diagnostics: Diagnostics, stop: threading.Event) -> Iterator[None]:
+    """Serve until the block ends; readiness fails as soon as `stop` is set.
+
+    Raises:
+        ConfigError: an address is in use, or a certificate is invalid.
+    """
+    diagnostics.ready["shutdown"] = not_shutting_down(stop)
+    probes = {**probe_routes(diagnostics.alive), **probe_routes(diagnostics.ready, path="/readyz")}
+    with ExitStack() as stack:
+        # Threads that the program's stop does not end, so that clients see readiness fail.
+        group = stack.enter_context(Group().ending_within(END_SECONDS))
+        servers = [Server(diagnostics.probe_address, probes, name="probes")]
+        if diagnostics.metrics_server is not None:
+            servers.append(diagnostics.metrics_server(stack))
+        for server in servers:
+            if server.address is not None:
+                server.start(group)
+                stack.callback(server.stop)
+                diagnostics.urls[server.name] = server.url
+        yield
+
+
+def _not_started() -> None:
+    raise Unhealthy("not started yet")
+
+
+class _Informers:
+    """Informers of all sources, evaluated at each iteration because informers start when they are first needed."""
+
+    def __init__(self, sources: Iterable[Callable[[], Iterable[Informer]]]) -> None:
+        self._sources = sources
+
+    def __iter__(self) -> Iterator[Informer]:
+        return (informer for source in self._sources for informer in source())

@@ -1,0 +1,142 @@
+"""Verbs of pods besides those of every kind: logs, eviction, binding to a node."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+from msgspec.structs import replace
+
+from clientgo.meta.codec import encode_value
+from clientgo.rest.request import ByteStream, open_stream
+from clientgo.typed.create import CreateClient
+from clientgo.typed.options import DeleteOptions, write_query
+
+MAX_LINE = 1024 * 1024
+"""Bytes of one line of a log; a longer line arrives in pieces of that size, so that memory stays bounded."""
+
+
+class LogStream:
+    """A container's log, as lines without their line breaks, or by `chunks` as the bytes arrive.
+
+    Use it in a `with` block. `close` ends it from any thread, and a blocked reader returns at once. Iterating raises
+    `ConnectionFailed` when the connection breaks.
+    """
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> "LogStream":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        rest = b""
+        for chunk in self._stream:
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield from _pieces(line)
+            if len(rest) > MAX_LINE:
+                *whole, rest = _pieces(rest)
+                yield from whole
+        if rest:
+            yield rest
+
+    def chunks(self) -> Iterator[bytes]:
+        """Iterate over the bytes as they arrive, in portions of any size."""
+        return iter(self._stream)
+
+    def close(self) -> None:
+        """End the stream; may be called again."""
+        self._stream.close()
+
+
+class PodExpansion(CreateClient[Any]):
+    """Methods that the client of pods inherits."""
+
+    def logs(
+        self,
+        name: str,
+        *,
+        container: str = "",
+        follow: bool = False,
+        previous: bool = False,
+        timestamps: bool = False,
+        tail_lines: int | None = None,
+        limit_bytes: int | None = None,
+        since_seconds: int | None = None,
+        since_time: datetime | None = None,
+        insecure_skip_tls_verify_backend: bool = False,
+    ) -> LogStream:
+        """Open the log of a pod's container, which may be left out if there is only one.
+
+        With `follow` the stream ends when the container does, or when it is closed, however long it is silent.
+        `previous` means the container before its last restart.
+
+        Raises:
+            BadRequest: the container does not exist or has not started, or the pod has several and none is named.
+            NotFound: the pod does not exist.
+            TypeError: the requester cannot stream.
+            ValueError: `since_time` has no time zone.
+        """
+        query: dict[str, object] = {
+            "container": container,
+            "follow": follow,
+            "previous": previous,
+            "timestamps": timestamps,
+            "tailLines": tail_lines,
+            "limitBytes": limit_bytes,
+            "sinceSeconds": since_seconds,
+            "sinceTime": _instant(since_time),
+            "insecureSkipTLSVerifyBackend": insecure_skip_tls_verify_backend,
+        }
+        request = replace(self._request("get", name, subresource="log", query=_given(query)), accept="*/*")
+        self._need_namespace(request)
+        return LogStream(open_stream(self._requester, request))
+
+    def evict(self, name: str, options: DeleteOptions | None = None, *, dry_run: bool = False) -> None:
+        """Delete a pod if its disruption budgets allow it now; else raise `TooManyRequests`."""
+        body: dict[str, object] = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        if options is not None:
+            body["deleteOptions"] = options
+        self._act(name, "eviction", body, dry_run=dry_run)
+
+    def bind(self, name: str, node: str, *, uid: str = "", dry_run: bool = False) -> None:
+        """Assign a pod to a node, as a scheduler does; `Conflict` if it is assigned already, or has not this `uid`."""
+        metadata = {"name": name, "uid": uid} if uid else {"name": name}
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+        self._act(name, "binding", body, dry_run=dry_run)
+
+    def _act(self, name: str, subresource: str, body: Mapping[str, object], *, dry_run: bool) -> None:
+        # The server answers with a Status, which says no more than that no error was raised.
+        query = write_query(dry_run=dry_run)
+        self._do(self._request("create", name, subresource=subresource, query=query, body=encode_value(body)))
+
+
+def _given(query: Mapping[str, object]) -> dict[str, str]:
+    """Return the parameters that are not left out, as the API reads them."""
+    return {
+        key: str(value).lower() if value is True else str(value)
+        for key, value in query.items()
+        if value is not None and value is not False and value != ""
+    }
+
+
+def _instant(time: datetime | None) -> str:
+    if time is None:
+        return ""
+    if time.tzinfo is None:
+        raise ValueError(f"invalid time {time!r}: expected one with a time zone, such as datetime.now(UTC)")
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _pieces(line: bytes) -> Iterator[bytes]:
+    if len(line) <= MAX_LINE:
+        yield line
+    else:
+        yield from (line[start : start + MAX_LINE] for start in range(0, len(line), MAX_LINE))

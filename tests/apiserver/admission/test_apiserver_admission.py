@@ -1,0 +1,402 @@
+"""Admission webhooks, called over HTTPS as a real server calls them."""
+
+import threading
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import urllib3
+
+from clientgo.apiserver.api import result_of
+from clientgo.apiserver.internal import Internal
+from clientgo.apiserver.server import BundledServer
+from clientgo.apiserver.suspension import Suspended
+from clientgo.lifecycle import Group
+from tests.apiserver.inprocess import APPLY, CONFIG_MAPS, FOOS, GROUP, JSON_PATCH, MERGE, Kube, foo
+from tests.apiserver.webhookserver import WebhookServer, allow, deny, patch, serving
+
+pytestmark = pytest.mark.integration
+
+Object = dict[str, Any]
+
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+RULE = {"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["*"], "resources": ["foos"]}
+
+
+@pytest.fixture
+def hook() -> Iterator[WebhookServer]:
+    with serving() as running:
+        yield running
+
+
+def configuration(hook: WebhookServer, kind: str, *paths: str, **more: Any) -> Object:
+    """A configuration named after its first path, with a webhook for each."""
+    webhooks = [
+        {
+            "name": f"{path.strip('/')}.example.com",
+            "clientConfig": hook.client_config(path),
+            "rules": [RULE],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            **more,
+        }
+        for path in paths
+    ]
+    name = paths[0].strip("/")
+    return {"kind": f"{kind}WebhookConfiguration", "metadata": {"name": name}, "webhooks": webhooks}
+
+
+def mutating(kube: Kube, hook: WebhookServer, *paths: str, **more: Any) -> None:
+    kube.ok(
+        "POST", f"{ADMISSION}/mutatingwebhookconfigurations", _as_sent(configuration(hook, "Mutating", *paths, **more))
+    )
+
+
+def validating(kube: Kube, hook: WebhookServer, *paths: str, **more: Any) -> None:
+    kube.ok(
+        "POST",
+        f"{ADMISSION}/validatingwebhookconfigurations",
+        _as_sent(configuration(hook, "Validating", *paths, **more)),
+    )
+
+
+def _as_sent(obj: Object) -> Object:
+    return {"apiVersion": "admissionregistration.k8s.io/v1", **obj}
+
+
+def set_replicas(number: int) -> Any:
+    return lambda review: patch(review, {"op": "add", "path": "/spec/replicas", "value": number})
+
+
+@pytest.mark.feature("A-15")
+def test_mutating_comes_before_the_schema_and_validating_after(kube: Kube, hook: WebhookServer) -> None:
+    mutating(kube, hook, "/mutate")
+    validating(kube, hook, "/validate")
+    hook.answers = {"/mutate": set_replicas(3), "/validate": allow}
+    made = kube.ok("POST", FOOS, foo(replicas=50))  # the schema allows ten
+    assert made["spec"]["replicas"] == 3
+    (_, first), (_, last) = hook.asked
+    assert (first["object"]["spec"]["replicas"], last["object"]["spec"]["replicas"]) == (50, 3)
+    assert "uid" not in first["object"]["metadata"]
+    assert last["object"]["metadata"]["uid"] == made["metadata"]["uid"]
+    hook.answers["/mutate"] = set_replicas(11)
+    assert "should be less than or equal to 10" in kube.refused(422, "POST", FOOS, foo("b"))["message"]
+    assert hook.paths() == ["/mutate", "/validate", "/mutate"]
+
+
+def test_the_request_says_who_does_what_to_which_object(kube: Kube, hook: WebhookServer) -> None:
+    validating(kube, hook, "/validate")
+    hook.answers = {"/validate": allow}
+    kube.ok("POST", f"{FOOS}?fieldManager=me", foo())
+    kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE)
+    kube.ok("DELETE", f"{FOOS}/a?dryRun=All")
+    created, updated, deleted = (request for _, request in hook.asked)
+    kind = {"group": GROUP, "version": "v1alpha1", "kind": "Foo"}
+    resource = {"group": GROUP, "version": "v1alpha1", "resource": "foos"}
+    assert (created["kind"], created["requestKind"]) == (kind, kind)
+    assert (created["resource"], created["requestResource"]) == (resource, resource)
+    assert (created["operation"], created["namespace"], created["dryRun"]) == ("CREATE", "default", False)
+    assert created["userInfo"] == {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
+    assert created["options"] == {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "me"}
+    assert created["oldObject"] is None
+    assert (updated["operation"], updated["name"]) == ("UPDATE", "a")
+    assert (updated["oldObject"]["spec"].get("replicas"), updated["object"]["spec"]["replicas"]) == (1, 2)
+    assert (deleted["operation"], deleted["object"], deleted["dryRun"]) == ("DELETE", None, True)
+    assert deleted["oldObject"]["spec"]["replicas"] == 2
+
+
+def test_every_kind_of_write_is_asked_about(kube: Kube, hook: WebhookServer) -> None:
+    validating(kube, hook, "/validate")
+    hook.answers = {"/validate": allow}
+    applied = {**foo("b"), "metadata": {"name": "b"}}
+    kube.ok("PATCH", f"{FOOS}/b?fieldManager=m", applied, APPLY)
+    kube.ok("PATCH", f"{FOOS}/b", [{"op": "add", "path": "/spec/replicas", "value": 3}], JSON_PATCH)
+    kube.ok("PUT", f"{FOOS}/b", kube.ok("GET", f"{FOOS}/b"))
+    kube.ok("DELETE", FOOS)
+    assert [request["operation"] for _, request in hook.asked] == ["CREATE", "UPDATE", "UPDATE", "DELETE"]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        ({}, 400, "denied the request without explanation"),
+        ({"message": "no", "code": 403, "reason": "Forbidden"}, 403, "denied the request: no"),
+        ({"reason": "Because"}, 400, "denied the request: Because"),
+        ({"message": "no", "code": 200}, 400, "denied the request: no"),
+    ],
+)
+def test_a_refusal_is_told_with_the_webhooks_words(
+    kube: Kube, hook: WebhookServer, status: Object, code: int, words: str
+) -> None:
+    validating(kube, hook, "/validate")
+    hook.answers = {"/validate": lambda review: deny(review, **status)}
+    assert kube.refused(code, "POST", FOOS, foo())["message"] == f'admission webhook "validate.example.com" {words}'
+    kube.refused(404, "GET", f"{FOOS}/a")
+
+
+def test_a_refused_deletion_deletes_nothing(kube: Kube, hook: WebhookServer) -> None:
+    for name in "abc":
+        kube.ok("POST", FOOS, foo(name))
+    validating(kube, hook, "/validate")
+    hook.answers = {"/validate": lambda review: (deny if review["request"]["name"] == "b" else allow)(review)}
+    kube.refused(400, "DELETE", f"{FOOS}/b")
+    kube.refused(400, "DELETE", FOOS)
+    assert len(kube.ok("GET", FOOS)["items"]) == 3
+    kube.ok("DELETE", f"{FOOS}/a")
+
+
+def test_warnings_reach_the_client_once(kube: Kube, hook: WebhookServer) -> None:
+    mutating(kube, hook, "/mutate")
+    validating(kube, hook, "/validate")
+    hook.answers = {
+        "/mutate": lambda review: allow(review, warnings=["old"]),
+        "/validate": lambda review: allow(review, warnings=["older", "old"]),
+    }
+    headers = kube.send("POST", FOOS, foo()).headers
+    assert [value for name, value in headers if name == "Warning"] == ['299 - "old"', '299 - "older"']
+
+
+def test_one_that_cannot_be_asked_fails_the_write_unless_ignored(kube: Kube, hook: WebhookServer) -> None:
+    validating(kube, hook, "/gone")
+    message = kube.refused(500, "POST", FOOS, foo())["message"]
+    assert message == (
+        'Internal error occurred: failed calling webhook "gone.example.com": failed to call webhook: the server'
+        " answered 404: no such webhook"
+    )
+    kube.ok("DELETE", f"{ADMISSION}/validatingwebhookconfigurations/gone")
+    validating(kube, hook, "/gone", failurePolicy="Ignore")
+    kube.ok("POST", FOOS, foo())
+
+
+def test_a_mutating_one_that_cannot_be_asked_changes_nothing_where_failures_are_ignored(
+    kube: Kube, hook: WebhookServer
+) -> None:
+    mutating(kube, hook, "/gone", "/there", failurePolicy="Ignore")
+    hook.answers = {"/there": set_replicas(4)}
+    assert kube.ok("POST", FOOS, foo())["spec"]["replicas"] == 4
+    assert hook.paths() == ["/gone", "/there"]
+
+
+def test_a_collection_is_asked_about_at_once_however_large(kube: Kube, hook: WebhookServer) -> None:
+    for number in range(12):
+        kube.ok("POST", FOOS, foo(f"f{number:02}"))
+    mutating(kube, hook, "/mutate")
+    validating(kube, hook, "/validate")
+    hook.answers = {"/mutate": allow, "/validate": allow}
+    answer, rounds = kube.api.handle("DELETE", FOOS), []
+    while isinstance(answer, Suspended):
+        rounds.append(len(answer.questions))
+        answer = answer.wait()
+    assert rounds == [12, 12]
+    assert [request["name"] for _, request in hook.asked] == [f"f{number:02}" for number in range(12)] * 2
+    assert result_of(answer).status == 200
+    assert kube.ok("GET", FOOS)["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("client", "words"),
+    [
+        ({"url": "https://127.0.0.1:1/x"}, 'Post "https://127.0.0.1:1/x?timeout=10s": dial tcp 127.0.0.1:1: connect'),
+        ({"service": {"namespace": "ns", "name": "svc"}}, "service ns/svc cannot be resolved: this server reaches"),
+    ],
+)
+def test_why_a_webhook_cannot_be_asked_is_told(kube: Kube, hook: WebhookServer, client: Object, words: str) -> None:
+    validating(kube, hook, "/x", clientConfig=client)
+    assert words in kube.refused(500, "POST", FOOS, foo())["message"]
+
+
+def test_a_certificate_nobody_vouches_for_is_not_trusted(kube: Kube, hook: WebhookServer) -> None:
+    validating(kube, hook, "/x", clientConfig={"url": f"{hook.url}/x"})
+    assert "tls: failed to verify certificate" in kube.refused(500, "POST", FOOS, foo())["message"]
+    assert hook.asked == []
+
+
+def test_ca_bundle_may_have_comments_in_any_language(kube: Kube, hook: WebhookServer) -> None:
+    bundle = b64encode("# Aussteller für Köln\n".encode() + b64decode(hook.ca)).decode()
+    validating(kube, hook, "/v", clientConfig={"url": f"{hook.url}/v", "caBundle": bundle})
+    hook.answers = {"/v": allow}
+    kube.ok("POST", FOOS, foo())
+
+
+def test_ca_bundle_without_a_certificate_fails_the_call(kube: Kube, hook: WebhookServer) -> None:
+    bundle = b64encode("für".encode()).decode()
+    validating(kube, hook, "/v", clientConfig={"url": f"{hook.url}/v", "caBundle": bundle})
+    assert "no PEM certificate found" in kube.refused(500, "POST", FOOS, foo())["message"]
+
+
+def test_a_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookServer) -> None:
+    kube.api.state.options.webhook_services["ns/svc"] = hook.url
+    client = {"service": {"namespace": "ns", "name": "svc", "path": "/v"}, "caBundle": hook.ca}
+    validating(kube, hook, "/x", clientConfig=client)
+    hook.answers = {"/v": allow}
+    kube.ok("POST", FOOS, foo())
+    assert hook.paths() == ["/v"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda review: {"response": {"allowed": True}}, "expected webhook response of admission.k8s.io/v1"),
+        (lambda review: {**allow(review), "response": None}, "webhook response did not include response"),
+        (lambda review: allow(review, uid="other"), 'got "other"'),
+        (lambda review: [], "expected a JSON object"),
+    ],
+)
+def test_an_answer_that_is_none_counts_as_a_failure(kube: Kube, hook: WebhookServer, answer: Any, words: str) -> None:
+    validating(kube, hook, "/x")
+    hook.answers = {"/x": answer}
+    assert words in kube.refused(500, "POST", FOOS, foo())["message"]
+
+
+def test_a_patch_that_cannot_be_done_fails_the_write(kube: Kube, hook: WebhookServer) -> None:
+    mutating(kube, hook, "/x")
+    hook.answers = {"/x": lambda review: patch(review, {"op": "remove", "path": "/spec/nothing"})}
+    kube.refused(500, "POST", FOOS, foo())
+    hook.answers = {"/x": lambda review: patch(review, {"op": "replace", "path": "/kind", "value": "Bar"})}
+    kube.refused(500, "POST", FOOS, foo())
+
+
+def test_fields_a_webhook_invents_are_pruned_even_where_clients_are_held_to_the_schema(
+    kube: Kube, hook: WebhookServer
+) -> None:
+    mutating(kube, hook, "/x")
+    hook.answers = {"/x": lambda review: patch(review, {"op": "add", "path": "/spec/nothing", "value": 1})}
+    assert "nothing" not in kube.ok("POST", f"{FOOS}?fieldValidation=Strict", foo())["spec"]
+
+
+def test_a_dry_run_is_not_shown_to_webhooks_with_side_effects(kube: Kube, hook: WebhookServer) -> None:
+    # Only a configuration from before v1 can still say so.
+    old = _as_sent(configuration(hook, "Validating", "/some", sideEffects="Some"))
+    key = ("admissionregistration.k8s.io", "validatingwebhookconfigurations")
+    kube.api.state.store.put(key, old)
+    message = kube.refused(400, "POST", f"{FOOS}?dryRun=All", foo())["message"]
+    assert message == 'admission webhook "some.example.com" does not support dry run'
+    kube.api.state.store.remove(key, "", "some")
+    validating(kube, hook, "/none", sideEffects="NoneOnDryRun")
+    hook.answers = {"/none": allow}
+    kube.ok("POST", f"{FOOS}?dryRun=All", foo())
+    assert hook.asked[0][1]["dryRun"] is True
+
+
+@pytest.mark.parametrize(
+    ("more", "asked"),
+    [
+        ({"objectSelector": {"matchLabels": {"a": "b"}}}, True),
+        ({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b"]}]}}, False),
+        ({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}}, True),
+        ({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}, False),
+        ({"matchConditions": [{"name": "c", "expression": "object.spec.replicas > 1"}]}, False),
+        ({"matchConditions": [{"name": "c", "expression": "request.operation == 'CREATE'"}]}, True),
+        ({"rules": [{**RULE, "operations": ["UPDATE"]}]}, False),
+        ({"rules": [{**RULE, "resources": ["foos/status"]}]}, False),
+        ({"rules": [{**RULE, "resources": ["*/*"]}]}, True),
+        ({"rules": [{**RULE, "apiVersions": ["v2"]}]}, False),
+        ({"rules": [{**RULE, "scope": "Cluster"}]}, False),
+        ({"rules": [{**RULE, "apiGroups": ["*"], "resources": ["*"]}]}, True),
+    ],
+)
+def test_who_is_asked_follows_from_rules_selectors_and_conditions(
+    kube: Kube, hook: WebhookServer, more: Object, asked: bool
+) -> None:
+    validating(kube, hook, "/x", **more)
+    hook.answers = {"/x": allow}
+    kube.ok("POST", FOOS, foo(labels={"a": "b"}))
+    assert bool(hook.asked) is asked
+
+
+def test_a_condition_that_cannot_be_evaluated_refuses_unless_failures_are_ignored(
+    kube: Kube, hook: WebhookServer
+) -> None:
+    conditions = [{"name": "c", "expression": "object.nothing.there == 1"}]
+    validating(kube, hook, "/x", matchConditions=conditions)
+    assert "resulted in error: no such key: nothing" in kube.refused(403, "POST", FOOS, foo())["message"]
+    kube.ok("DELETE", f"{ADMISSION}/validatingwebhookconfigurations/x")
+    validating(kube, hook, "/x", matchConditions=conditions, failurePolicy="Ignore")
+    kube.ok("POST", FOOS, foo())
+    assert hook.asked == []
+
+
+def test_the_status_subresource_has_rules_of_its_own(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", FOOS, foo())
+    validating(kube, hook, "/x", rules=[{**RULE, "resources": ["foos/status"]}])
+    hook.answers = {"/x": allow}
+    kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE)
+    kube.ok("PATCH", f"{FOOS}/a/status", {"status": {"availableReplicas": 2}}, MERGE)
+    assert [request["subResource"] for _, request in hook.asked] == ["status"]
+
+
+def test_one_that_asked_for_it_is_called_again_after_others_changed_the_object(kube: Kube, hook: WebhookServer) -> None:
+    mutating(kube, hook, "/first", "/second", reinvocationPolicy="IfNeeded")
+    hook.answers = {"/first": allow, "/second": set_replicas(4)}
+    kube.ok("POST", FOOS, foo())
+    assert hook.paths() == ["/first", "/second", "/first"]
+    assert hook.asked[-1][1]["object"]["spec"]["replicas"] == 4
+
+
+def test_what_the_servers_own_controllers_write_is_not_asked_about(kube: Kube, hook: WebhookServer) -> None:
+    validating(kube, hook, "/x")
+    Internal(kube.api).create((GROUP, "foos"), "default", foo())
+    assert hook.asked == []
+
+
+def test_an_object_that_changed_meanwhile_is_asked_about_again(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", FOOS, foo())
+    validating(kube, hook, "/x")
+    hook.answers = {"/x": allow}
+    headers = {"content-type": MERGE}
+    suspended = kube.api.handle("PATCH", f"{FOOS}/a", "", headers, b'{"spec": {"replicas": 2}}')
+    kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"labels": {"k": "v"}}}, MERGE)
+    assert result_of(suspended).json()["spec"]["replicas"] == 2
+    assert [request["oldObject"]["metadata"].get("labels") for _, request in hook.asked] == [None, None, {"k": "v"}]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (
+            {"sideEffects": "Some"},
+            'webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "None',
+        ),
+        ({"sideEffects": None}, "webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun"),
+        ({"admissionReviewVersions": []}, "webhooks[0].admissionReviewVersions: Required value: must specify one of"),
+        ({"name": "short"}, 'webhooks[0].name: Invalid value: "short": should be a domain with at least three'),
+        ({"timeoutSeconds": 31}, "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between"),
+        ({"clientConfig": {}}, "webhooks[0].clientConfig: Required value: exactly one of url or service is required"),
+        ({"clientConfig": {"url": "http://x"}}, "'https' is the only allowed URL scheme"),
+        (
+            {"matchConditions": [{"name": "c", "expression": "1 +"}]},
+            "webhooks[0].matchConditions[0].expression: Invalid",
+        ),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_refused(kube: Kube, hook: WebhookServer, more: Object, words: str) -> None:
+    body = _as_sent(configuration(hook, "Validating", "/x", **more))
+    assert words in kube.refused(422, "POST", f"{ADMISSION}/validatingwebhookconfigurations", body)["message"]
+
+
+def test_a_webhook_that_hangs_holds_up_nobody_else_and_is_given_up_in_time(hook: WebhookServer) -> None:
+    release = threading.Event()
+
+    def hang(review: Object) -> Object:
+        release.wait(20)
+        return allow(review)
+
+    rule = {**RULE, "apiGroups": [""], "resources": ["configmaps"]}
+    body = configuration(hook, "Validating", "/hang", timeoutSeconds=1, rules=[rule])
+    hook.answers = {"/hang": hang}
+    with BundledServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10) as http:
+        http.request("POST", f"{server.url}{ADMISSION}/validatingwebhookconfigurations", json=_as_sent(body))
+        answers = []
+        with Group() as group:
+            create = {"metadata": {"name": "c"}}
+            group.start(lambda: answers.append(http.request("POST", server.url + CONFIG_MAPS, json=create)), name="one")
+            for _ in range(20):
+                assert http.request("GET", f"{server.url}/api/v1/namespaces").status == 200
+            assert answers == []
+            group.join(10)
+        release.set()
+        (answer,) = answers
+        assert answer.status == 500
+        assert answer.json()["message"].endswith("context deadline exceeded")
+        assert http.request("GET", f"{server.url}{CONFIG_MAPS}/c").status == 404

@@ -1,0 +1,93 @@
+"""Limit ranges give containers what they leave out, and refuse what is out of range."""
+
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver.admission.limitranges import ANNOTATION
+from tests.apiserver.inprocess import Kube
+
+Object = dict[str, Any]
+
+RANGES = "/api/v1/namespaces/default/limitranges"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def limit(kube: Kube, kind: str = "Container", **item: Any) -> Object:
+    made: Object = kube.ok("POST", RANGES, {"metadata": {"name": "r"}, "spec": {"limits": [{"type": kind, **item}]}})
+    return made
+
+
+def pod(*resources: Object) -> Object:
+    containers = [{"name": f"c{index}", "image": "i", "resources": one} for index, one in enumerate(resources)]
+    return {"metadata": {"name": "p"}, "spec": {"containers": containers}}
+
+
+def test_containers_get_what_they_leave_out(kube: Kube) -> None:
+    made = limit(kube, default={"cpu": "1"}, defaultRequest={"memory": "64Mi"}, max={"memory": "1Gi"})
+    assert made["spec"]["limits"][0]["default"] == {"cpu": "1", "memory": "1Gi"}
+    got = kube.ok("POST", PODS, pod({"requests": {"cpu": "100m"}}))
+    assert got["spec"]["containers"][0]["resources"] == {
+        "requests": {"cpu": "100m", "memory": "64Mi"},
+        "limits": {"cpu": "1", "memory": "1Gi"},
+    }
+    assert got["metadata"]["annotations"][ANNOTATION] == (
+        "LimitRanger plugin set: memory request for container c0; cpu, memory limit for container c0"
+    )
+    assert got["status"]["qosClass"] == "Burstable"
+
+
+def test_who_says_everything_is_left_alone(kube: Kube) -> None:
+    limit(kube, default={"cpu": "1"})
+    got = kube.ok("POST", PODS, pod({"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}))
+    assert "annotations" not in got["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "resources", "why"),
+    [
+        (
+            "Container",
+            {"max": {"cpu": "1"}},
+            [{"limits": {"cpu": "2"}}],
+            "maximum cpu usage per Container is 1, but limit is 2",
+        ),
+        (
+            "Container",
+            {"min": {"cpu": "200m"}},
+            [{"requests": {"cpu": "0.1"}}],
+            "minimum cpu usage per Container is 200m, but request is 100m",
+        ),
+        (
+            "Container",
+            {"maxLimitRequestRatio": {"cpu": "2"}},
+            [{"requests": {"cpu": "1"}, "limits": {"cpu": "3"}}],
+            "cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000",
+        ),
+        (
+            "Pod",
+            {"max": {"memory": "1Gi"}},
+            [{"limits": {"memory": "600Mi"}}, {"limits": {"memory": "600Mi"}}],
+            "maximum memory usage per Pod is 1Gi, but limit is 1200Mi",
+        ),
+        ("Pod", {"max": {"cpu": "1"}}, [{}], "maximum cpu usage per Pod is 1.  No limit is specified"),
+        (
+            "Pod",
+            {"min": {"cpu": "1", "memory": "1Gi"}},
+            [{}],
+            "[minimum cpu usage per Pod is 1.  No request is specified,"
+            " minimum memory usage per Pod is 1Gi.  No request is specified]",
+        ),
+    ],
+)
+def test_what_is_out_of_range_is_refused_in_kubernetes_words(
+    kube: Kube, kind: str, item: Object, resources: list[Object], why: str
+) -> None:
+    limit(kube, kind, **item)
+    assert kube.refused(403, "POST", PODS, pod(*resources))["message"] == f'pods "p" is forbidden: {why}'
+
+
+def test_what_is_there_can_still_be_changed(kube: Kube) -> None:
+    kube.ok("POST", PODS, pod({"limits": {"cpu": "2"}}))
+    limit(kube, max={"cpu": "1"})
+    kube.ok("PATCH", f"{PODS}/p", {"metadata": {"labels": {"a": "b"}}}, "application/merge-patch+json")

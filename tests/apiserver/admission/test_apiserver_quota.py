@@ -1,0 +1,124 @@
+"""Quotas refuse what goes beyond them, and tell what is used; quantities add up as Kubernetes' do."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta.quantities import Quantity, total
+from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, Kube, foo
+
+Object = dict[str, Any]
+
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def limit(kube: Kube, name: str = "q", **hard: str) -> None:
+    kube.ok("POST", QUOTAS, {"metadata": {"name": name}, "spec": {"hard": hard}})
+
+
+def limit_all(kube: Kube, hard: dict[str, str], **spec: Any) -> None:
+    kube.ok("POST", QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}})
+
+
+def pod(name: str, cpu: str = "", memory: str = "") -> Object:
+    asked = {resource: amount for resource, amount in (("cpu", cpu), ("memory", memory)) if amount}
+    container = {"name": "c", "image": "i", "resources": {"requests": asked} if asked else {}}
+    return {"metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+def test_what_goes_beyond_a_count_is_refused_in_kubernetes_words(kube: Kube) -> None:
+    limit(kube, configmaps="1")
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    status = kube.refused(403, "POST", CONFIG_MAPS, {"metadata": {"name": "b"}})
+    assert status["message"] == (
+        'configmaps "b" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1,'
+        " limited: configmaps=1"
+    )
+    kube.ok("DELETE", f"{CONFIG_MAPS}/a")
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "b"}})
+
+
+def test_objects_of_any_kind_can_be_counted(kube: Kube) -> None:
+    limit_all(kube, {"count/foos.samplecontroller.k8s.io": "2"})
+    for name in "ab":
+        kube.ok("POST", FOOS, foo(name))
+    message = kube.refused(403, "POST", FOOS, foo("c"))["message"]
+    assert "exceeded quota: q, requested: count/foos.samplecontroller.k8s.io=1, used: count/foos" in message
+    kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, "application/merge-patch+json")
+    kube.ok("POST", "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/kube-system/foos", foo("c"))
+
+
+def test_what_pods_ask_for_is_added_up(kube: Kube) -> None:
+    limit_all(kube, {"requests.cpu": "1", "memory": "1Gi"})
+    kube.ok("POST", PODS, pod("a", "600m", "512Mi"))
+    assert kube.refused(403, "POST", PODS, pod("b", "0.5", "128Mi"))["message"] == (
+        'pods "b" is forbidden: exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=600m,'
+        " limited: requests.cpu=1"
+    )
+    assert kube.refused(403, "POST", PODS, pod("b", "100m"))["message"] == (
+        'pods "b" is forbidden: failed quota: q: must specify memory for: c'
+    )
+    kube.ok("POST", PODS, pod("b", "400m", "512Mi"))
+
+
+def test_the_status_tells_what_is_used(kube: Kube) -> None:
+    limit_all(kube, {"pods": "5", "requests.cpu": "2", "services.nodeports": "1"})
+    kube.ok("POST", PODS, pod("a", "250m"))
+    kube.ok("POST", PODS, pod("b", "250m"))
+    status = kube.ok("GET", f"{QUOTAS}/q")["status"]
+    assert status["hard"] == {"pods": "5", "requests.cpu": "2", "services.nodeports": "1"}
+    assert status["used"] == {"pods": "2", "requests.cpu": "500m", "services.nodeports": "0"}
+    kube.ok("PATCH", f"{PODS}/a/status", {"status": {"phase": "Succeeded"}}, "application/merge-patch+json")
+    assert kube.ok("GET", f"{QUOTAS}/q")["status"]["used"]["pods"] == "1"
+
+
+def test_a_quota_holds_for_the_pods_of_its_scopes(kube: Kube) -> None:
+    limit_all(kube, {"pods": "0"}, scopes=["BestEffort"])
+    kube.refused(403, "POST", PODS, pod("a"))
+    kube.ok("POST", PODS, pod("a", "1"))
+
+
+def test_a_dry_run_is_judged_and_uses_nothing(kube: Kube) -> None:
+    limit(kube, configmaps="1")
+    kube.ok("POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "a"}})
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    kube.refused(403, "POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "b"}})
+
+
+@pytest.mark.feature("A-56")
+@pytest.mark.parametrize(
+    ("parts", "printed"),
+    [
+        (["500m", "0.5"], "1"),
+        (["1Gi", "512Mi"], "1536Mi"),
+        (["1G", "1"], "1000000001"),
+        (["1e3"], "1k"),
+        (["0"], "0"),
+        (["1.5Gi"], "1536Mi"),
+        (["100Mi", "1"], "104857601"),
+        ([], "0"),
+        (["1n", "1u"], "1001n"),
+    ],
+)
+def test_quantities_add_up(parts: list[str], printed: str) -> None:
+    assert str(total(Quantity(part) for part in parts)) == printed
+
+
+@given(st.integers(0, 10**15), st.sampled_from(["", "n", "u", "m", "k", "M", "G", "Ki", "Mi", "Gi"]))
+def test_what_is_printed_is_the_same_amount(number: int, suffix: str) -> None:
+    quantity = Quantity(f"{number}{suffix}")
+    assert Quantity(str(quantity)).value == quantity.value
+
+
+@given(st.text())
+def test_what_is_no_quantity_is_refused(text: str) -> None:
+    try:
+        value = Quantity(text).value
+    except ValueError:
+        return
+    assert value is not None
+    assert Decimal(str(float(value))).is_finite()

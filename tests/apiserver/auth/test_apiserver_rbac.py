@@ -1,0 +1,198 @@
+"""Roles and bindings, as requests and reviews are judged by them."""
+
+import pytest
+
+from clientgo.apiserver.auth.serviceaccounts import ISSUER
+from tests.apiserver.guarded import CLUSTER_ROLES, Guarded, rule, user
+from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, foo
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "message"),
+    [
+        (
+            "GET",
+            "/api/v1/pods",
+            'pods is forbidden: User "eve" cannot list resource "pods" in API group "" at the cluster scope',
+        ),
+        (
+            "GET",
+            f"{FOOS}/a",
+            'foos.samplecontroller.k8s.io "a" is forbidden: User "eve" cannot get resource "foos" in API group'
+            ' "samplecontroller.k8s.io" in the namespace "default"',
+        ),
+        (
+            "PUT",
+            f"{FOOS}/a/status",
+            'foos.samplecontroller.k8s.io "a" is forbidden: User "eve" cannot update resource "foos/status" in API'
+            ' group "samplecontroller.k8s.io" in the namespace "default"',
+        ),
+        (
+            "DELETE",
+            "/api/v1/namespaces/default",
+            'namespaces "default" is forbidden: User "eve" cannot delete resource "namespaces" in API group "" in the'
+            ' namespace "default"',
+        ),
+        (
+            "DELETE",
+            "/apis/no.such/v1/namespaces/x/things",
+            'things.no.such is forbidden: User "eve" cannot deletecollection resource "things" in API group "no.such"'
+            ' in the namespace "x"',
+        ),
+        ("GET", "/metrics", 'forbidden: User "eve" cannot get path "/metrics"'),
+        (
+            "GET",
+            "/api/v1/pods?watch=1",
+            'pods is forbidden: User "eve" cannot watch resource "pods" in API group "" at the cluster scope',
+        ),
+    ],
+)
+def test_who_has_no_role_is_refused_in_kubernetes_words(guarded: Guarded, method: str, url: str, message: str) -> None:
+    guarded.acting = "eve"
+    status = guarded.refused(403, method, url)
+    assert (status["message"], status["reason"]) == (message, "Forbidden")
+
+
+def test_a_role_holds_in_its_namespace_for_its_verbs_and_resources(guarded: Guarded) -> None:
+    guarded.role("reader", rule("get list", "configmaps"))
+    guarded.bind("Role", "reader", user("bob"))
+    guarded.acting = "bob"
+    guarded.ok("GET", CONFIG_MAPS)
+    guarded.refused(403, "GET", "/api/v1/configmaps")
+    guarded.refused(403, "GET", "/api/v1/namespaces/kube-system/configmaps")
+    guarded.refused(403, "POST", CONFIG_MAPS, {"metadata": {"name": "c"}})
+    guarded.refused(403, "GET", "/api/v1/namespaces/default/secrets")
+    guarded.acting = "eve"
+    guarded.refused(403, "GET", CONFIG_MAPS)
+
+
+def test_a_cluster_role_holds_as_far_as_its_binding(guarded: Guarded) -> None:
+    guarded.role("reader", rule("list", "configmaps"), cluster=True)
+    guarded.bind("ClusterRole", "reader", user("eve"))
+    guarded.bind("ClusterRole", "reader", {**user("team"), "kind": "Group"}, cluster=True)
+    guarded.acting = "eve"
+    guarded.ok("GET", CONFIG_MAPS)
+    guarded.refused(403, "GET", "/api/v1/configmaps")
+    guarded.acting = "bob"
+    guarded.ok("GET", "/api/v1/configmaps")
+
+
+def test_resource_names_and_subresources_are_told_apart(guarded: Guarded) -> None:
+    group = "samplecontroller.k8s.io"
+    for name in "ab":
+        guarded.ok("POST", FOOS, foo(name))
+    guarded.role("r", rule("get", "foos", group, resourceNames=["a"]), rule("get", "foos/status", group))
+    guarded.bind("Role", "r", user("bob"))
+    guarded.acting = "bob"
+    guarded.ok("GET", f"{FOOS}/a")
+    guarded.refused(403, "GET", f"{FOOS}/b")
+    guarded.ok("GET", f"{FOOS}/b/status")
+    guarded.refused(403, "GET", f"{FOOS}/a/scale")
+
+
+def test_paths_that_name_no_resource_are_granted_by_pattern(guarded: Guarded) -> None:
+    guarded.role("m", {"nonResourceURLs": ["/metrics", "/debug/*"], "verbs": ["get"]}, cluster=True)
+    guarded.bind("ClusterRole", "m", user("eve"), cluster=True)
+    guarded.acting = "eve"
+    assert guarded.send("GET", "/metrics").status == 200
+    assert guarded.send("GET", "/debug/x").status == 404
+    guarded.refused(403, "GET", "/debug")
+
+
+def test_nobody_known_may_ask_for_health_and_version_alone(guarded: Guarded) -> None:
+    guarded.acting = ""
+    assert guarded.send("GET", "/readyz").body == b"ok"
+    guarded.ok("GET", "/version")
+    assert 'User "system:anonymous" cannot get path "/apis"' in guarded.refused(403, "GET", "/apis")["message"]
+    guarded.acting = "eve"
+    guarded.ok("GET", "/apis")
+
+
+def test_a_binding_that_leads_nowhere_is_told_in_the_refusal(guarded: Guarded) -> None:
+    guarded.bind("ClusterRole", "gone", user("eve"), cluster=True)
+    guarded.acting = "eve"
+    message = guarded.refused(403, "GET", CONFIG_MAPS)["message"]
+    assert message.endswith(': RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found')
+
+
+def test_aggregated_roles_take_in_the_rules_of_those_they_select(guarded: Guarded) -> None:
+    guarded.bind("ClusterRole", "view", user("eve"))
+    labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    role = {"metadata": {"name": "foos", "labels": labels}, "rules": [rule("list", "foos", "samplecontroller.k8s.io")]}
+    guarded.acting = "eve"
+    guarded.refused(403, "GET", FOOS)
+    guarded.acting = "admin"
+    guarded.ok("POST", CLUSTER_ROLES, role)
+    guarded.acting = "eve"
+    guarded.ok("GET", FOOS)
+    guarded.acting = "admin"
+    guarded.ok("DELETE", f"{CLUSTER_ROLES}/foos")
+    guarded.acting = "eve"
+    guarded.refused(403, "GET", FOOS)
+
+
+def test_impersonation_needs_the_right_to_it(guarded: Guarded) -> None:
+    assert guarded.send("GET", CONFIG_MAPS, impersonate_user="eve").status == 403
+    assert guarded.send("GET", CONFIG_MAPS, impersonate_user="x", impersonate_group="system:masters").status == 200
+    guarded.acting = "bob"
+    refused = guarded.send("GET", CONFIG_MAPS, impersonate_user="eve").json()
+    assert refused["message"] == (
+        'users "eve" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope'
+    )
+
+
+def test_a_service_accounts_token_counts_until_it_expires_or_its_account_goes(guarded: Guarded) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    guarded.ok("POST", accounts, {"metadata": {"name": "robot"}})
+    guarded.role("reader", rule("list", "configmaps"))
+    guarded.bind("Role", "reader", {"kind": "ServiceAccount", "name": "robot", "namespace": "default"})
+    token = guarded.ok("POST", f"{accounts}/robot/token", {"spec": {"expirationSeconds": 600}})["status"]["token"]
+    other = guarded.ok("POST", f"{accounts}/robot/token", {})["status"]["token"]
+    guarded.refused(422, "POST", f"{accounts}/robot/token", {"spec": {"expirationSeconds": 5}})
+    guarded.acting = token
+    guarded.ok("GET", CONFIG_MAPS)
+    who = guarded.ok("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {})["status"]["userInfo"]
+    assert who["username"] == "system:serviceaccount:default:robot"
+    guarded.clock.step(601)
+    guarded.refused(401, "GET", CONFIG_MAPS)
+    guarded.acting = other[:-4] + "AAAA"
+    guarded.refused(401, "GET", CONFIG_MAPS)
+    guarded.acting = "admin"
+    guarded.ok("DELETE", f"{accounts}/robot")
+    guarded.acting = other
+    guarded.refused(401, "GET", CONFIG_MAPS)
+
+
+def test_reviews_answer_what_requests_would(guarded: Guarded) -> None:
+    guarded.role("reader", rule("list", "configmaps"))
+    guarded.bind("Role", "reader", user("bob"))
+    asked = {"verb": "list", "resource": "configmaps", "namespace": "default"}
+    url = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    allowed = guarded.ok("POST", url, {"spec": {"user": "bob", "resourceAttributes": asked}})["status"]
+    assert allowed == {
+        "allowed": True,
+        "reason": 'RBAC: allowed by RoleBinding "bind-reader/default" of Role "reader" to User "bob"',
+    }
+    assert guarded.ok("POST", url, {"spec": {"user": "eve", "resourceAttributes": asked}})["status"] == {
+        "allowed": False
+    }
+    guarded.refused(422, "POST", url, {"spec": {"user": "eve"}})
+    guarded.acting = "bob"
+    guarded.refused(403, "POST", url, {"spec": {"user": "eve", "resourceAttributes": asked}})
+    own = {"spec": {"resourceAttributes": asked}}
+    assert guarded.ok("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", own)["status"]["allowed"]
+    rules = guarded.ok(
+        "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {"spec": {"namespace": "default"}}
+    )
+    assert {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]} in rules["status"]["resourceRules"]
+
+
+def test_a_token_is_told_by_review(guarded: Guarded) -> None:
+    url = "/apis/authentication.k8s.io/v1/tokenreviews"
+    known = guarded.ok("POST", url, {"spec": {"token": "bob"}})["status"]
+    assert known == {
+        "authenticated": True,
+        "user": {"username": "bob", "groups": ["team", "system:authenticated"]},
+        "audiences": [ISSUER],
+    }
+    assert "authenticated" not in guarded.ok("POST", url, {"spec": {"token": "nobody"}})["status"]

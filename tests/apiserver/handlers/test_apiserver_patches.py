@@ -1,0 +1,171 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta.apply.fieldsets import Difference, add, all_of, contains, paths, remove, tree_of
+from clientgo.meta.mergerules import MergeRule
+from tests.apiserver.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, deployment, foo
+
+PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)
+PLACE = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda child: st.lists(child, max_size=3) | st.dictionaries(st.sampled_from("abc"), child, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.sets(PATH, max_size=12), PATH)
+def test_a_set_of_fields_holds_exactly_what_was_put_in(found: set[tuple[str, ...]], other: tuple[str, ...]) -> None:
+    tree = tree_of(found)
+    assert set(paths(tree)) == found
+    assert contains(tree, other) is (other in found)
+    assert set(paths(add(tree, other))) == found | {other}
+    assert set(paths(remove(tree, other))) == found - {other}
+
+
+@given(JSON, JSON)
+def test_two_values_differ_as_a_set_only_if_they_differ(old: Any, new: Any) -> None:
+    difference = Difference({"x": old}, {"x": new}, lambda _: None)
+    if old == new:
+        assert not difference
+    assert bool(difference) or {"x": old} == {"x": new}
+
+
+RULES = (None, MergeRule(list_type="map", map_keys=("a",)), MergeRule(list_type="set"), MergeRule(list_type="atomic"))
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), JSON, max_size=4), st.dictionaries(PLACE, st.sampled_from(RULES)))
+def test_all_fields_of_a_new_object_are_what_differs_from_nothing(obj: Any, rules: dict[Any, Any]) -> None:
+    differing = tree_of(Difference({}, obj, rules.get).changed)
+    # In the same order, too: the set is part of what clients are sent.
+    assert repr(all_of(obj, rules.get)) == repr(differing)
+
+
+def test_a_json_patch_is_done_whole_or_not_at_all(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    good = {"op": "replace", "path": "/spec/replicas", "value": 3}
+    bad = {"op": "test", "path": "/spec/replicas", "value": 9}
+    status = kube.refused(422, "PATCH", f"{FOOS}/a", [good, bad], JSON_PATCH)
+    assert status["message"] == "the server rejected our request due to an error in our request"
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 1
+    assert kube.ok("PATCH", f"{FOOS}/a", [good], JSON_PATCH)["spec"]["replicas"] == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "message"),
+    [
+        (400, {"op": "add"}, "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
+        (400, [1], "json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"),
+        (400, [{"op": 1}], "json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"),
+        (422, [{"op": "nope", "path": "/x"}], "the server rejected our request due to an error in our request"),
+        (422, [{"path": "/x"}], "the server rejected our request due to an error in our request"),
+    ],
+)
+def test_malformed_json_patch_is_a_bad_request_and_unknown_operation_invalid(
+    kube: Kube, code: int, body: Any, message: str
+) -> None:
+    kube.ok("POST", FOOS, foo())
+    assert kube.refused(code, "PATCH", f"{FOOS}/a", body, JSON_PATCH)["message"].endswith(message)
+
+
+def containers(obj: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["name"], one["image"]) for one in obj["spec"]["template"]["spec"]["containers"]]
+
+
+def strategic(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"spec": {"template": {"spec": {"containers": list(items), **more}}}}
+
+
+def test_a_strategic_merge_joins_containers_by_name_and_obeys_directives(kube: Kube) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment())
+    url = f"{DEPLOYMENTS}/d"
+    side = {"name": "side", "image": "busybox"}
+    assert containers(kube.ok("PATCH", url, strategic({"name": "nginx", "image": "n:1"}, side), STRATEGIC)) == [
+        ("nginx", "n:1"),
+        ("side", "busybox"),
+    ]
+    order = {"$setElementOrder/containers": [{"name": "side"}, {"name": "nginx"}]}
+    assert containers(kube.ok("PATCH", url, strategic(side, **order), STRATEGIC))[0][0] == "side"
+    gone = strategic({"name": "nginx", "$patch": "delete"})
+    assert containers(kube.ok("PATCH", url, gone, STRATEGIC)) == [("side", "busybox")]
+    replaced = strategic({"$patch": "replace"}, {"name": "only", "image": "o"})
+    assert containers(kube.ok("PATCH", url, replaced, STRATEGIC)) == [("only", "o")]
+    missing = kube.refused(400, "PATCH", url, strategic({"image": "x"}), STRATEGIC)
+    assert "does not contain declared merge key: name" in missing["message"]
+
+
+def test_a_patch_cannot_rename_or_break_its_object(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    kube.refused(400, "PATCH", f"{FOOS}/a", {"metadata": {"name": "b"}}, MERGE)
+    kube.refused(422, "PATCH", f"{FOOS}/a", {"spec": {"deploymentName": None}}, MERGE)
+    kube.refused(409, "PATCH", f"{FOOS}/a", {"metadata": {"resourceVersion": "1"}}, MERGE)
+    status = kube.refused(422, "PATCH", f"{FOOS}/a?fieldValidation=Strict", {"spec": {"odd": 1}}, MERGE)
+    assert 'strict decoding error: unknown field "spec.odd"' in status["message"]
+
+
+def apply(kube: Kube, manager: str, spec: dict[str, Any], *, force: bool = False) -> dict[str, Any]:
+    config = {**foo(), "spec": spec}
+    return kube.ok("PATCH", f"{FOOS}/a?fieldManager={manager}{'&force=true' if force else ''}", config, APPLY)
+
+
+def owners(obj: dict[str, Any]) -> dict[str, set[tuple[str, ...]]]:
+    return {entry["manager"]: set(paths(entry["fieldsV1"])) for entry in obj["metadata"]["managedFields"]}
+
+
+def test_an_apply_conflicts_with_what_others_manage_unless_forced(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a", "replicas": 2})
+    config = foo(replicas=3)
+    status = kube.refused(409, "PATCH", f"{FOOS}/a?fieldManager=two", config, APPLY)
+    assert status["details"]["causes"][0]["field"] == ".spec.replicas"
+    forced = apply(kube, "two", {"deploymentName": "a", "replicas": 3}, force=True)
+    assert forced["spec"]["replicas"] == 3
+    assert owners(forced) == {
+        "one": {("f:spec", "f:deploymentName")},
+        "two": {("f:spec", "f:deploymentName"), ("f:spec", "f:replicas")},
+    }
+
+
+def test_what_a_manager_no_longer_applies_goes_unless_others_manage_it(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a", "mode": "Fast", "ports": [{"name": "x", "port": 1}]})
+    shared = apply(kube, "two", {"deploymentName": "a", "ports": [{"name": "y", "port": 2}]})
+    assert [port["name"] for port in shared["spec"]["ports"]] == ["x", "y"]
+    left = apply(kube, "one", {"deploymentName": "a"})
+    assert "mode" not in left["spec"]
+    assert left["spec"]["ports"] == [{"name": "y", "port": 2}]
+
+
+def test_applying_the_same_again_changes_nothing(kube: Kube) -> None:
+    first = apply(kube, "one", {"deploymentName": "a", "replicas": 2})
+    kube.clock.step(60)
+    assert apply(kube, "one", {"deploymentName": "a", "replicas": 2}) == first
+
+
+def test_an_update_takes_over_the_fields_it_changes(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a", "replicas": 2})
+    changed = kube.ok("PATCH", f"{FOOS}/a?fieldManager=hand", {"spec": {"replicas": 4}}, MERGE)
+    assert owners(changed) == {"one": {("f:spec", "f:deploymentName")}, "hand": {("f:spec", "f:replicas")}}
+    status = kube.refused(409, "PATCH", f"{FOOS}/a?fieldManager=one", foo(replicas=2), APPLY)
+    assert status["message"] == (
+        'Apply failed with 1 conflict: conflict with "hand" using samplecontroller.k8s.io/v1alpha1: .spec.replicas'
+    )
+
+
+def test_an_apply_needs_a_manager(kube: Kube) -> None:
+    status = kube.refused(422, "PATCH", f"{FOOS}/a", foo(), APPLY)
+    assert "fieldManager: Required value: is required for apply patch" in status["message"]
+
+
+def test_one_empty_entry_makes_the_server_forget_all_managers(kube: Kube) -> None:
+    apply(kube, "one", {"deploymentName": "a"})
+    assert (
+        "managedFields" not in kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"managedFields": [{}]}}, MERGE)["metadata"]
+    )
+
+
+def test_managed_fields_of_a_clients_own_making_must_be_sets(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    patch = {"metadata": {"managedFields": [{"manager": "x", "fieldsV1": {"f:spec": 7}}]}}
+    assert "must be a set of fields" in kube.refused(400, "PATCH", f"{FOOS}/a", patch, MERGE)["message"]

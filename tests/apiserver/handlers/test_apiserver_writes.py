@@ -1,0 +1,246 @@
+import re
+
+import pytest
+
+from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
+
+
+def test_a_created_object_gets_what_only_the_server_can_give(kube: Kube) -> None:
+    made = kube.ok("POST", FOOS, foo())
+    meta = made["metadata"]
+    assert meta["generation"] == 1
+    assert meta["namespace"] == "default"
+    assert meta["creationTimestamp"] == "2023-11-14T22:13:20Z"
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", meta["uid"])
+    assert int(meta["resourceVersion"]) > 0
+    assert made["spec"] == {"deploymentName": "a", "replicas": 1}
+
+
+def test_a_client_cannot_choose_uid_generation_or_times(kube: Kube) -> None:
+    given = foo()
+    given["metadata"] |= {"uid": "mine", "generation": 7, "creationTimestamp": "2000-01-01T00:00:00Z"}
+    meta = kube.ok("POST", FOOS, given)["metadata"]
+    assert (meta["uid"] != "mine", meta["generation"]) == (True, 1)
+    assert not meta["creationTimestamp"].startswith("2000")
+
+
+def test_a_time_may_be_written_in_any_zone(kube: Kube) -> None:
+    """The official client writes +00:00 where the server wrote Z."""
+    made = kube.ok("POST", FOOS, foo())
+    for same in ("2023-11-14T22:13:20+00:00", "2023-11-14T23:13:20+01:00"):
+        given = {**made, "metadata": {**made["metadata"], "creationTimestamp": same}}
+        assert kube.ok("PUT", f"{FOOS}/a", given)["metadata"]["creationTimestamp"] == "2023-11-14T22:13:20Z"
+    given["metadata"]["creationTimestamp"] = "2023-11-14T23:13:21+01:00"
+    kube.refused(422, "PUT", f"{FOOS}/a", given)
+
+
+def test_a_generated_name_has_its_prefix_and_five_characters(kube: Kube) -> None:
+    given = foo()
+    given["metadata"] = {"generateName": "gen-"}
+    assert re.fullmatch(r"gen-[a-z0-9]{5}", kube.ok("POST", FOOS, given)["metadata"]["name"])
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        pytest.param("Upper", "a lowercase RFC 1123 subdomain", id="case"),
+        pytest.param("a" * 254, "must be no more than 253 bytes", id="length"),
+        pytest.param("-a", "a lowercase RFC 1123 subdomain", id="hyphen first"),
+    ],
+)
+def test_a_name_no_dns_would_take_is_invalid(kube: Kube, name: str, why: str) -> None:
+    given = foo("a")
+    given["metadata"]["name"] = name
+    status = kube.refused(422, "POST", FOOS, given)
+    assert why in status["message"]
+    assert status["details"]["causes"][0]["field"] == "metadata.name"
+
+
+@pytest.mark.feature("A-05")
+def test_an_update_with_an_old_version_is_a_conflict_and_changes_nothing(kube: Kube) -> None:
+    first = kube.ok("POST", FOOS, foo())
+    kube.ok("PUT", f"{FOOS}/a", {**first, "spec": {"deploymentName": "a", "replicas": 2}})
+    status = kube.refused(409, "PUT", f"{FOOS}/a", {**first, "spec": {"deploymentName": "a", "replicas": 3}})
+    assert status["reason"] == "Conflict"
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 2
+
+
+@pytest.mark.feature("A-05")
+def test_a_custom_object_cannot_be_updated_without_a_version(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    status = kube.refused(422, "PUT", f"{FOOS}/a", foo())
+    assert "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update" in status["message"]
+
+
+@pytest.mark.feature("A-08")
+def test_generation_counts_changes_of_spec_alone(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    seen = [
+        kube.ok("PATCH", f"{FOOS}/a", patch, MERGE)["metadata"]["generation"]
+        for patch in ({"metadata": {"labels": {"x": "y"}}}, {"spec": {"replicas": 2}}, {"spec": {"replicas": 2}})
+    ]
+    seen.append(
+        kube.ok("PATCH", f"{FOOS}/a/status", {"status": {"availableReplicas": 1}}, MERGE)["metadata"]["generation"]
+    )
+    assert seen == [1, 2, 2, 2]
+
+
+def test_a_write_that_changes_nothing_keeps_the_version(kube: Kube) -> None:
+    made = kube.ok("POST", FOOS, foo())
+    assert kube.ok("PUT", f"{FOOS}/a", made) == made
+    watch = kube.watch(f"{FOOS}?resourceVersion={made['metadata']['resourceVersion']}")
+    kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 1}}, MERGE)
+    assert watch.take() == []
+
+
+@pytest.mark.feature("A-08", "A-19")
+def test_status_and_spec_have_separate_doors(kube: Kube) -> None:
+    kube.ok("POST", FOOS, {**foo(), "status": {"availableReplicas": 9}})
+    assert "status" not in kube.ok("GET", f"{FOOS}/a")
+    patch = {"spec": {"replicas": 5}, "status": {"availableReplicas": 3}, "metadata": {"labels": {"a": "b"}}}
+    by_status = kube.ok("PATCH", f"{FOOS}/a/status", patch, MERGE)
+    assert (by_status["spec"]["replicas"], by_status["status"]) == (1, {"availableReplicas": 3})
+    assert "labels" not in by_status["metadata"]
+    by_main = kube.ok("PATCH", f"{FOOS}/a", {**patch, "status": {"availableReplicas": 8}}, MERGE)
+    assert (by_main["spec"]["replicas"], by_main["status"]) == (5, {"availableReplicas": 3})
+
+
+def test_a_dry_run_is_checked_and_answered_but_not_stored(kube: Kube) -> None:
+    assert "resourceVersion" not in kube.ok("POST", f"{FOOS}?dryRun=All", foo())["metadata"]
+    kube.refused(404, "GET", f"{FOOS}/a")
+    kube.refused(422, "POST", f"{FOOS}?dryRun=All", foo(replicas=11))
+    kube.ok("POST", FOOS, foo())
+    assert kube.ok("PATCH", f"{FOOS}/a?dryRun=All", {"spec": {"replicas": 7}}, MERGE)["spec"]["replicas"] == 7
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 1
+
+
+@pytest.mark.feature("A-21")
+@pytest.mark.parametrize(
+    ("mode", "code", "warned"), [("Ignore", 201, False), ("Warn", 201, True), ("", 201, True), ("Strict", 400, False)]
+)
+def test_unknown_fields_are_dropped_with_a_warning_or_refused(kube: Kube, mode: str, code: int, warned: bool) -> None:
+    answer = kube.send("POST", f"{FOOS}?fieldValidation={mode}", foo(odd=1))
+    assert answer.status == code
+    assert [value for name, value in answer.headers if name == "Warning"] == (
+        ['299 - "unknown field \\"spec.odd\\""'] if warned else []
+    )
+    if code == 201:
+        assert "odd" not in answer.json()["spec"]
+
+
+def test_unknown_fields_of_built_in_kinds_are_named_with_their_place(kube: Kube) -> None:
+    given = deployment()
+    given["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
+    status = kube.refused(400, "POST", f"{DEPLOYMENTS}?fieldValidation=Strict", given)
+    assert status["message"].endswith('strict decoding error: unknown field "spec.template.spec.containers[0].imagee"')
+
+
+def test_a_field_given_twice_is_refused_when_strict(kube: Kube) -> None:
+    body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1","a":"2"}}'
+    status = kube.refused(400, "POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body)
+    assert 'duplicate field "data.a"' in status["message"]
+
+
+def test_a_value_of_the_wrong_type_in_a_built_in_kind_is_a_bad_request(kube: Kube) -> None:
+    given = deployment()
+    given["spec"]["replicas"] = "three"
+    assert "cannot unmarshal string into Go struct field" in kube.refused(400, "POST", DEPLOYMENTS, given)["message"]
+
+
+def test_a_deployment_whose_selector_misses_its_template_is_invalid(kube: Kube) -> None:
+    given = deployment()
+    given["spec"]["selector"] = {"matchLabels": {"app": "other"}}
+    causes = kube.refused(422, "POST", DEPLOYMENTS, given)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["spec.template.metadata.labels"]
+
+
+def test_managers_are_recorded_with_the_fields_they_set(kube: Kube) -> None:
+    kube.ok("POST", f"{FOOS}?fieldManager=one", foo(replicas=2))
+    entries = kube.ok("PATCH", f"{FOOS}/a?fieldManager=two", {"spec": {"replicas": 3}}, MERGE)["metadata"][
+        "managedFields"
+    ]
+    fields = {entry["manager"]: entry["fieldsV1"]["f:spec"] for entry in entries}
+    assert fields == {"one": {".": {}, "f:deploymentName": {}}, "two": {"f:replicas": {}}}
+    assert {entry["operation"] for entry in entries} == {"Update"}
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        pytest.param(
+            b"{nope", "invalid character 'n' looking for beginning of object key string ({nope)", id="no JSON"
+        ),
+        pytest.param(b"[1]", "the object provided is unrecognized", id="no object"),
+        pytest.param(b"\xff\xfe", "the object provided is unrecognized", id="no UTF-8"),
+        pytest.param(b'{"a":' * 3000 + b"1" + b"}" * 3000, "the object provided is unrecognized", id="too deep"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_a_bad_request(kube: Kube, body: bytes, why: str) -> None:
+    assert why in kube.refused(400, "POST", FOOS, body)["message"]
+
+
+def test_a_body_of_an_unknown_type_is_refused(kube: Kube) -> None:
+    kube.refused(415, "POST", FOOS, foo(), "text/html")
+
+
+def test_a_body_over_the_limit_is_refused(kube: Kube) -> None:
+    kube.api.state.options.max_body = 10
+    assert kube.refused(413, "POST", FOOS, foo())["reason"] == "RequestEntityTooLarge"
+
+
+def test_a_yaml_body_is_read_as_json_would_be(kube: Kube) -> None:
+    body = b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: c\ndata:\n  day: 2026-01-01\n"
+    made = kube.ok("POST", CONFIG_MAPS, body, "application/yaml")
+    assert made["data"] == {"day": "2026-01-01"}
+    status = kube.refused(400, "POST", CONFIG_MAPS, b"a: [", "application/yaml")
+    assert "yaml: " in status["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"kind": "ReplicaSet"}, 'no kind "ReplicaSet" is registered for version "apps/v1"'),
+        ({"apiVersion": "apps/v2"}, "the API version in the data (apps/v2) does not match the expected API version"),
+    ],
+)
+def test_a_built_in_object_of_another_kind_or_version_is_a_bad_request(
+    kube: Kube, change: dict[str, str], why: str
+) -> None:
+    assert why in kube.refused(400, "POST", DEPLOYMENTS, {**deployment(), **change})["message"]
+
+
+def test_a_put_creates_what_is_not_there_where_the_kind_allows_it(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
+    assert kube.send("PUT", url, {"metadata": {"name": "l"}, "spec": {}}).status == 201
+    kube.refused(404, "PUT", f"{CONFIG_MAPS}/c", {"metadata": {"name": "c"}})
+
+
+def test_an_immutable_config_map_keeps_its_data(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}, "immutable": True})
+    kube.ok("PATCH", f"{CONFIG_MAPS}/c", {"metadata": {"labels": {"x": "y"}}}, MERGE)
+    causes = kube.refused(422, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "2"}}, MERGE)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ({"labels": {"a b": "c"}}, "metadata.labels"),
+        ({"labels": {"a": "b c"}}, "metadata.labels"),
+        ({"annotations": {"/": ""}}, "metadata.annotations"),
+        ({"annotations": {"a": "x" * 300_000}}, "metadata.annotations"),
+        ({"finalizers": ["a b"]}, "metadata.finalizers"),
+        ({"ownerReferences": [{"kind": "X", "name": "x", "apiVersion": "v1"}]}, "metadata.ownerReferences.uid"),
+    ],
+)
+def test_metadata_that_breaks_a_rule_is_invalid(kube: Kube, metadata: dict[str, object], field: str) -> None:
+    given = {"metadata": {"name": "c", **metadata}}
+    causes = kube.refused(422, "POST", CONFIG_MAPS, given)["details"]["causes"]
+    assert {cause["field"] for cause in causes} == {field}
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"labels": {"a": 1}}, {"labels": "x"}, {"finalizers": [1]}, {"generation": "x"}, 7]
+)
+def test_metadata_of_the_wrong_type_is_a_bad_request(kube: Kube, metadata: object) -> None:
+    assert "cannot unmarshal" in kube.refused(400, "POST", CONFIG_MAPS, {"metadata": metadata})["message"]

@@ -1,0 +1,52 @@
+"""What cost the bundled server an internal error, or minutes, once: found by fuzzing."""
+
+import time
+
+import pytest
+
+from clientgo.apiserver.storage.selection import one_name
+from clientgo.meta.quantities import Quantity
+from tests.apiserver.inprocess import DEPLOYMENTS, FOOS, Kube
+
+
+@pytest.mark.parametrize("url", [DEPLOYMENTS, FOOS])
+@pytest.mark.parametrize(("field", "value", "kind"), [("apiVersion", {"a": 1}, "object"), ("kind", [1], "array")])
+def test_a_kind_that_is_no_string_is_told_as_go_tells_it(
+    kube: Kube, url: str, field: str, value: object, kind: str
+) -> None:
+    status = kube.refused(400, "POST", url, {"apiVersion": "apps/v1", "kind": "Deployment", field: value})
+    assert f"json: cannot unmarshal {kind} into Go struct field .{field} of type string" in status["message"]
+
+
+def test_another_kind_whose_metadata_is_none_is_refused(kube: Kube) -> None:
+    body = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Bar", "metadata": "x"}
+    assert kube.refused(422, "POST", FOOS, body)["reason"] == "Invalid"
+
+
+@pytest.mark.parametrize("name", ["limit", "resourceVersion"])
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("0" * 5000 + "9" * 19, "value out of range"),
+        ("9" * 5000, "value out of range"),
+        ("--5", "invalid syntax"),
+        ("%C2%B2", "invalid syntax"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(kube: Kube, name: str, text: str, why: str) -> None:
+    assert why in kube.refused(400, "GET", f"{FOOS}?{name}={text}")["message"]
+
+
+def test_a_field_selector_with_a_loose_backslash_is_read_in_no_time(kube: Kube) -> None:
+    began = time.process_time()
+    assert kube.send("GET", f"{FOOS}?fieldSelector={'a' * 200_000}%5C").status == 400
+    assert one_name("metadata.name=a" + "," * 200_000) == "a"
+    assert one_name("metadata.name=a" + "," * 200_000 + "\\") == ""
+    assert time.process_time() - began < 5
+
+
+def test_a_quantity_of_very_many_digits_is_read_in_no_time() -> None:
+    began = time.process_time()
+    with pytest.raises(ValueError, match="no quantity"):
+        Quantity("9" * 200_000 + "x")
+    assert time.process_time() - began < 5

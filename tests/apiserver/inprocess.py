@@ -1,0 +1,139 @@
+"""An API server in process with the sample kind installed: requests are method calls, time stands still."""
+
+import json
+from typing import Any
+
+from clientgo.apiserver.api import Api, result_of
+from clientgo.apiserver.apiextensions.crds import KEY as DEFINITION_KEY
+from clientgo.apiserver.handlers.watching import WatchStream
+from clientgo.apiserver.http.messages import Response
+from clientgo.apiserver.server import build
+from clientgo.apiserver.state import ManualScheduler, Options
+from clientgo.apiserver.storage.stored import Journal
+from clientgo.testing.clock import FakeClock
+
+Object = dict[str, Any]
+
+GROUP = "samplecontroller.k8s.io"
+FOOS = f"/apis/{GROUP}/v1alpha1/namespaces/default/foos"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+SPEC_SCHEMA: Object = {
+    "type": "object",
+    "required": ["deploymentName"],
+    "properties": {
+        "deploymentName": {"type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+        "replicas": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 1},
+        "mode": {"type": "string", "enum": ["Fast", "Slow"]},
+        "ports": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"type": "string"}, "port": {"type": "integer"}},
+            },
+        },
+    },
+}
+
+
+def definition(plural: str = "foos", kind: str = "Foo", group: str = GROUP, schema: Object | None = None) -> Object:
+    spec = SPEC_SCHEMA if schema is None else schema
+    status = {"type": "object", "properties": {"availableReplicas": {"type": "integer"}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved, test"}},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural},
+            "versions": [
+                {
+                    "name": "v1alpha1",
+                    "served": True,
+                    "storage": True,
+                    "subresources": {
+                        "status": {},
+                        "scale": {
+                            "specReplicasPath": ".spec.replicas",
+                            "statusReplicasPath": ".status.availableReplicas",
+                        },
+                    },
+                    "schema": {
+                        "openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}},
+                    },
+                }
+            ],
+        },
+    }
+
+
+def foo(name: str = "a", *, labels: Object | None = None, **spec: Any) -> Object:
+    metadata: Object = {"name": name, **({"labels": labels} if labels else {})}
+    api_version = f"{GROUP}/v1alpha1"
+    return {"apiVersion": api_version, "kind": "Foo", "metadata": metadata, "spec": {"deploymentName": name, **spec}}
+
+
+def deployment(name: str = "d", replicas: int = 1) -> Object:
+    containers = [{"name": "nginx", "image": "nginx:latest"}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": containers}},
+        },
+    }
+
+
+class Kube:
+    """Sends requests; `ok` insists on success and gives the object, `refused` on a failure and gives the Status."""
+
+    def __init__(self, options: Options | None = None, *, journal: Journal | None = None) -> None:
+        self.clock = FakeClock()
+        self.scheduler = ManualScheduler(self.clock)
+        self.api: Api = build(self.scheduler, options or Options(), simulate=False, clock=self.clock, journal=journal)
+        self.scheduler.run()
+        if self.api.state.store.entry(DEFINITION_KEY, "", f"foos.{GROUP}") is None:
+            self.ok("POST", DEFINITIONS, definition())
+
+    def send(self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str) -> Response:
+        path, _, query = url.partition("?")
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = result_of(self.api.handle(method, path, query, {"content-type": kind, **named}, data))
+        self.scheduler.run()
+        return answer
+
+    def ok(self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str) -> Object:
+        answer = self.send(method, url, body, kind, **headers)
+        assert answer.status < 400, answer.body
+        value: Object = answer.json()
+        return value
+
+    def refused(self, code: int, method: str, url: str, body: Any = None, kind: str = "application/json") -> Object:
+        answer = self.send(method, url, body, kind)
+        assert answer.status == code, answer.body
+        value: Object = answer.json()
+        return value
+
+    def watch(self, url: str, **headers: str) -> WatchStream:
+        path, _, query = url.partition("?")
+        answer = self.api.handle("GET", path, f"watch=1&{query}", headers)
+        assert isinstance(answer, WatchStream), answer
+        return answer
+
+
+def names(listed: Object) -> list[str]:
+    return [item["metadata"]["name"] for item in listed["items"]]

@@ -1,0 +1,149 @@
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver.registry.defaults.pods import pull_policy, quality_of_service, volume
+from clientgo.apiserver.registry.viewkinds import event_from_core, event_to_core, hpa_v1_to_v2, hpa_v2_to_v1
+from tests.apiserver.inprocess import MERGE, Kube
+
+CORE = "/api/v1/namespaces/default"
+POD_SPEC = {"containers": [{"name": "c", "image": "busybox:1"}]}
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("nginx:latest", "Always"),
+        ("nginx:1.27", "IfNotPresent"),
+        ("registry:5000/nginx", "Always"),
+        ("registry:5000/nginx:1", "IfNotPresent"),
+        ("nginx@sha256:abc", "IfNotPresent"),
+    ],
+)
+def test_an_image_is_pulled_always_unless_its_tag_is_fixed(image: str, policy: str) -> None:
+    assert pull_policy(image) == policy
+
+
+@pytest.mark.parametrize(
+    ("resources", "quality"),
+    [
+        ({}, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}, "Burstable"),
+    ],
+)
+def test_quality_of_service_follows_from_the_resources(resources: dict[str, Any], quality: str) -> None:
+    assert quality_of_service({"containers": [{"resources": resources}]}) == quality
+
+
+def test_a_volume_without_a_source_is_an_empty_directory() -> None:
+    assert volume({"name": "v"}) == {"name": "v", "emptyDir": {}}
+    assert volume({"name": "v", "secret": {"secretName": "s"}})["secret"]["defaultMode"] == 420
+
+
+def test_a_pod_is_pending_and_stays_as_it_was_made(kube: Kube) -> None:
+    pod = kube.ok("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": POD_SPEC, "status": {"phase": "Running"}})
+    assert pod["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
+    assert pod["spec"]["restartPolicy"] == "Always"
+    again = kube.ok("PUT", f"{CORE}/pods/p", pod)
+    assert again == pod
+
+
+def test_a_service_gets_an_address_it_keeps(kube: Kube) -> None:
+    ports = [{"port": 80}]
+    made = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}})
+    assert made["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
+    assert made["spec"]["clusterIP"].startswith("10.96.")
+    changed = kube.ok("PATCH", f"{CORE}/services/s", {"spec": {"sessionAffinity": "ClientIP"}}, MERGE)
+    assert changed["spec"]["clusterIP"] == made["spec"]["clusterIP"]
+
+
+def test_a_secret_folds_texts_into_data(kube: Kube) -> None:
+    made = kube.ok("POST", f"{CORE}/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
+    assert (made["type"], made["data"], "stringData" in made) == ("Opaque", {"a": "Yg=="}, False)
+
+
+def test_a_job_selects_its_pods_by_its_uid(kube: Kube) -> None:
+    spec = {"template": {"spec": {**POD_SPEC, "restartPolicy": "Never"}}}
+    made = kube.ok("POST", "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": "j"}, "spec": spec})
+    uid = made["metadata"]["uid"]
+    assert made["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    assert made["spec"]["template"]["metadata"]["labels"]["job-name"] == "j"
+    assert (made["spec"]["completions"], made["spec"]["backoffLimit"]) == (1, 6)
+
+
+def test_a_job_whose_pods_restart_for_ever_is_invalid(kube: Kube) -> None:
+    obj = {"metadata": {"name": "j"}, "spec": {"template": {"spec": POD_SPEC}}}
+    causes = kube.refused(422, "POST", "/apis/batch/v1/namespaces/default/jobs", obj)["details"]["causes"]
+    assert [cause["reason"] for cause in causes] == ["FieldValueNotSupported"]
+
+
+@pytest.mark.parametrize(
+    ("plural", "kind", "expected"),
+    [
+        ("statefulsets", "StatefulSet", {"podManagementPolicy": "OrderedReady", "replicas": 1}),
+        ("daemonsets", "DaemonSet", {"revisionHistoryLimit": 10}),
+        ("replicasets", "ReplicaSet", {"replicas": 1}),
+    ],
+)
+def test_workloads_get_their_defaults(kube: Kube, plural: str, kind: str, expected: dict[str, Any]) -> None:
+    labels = {"app": "x"}
+    template = {"metadata": {"labels": labels}, "spec": POD_SPEC}
+    obj = {"kind": kind, "metadata": {"name": "x"}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
+    made = kube.ok("POST", f"/apis/apps/v1/namespaces/default/{plural}", obj)
+    assert {field: made["spec"][field] for field in expected} == expected
+    assert made["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
+
+
+def test_a_webhook_gets_its_defaults(kube: Kube) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    hook = {"name": "a.b.c", "clientConfig": {"service": {"name": "s", "namespace": "n"}}, "rules": [rule]}
+    hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}  # what has no default
+    url = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    made = kube.ok("POST", url, {"metadata": {"name": "w"}, "webhooks": [hook]})["webhooks"][0]
+    assert (made["failurePolicy"], made["timeoutSeconds"], made["reinvocationPolicy"]) == ("Fail", 10, "Never")
+    assert made["clientConfig"]["service"]["port"] == 443
+    assert made["rules"][0]["scope"] == "*"
+
+
+def test_events_and_autoscalers_survive_the_way_to_their_other_shape_and_back() -> None:
+    event = {"metadata": {}, "message": "m", "involvedObject": {"name": "a"}, "count": 2, "source": {"component": "c"}}
+    assert event_to_core(event_from_core(event)) == event
+    scaler = {"spec": {"minReplicas": 1, "targetCPUUtilizationPercentage": 50}}
+    assert hpa_v1_to_v2(scaler)["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] == 50
+    assert hpa_v2_to_v1(hpa_v1_to_v2(scaler)) == scaler
+
+
+def event(namespace: str, **more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "e"}, "involvedObject": {"kind": "Foo", "name": "a", "namespace": namespace}, **more}
+
+
+def test_an_event_lives_where_its_object_lives(kube: Kube) -> None:
+    causes = kube.refused(422, "POST", f"{CORE}/events", event("other"))["details"]["causes"]
+    assert causes[0]["message"] == 'Invalid value: "other": does not match event.namespace'
+    kube.ok("POST", f"{CORE}/events", event("default"))
+
+
+def test_an_event_of_the_new_style_says_who_reports_what(kube: Kube) -> None:
+    new = event("default", eventTime="2026-01-01T00:00:00.000000Z")
+    causes = kube.refused(422, "POST", f"{CORE}/events", new)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["reportingController", "reportingInstance", "action", "reason"]
+
+
+def test_a_lease_lasts_some_time(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = {"metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1}}
+    causes = kube.refused(422, "POST", url, lease)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["spec.leaseDurationSeconds", "spec.leaseTransitions"]
+
+
+def test_an_autoscaler_of_the_old_version_keeps_its_one_target(kube: Kube) -> None:
+    url = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"maxReplicas": 3, "scaleTargetRef": target, "targetCPUUtilizationPercentage": 50}
+    kube.ok("POST", url.format("v1"), {"metadata": {"name": "h"}, "spec": spec})
+    [metric] = kube.ok("GET", url.format("v2") + "/h")["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 50}
+    assert kube.ok("GET", url.format("v1") + "/h")["spec"]["targetCPUUtilizationPercentage"] == 50

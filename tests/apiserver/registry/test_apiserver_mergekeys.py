@@ -1,0 +1,67 @@
+import pytest
+
+from clientgo.meta.mergerules import MERGE_KEYS, TYPE_RULES, merge_key, merge_rule
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "key"),
+    [
+        ("Deployment", "spec.template.spec.containers", "name"),
+        ("Deployment", "spec.template.spec.initContainers", "name"),
+        ("Deployment", "spec.template.spec.containers.ports", "containerPort"),
+        ("Deployment", "spec.template.spec.containers.env", "name"),
+        ("Deployment", "spec.template.spec.containers.volumeMounts", "mountPath"),
+        ("Deployment", "spec.template.spec.volumes", "name"),
+        ("Deployment", "spec.template.spec.hostAliases", "ip"),
+        ("Deployment", "spec.template.spec.topologySpreadConstraints", "topologyKey"),
+        ("Deployment", "status.conditions", "type"),
+        ("Deployment", "metadata.ownerReferences", "uid"),
+        ("Pod", "spec.containers", "name"),
+        ("Pod", "spec.containers.ports", "containerPort"),
+        ("CronJob", "spec.jobTemplate.spec.template.spec.containers", "name"),
+        ("Service", "spec.ports", "port"),
+        ("ServiceAccount", "secrets", "name"),
+        ("ValidatingWebhookConfiguration", "webhooks", "name"),
+        ("Pod", "spec.tolerations", ""),
+        ("Pod", "spec.containers.args", ""),
+        ("ServiceAccount", "imagePullSecrets", ""),
+        ("CustomResourceDefinition", "status.conditions", ""),
+        ("CustomResourceDefinition", "spec.versions", ""),
+        ("ConfigMap", "secrets", ""),
+        ("Ingress", "spec.rules", ""),
+        ("Deployment", "", ""),
+    ],
+)
+def test_lists_are_joined_by_the_key_kubernetes_declares(kind: str, path: str, key: str) -> None:
+    assert merge_key(kind, path.split(".") if path else ()) == key
+
+
+def test_finalizers_are_joined_as_a_set() -> None:
+    rule = merge_rule("Foo", ("metadata", "finalizers"))
+    assert rule is not None
+    assert (rule.merge, rule.patch_key, rule.list_type) == (True, "", "set")
+
+
+def test_unions_retain_only_the_keys_a_patch_names() -> None:
+    volumes = merge_rule("Pod", ("spec", "volumes"))
+    strategy = merge_rule("Deployment", ("spec", "strategy"))
+    assert volumes is not None
+    assert strategy is not None
+    assert (volumes.retain_keys, volumes.merge) == (True, True)
+    assert (strategy.retain_keys, strategy.merge) == (True, False)
+
+
+def test_rule_is_written_as_openapi_extensions() -> None:
+    assert TYPE_RULES["Container"]["ports"].extensions() == {
+        "x-kubernetes-list-map-keys": ["containerPort", "protocol"],
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-patch-merge-key": "containerPort",
+        "x-kubernetes-patch-strategy": "merge",
+    }
+    assert TYPE_RULES["PodSpec"]["volumes"].extensions()["x-kubernetes-patch-strategy"] == "merge,retainKeys"
+
+
+def test_general_table_holds_only_keys_that_hold_in_every_kind() -> None:
+    assert MERGE_KEYS["containers.ports"] == "containerPort"
+    assert MERGE_KEYS["metadata.ownerReferences"] == "uid"
+    assert "spec.ports" not in MERGE_KEYS

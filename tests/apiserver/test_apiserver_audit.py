@@ -1,0 +1,194 @@
+"""The audit trail: each write once, in the store's order, with the version it made."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver.audit import REVISION
+from clientgo.apiserver.auth.users import ADMIN, authenticated
+from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, DeploymentSimulation
+from clientgo.apiserver.http.status import internal_error
+from clientgo.apiserver.internal import Internal
+from clientgo.apiserver.server import BundledServer, build
+from clientgo.apiserver.state import ManualScheduler, Options
+from clientgo.envtest import Environment
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta
+from clientgo.rest import Config
+from clientgo.testing.clock import FakeClock
+from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, deployment, foo
+from tests.apiserver.inprocess import DEPLOYMENTS as DEPLOYMENTS_URL
+
+Event = dict[str, Any]
+
+
+class Audited(Kube):
+    def __init__(self, **options: Any) -> None:
+        self.events: list[Event] = []
+        super().__init__(Options(audit=self.events.append, **options))
+        self.events.clear()
+
+    def told(self) -> list[tuple[str, str, int, str]]:
+        """What was told since the last call: verb, name, code, versions."""
+        found, self.events[:] = self.events[:], []
+        return [
+            (
+                one["verb"],
+                one["objectRef"].get("name", ""),
+                one["responseStatus"]["code"],
+                one.get("annotations", {}).get(REVISION, ""),
+            )
+            for one in found
+        ]
+
+
+def version(obj: Any) -> str:
+    return str(obj["metadata"]["resourceVersion"])
+
+
+def test_each_write_is_told_with_the_version_it_made() -> None:
+    kube = Audited()
+    made = version(kube.ok("POST", FOOS, foo("a")))
+    changed = version(kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE))
+    status = version(kube.ok("PATCH", f"{FOOS}/a/status", {"status": {"availableReplicas": 2}}, MERGE))
+    kube.ok("GET", FOOS)
+    kube.ok("DELETE", f"{FOOS}/a")
+    gone = str(kube.api.state.store.revision)
+    assert kube.told() == [
+        ("create", "a", 201, made),
+        ("patch", "a", 200, changed),
+        ("patch", "a", 200, status),
+        ("delete", "a", 200, gone),
+    ]
+
+
+def test_an_event_has_the_shape_of_audit_k8s_io() -> None:
+    kube = Audited(tokens={"t": authenticated("bob", "team")})
+    made = kube.ok("POST", f"{FOOS}?fieldManager=m", foo("a"), authorization="Bearer t", user_agent="robot/1")
+    event = kube.events[0]
+    assert (event["kind"], event["apiVersion"], event["level"]) == ("Event", "audit.k8s.io/v1", "Metadata")
+    assert (event["stage"], event["verb"], event["requestURI"]) == (
+        "ResponseComplete",
+        "create",
+        f"{FOOS}?fieldManager=m",
+    )
+    assert event["user"] == {"username": "bob", "groups": ["team", "system:authenticated"]}
+    assert (event["userAgent"], event["auditID"].count("-")) == ("robot/1", 4)
+    assert event["objectRef"] == {
+        "resource": "foos",
+        "namespace": "default",
+        "name": "a",
+        "uid": made["metadata"]["uid"],
+        "apiGroup": "samplecontroller.k8s.io",
+        "apiVersion": "v1alpha1",
+    }
+    assert event["requestReceivedTimestamp"].endswith("Z")
+    assert event["requestReceivedTimestamp"] <= event["stageTimestamp"]
+
+
+def test_what_changes_nothing_is_told_without_a_version() -> None:
+    kube = Audited(tokens={"t": ADMIN, "e": authenticated("eve")})
+    kube.api.state.options.authorization = "RBAC"
+    kube.send("POST", FOOS, foo("a"), authorization="Bearer e")
+    kube.send("POST", f"{FOOS}?dryRun=All", foo("a"), authorization="Bearer t")
+    kube.send("DELETE", f"{FOOS}/a", authorization="Bearer t")
+    assert kube.told() == [("create", "", 403, ""), ("create", "", 201, ""), ("delete", "a", 404, "")]
+
+
+def test_a_collections_deletion_is_one_event_with_every_version() -> None:
+    kube = Audited()
+    for name in "ab":
+        kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": name}})
+    kube.told()
+    before = kube.api.state.store.revision
+    kube.ok("DELETE", CONFIG_MAPS)
+    assert kube.told() == [("deletecollection", "", 200, f"{before + 1},{before + 2}")]
+
+
+def test_every_version_is_told_once_and_in_order_also_of_the_servers_own_changes() -> None:
+    kube = Audited()
+    DeploymentSimulation(Internal(kube.api)).start()
+    kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+    kube.ok("POST", DEPLOYMENTS_URL.replace("default", "n"), deployment("d"))
+    kube.ok("DELETE", "/api/v1/namespaces/n")
+    first = int(kube.events[0]["annotations"][REVISION])
+    told = [int(one["annotations"][REVISION]) for one in kube.events if REVISION in one.get("annotations", {})]
+    assert told == list(range(first, kube.api.state.store.revision + 1))
+    by = {one["user"]["username"] for one in kube.events if one["objectRef"]["resource"] == DEPLOYMENTS[1]}
+    assert by == {"system:anonymous", "system:kube-controller-manager", "system:apiserver"}
+
+
+def test_reads_are_told_where_they_are_asked_for() -> None:
+    kube = Audited(audit_reads=True)
+    kube.ok("GET", FOOS)
+    kube.refused(404, "GET", f"{FOOS}/x")
+    kube.watch(FOOS).close()
+    assert kube.told() == [("list", "", 200, ""), ("get", "x", 404, ""), ("watch", "", 200, "")]
+
+
+def test_a_sink_that_fails_costs_no_request(caplog: Any) -> None:
+    def full(_: Event) -> None:
+        raise OSError("no space left on device")
+
+    kube = Kube(Options(audit=full))
+    kube.ok("POST", FOOS, foo("a"))
+    assert "audit event lost" in caplog.text
+
+
+@pytest.mark.integration
+def test_a_file_is_written_line_by_line_and_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    with Environment(bundled=True, audit_log=path) as config:
+        clientset = Clientset(config)
+        made = clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
+        clientset.close()
+        events = [json.loads(line) for line in path.read_text().splitlines()]
+        assert events[-1]["annotations"] == {REVISION: made.metadata.resource_version}
+        assert events[-1]["sourceIPs"] == ["127.0.0.1"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.integration
+def test_a_server_calls_a_function_with_each_event() -> None:
+    events: list[Event] = []
+    with BundledServer(audit=events.append) as server:
+        clientset = Clientset(Config(server.url))
+        clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
+        clientset.close()
+    assert [one["verb"] for one in events] == ["create"]
+
+
+class FailingJournal:
+    """Takes every write, and keeps none once it is `broken`."""
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    def load(self) -> tuple[int, list[Any]]:
+        return 1, []
+
+    def record(self, *_: object) -> None:
+        pass
+
+    def commit(self) -> None:
+        if self.broken:
+            raise internal_error("the disk refuses")
+
+
+def test_what_could_not_be_kept_is_told_as_refused() -> None:
+    events: list[Event] = []
+    scheduler, journal = ManualScheduler(FakeClock()), FailingJournal()
+    api = build(scheduler, Options(audit=events.append), journal=journal, commit_together=True)
+    scheduler.run()
+    events.clear()
+    for name in "ab":
+        journal.broken = name == "b"
+        api.handle("POST", CONFIG_MAPS, "", {}, json.dumps({"metadata": {"name": name}}).encode())
+        assert len(events) == "ab".index(name)  # not told before it is kept
+        scheduler.run()
+    assert [one["responseStatus"]["code"] for one in events] == [201, 500]
+    assert [REVISION in one.get("annotations", {}) for one in events] == [True, False]

@@ -1,0 +1,127 @@
+"""`python -m clientgo.apiserver`, as a process of its own."""
+
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clientgo.errors import Forbidden
+from clientgo.rest import RESTClient, load_config
+from tests.processes import Child
+
+pytestmark = pytest.mark.e2e
+
+COMMAND = [sys.executable, "-m", "clientgo.apiserver"]
+CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+
+
+@contextmanager
+def server(*arguments: str) -> Iterator[tuple[Child, str]]:
+    """The running command and the line it printed."""
+    with tempfile.TemporaryDirectory() as folder, Child([*COMMAND, *arguments], Path(folder) / "output") as process:
+        yield process, process.wait_for("") + "\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
+    path, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
+    crd.write_text(CRD)
+    with server("--anonymous", "--kubeconfig-out", str(path), "--crd", str(crd)) as (process, line):
+        said = re.fullmatch(
+            r"API server at (http://127\.0\.0\.1:\d+), kubeconfig (\S+); try: kubectl --kubeconfig \2 api-resources\n",
+            line,
+        )
+        assert said is not None, line
+        assert said[2] == str(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"] == said[1]
+        with urllib.request.urlopen(f"{said[1]}/apis/example.com/v1/things") as answer:
+            assert answer.status == 200
+        assert process.end(number, seconds=10) == (0, line)
+        assert not path.exists()
+
+
+def test_it_serves_those_alone_who_have_the_token_of_its_kubeconfig(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with server("--kubeconfig-out", str(path)) as (_, line):
+        assert line.startswith("API server at https://127.0.0.1:")
+        config = load_config(kubeconfig=str(path))
+        client, other = RESTClient(config), RESTClient(replace(config, token=""))
+        assert b'"NamespaceList"' in client.raw("GET", "/api/v1/namespaces")
+        with pytest.raises(Forbidden, match="system:anonymous"):
+            other.raw("GET", "/api/v1/namespaces")
+        client.close()
+        other.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--host", "0.0.0.0", "--anonymous"), "listen on 0.0.0.0 only with TLS and authentication"),
+        (("--host", "nowhere"), "argument --host: 'nowhere' is no address"),
+    ],
+)
+def test_an_address_that_cannot_be_served_is_refused_in_one_sentence(arguments: tuple[str, ...], why: str) -> None:
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode in (1, 2)
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_port_that_is_taken_is_said_in_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with server("--port", str(port)) as (process, line):
+            assert line == f"cannot start the API server: port {port} of 127.0.0.1 is taken\n"
+            assert process.end(seconds=10)[0] == 1
+
+
+def test_port_that_is_none_is_said_without_a_traceback() -> None:
+    done = subprocess.run([*COMMAND, "--port", "99999"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.endswith("argument --port: 99999 is no port: give 0 to 65535\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(None, "does not exist"), ("a: [", "can't be read as YAML")],
+    ids=["absent", "no YAML"],
+)
+def test_definitions_that_cannot_be_read_are_said_in_one_sentence(tmp_path: Path, text: str | None, why: str) -> None:
+    crd = tmp_path / "crd.yaml"
+    if text is not None:
+        crd.write_text(text)
+    with server("--crd", str(crd)) as (process, line):
+        assert line.startswith("cannot start the API server: ")
+        assert why in line
+        assert process.end(seconds=10)[0] == 1
+
+
+def test_somebodys_own_kubeconfig_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("clusters: [{name: production}]")
+    with server("--kubeconfig-out", str(path)) as (process, line):
+        assert "holds a configuration that was not written here" in line
+        assert process.end(seconds=10)[0] == 1
+    assert path.read_text() == "clusters: [{name: production}]"

@@ -1,0 +1,145 @@
+"""Layers of the tests, by markers that are enforced, and a limit that no test can outlive; a plugin of pytest.
+
+A test without a marker is a unit test: it may not listen on a port or start a process. `integration` may listen,
+`e2e` may do both. `slow` says how long a test takes, not what it does; a slow test is in a layer as well.
+"""
+
+import faulthandler
+import os
+import sys
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import pytest
+import urllib3  # noqa: F401  # its import binds a socket, to look for IPv6, and must not count for the test that causes it
+
+from tests.processes import LIVE
+
+LAYERS = ("unit", "integration", "e2e")
+UNIT, INTEGRATION, E2E = range(3)
+RULES = (
+    "",
+    "it listens on a port: mark it `integration`, or `e2e` if it starts processes too",
+    "it starts a process: mark it `e2e`",
+)
+GRACE = 30.0
+"""Seconds after its timeout until a test that does not end, ends its whole process; xdist then goes on without it."""
+
+REAL_SERVER = any(os.environ.get(name) for name in ("KUBEBUILDER_ASSETS", "USE_EXISTING_CLUSTER"))
+"""Whether the tests run on a real control plane, which any test may start: then the layers are not checked."""
+
+_PROCESSES = frozenset(("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"))
+
+
+class Observed:
+    """The highest layer of what happened in this process since it was set to UNIT."""
+
+    layer = UNIT
+    # Shared fixtures are set up in the first test that uses them, and belong to the others as well.
+    fixtures: dict[Any, int] = {}
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in _PROCESSES:
+        Observed.layer = E2E
+    elif event == "socket.bind" and isinstance(arguments[1], tuple):
+        Observed.layer = max(Observed.layer, INTEGRATION)
+
+
+def layer_of(item: pytest.Item) -> int:
+    """Return the highest layer that a test is marked with."""
+    marks = {mark.name for mark in item.iter_markers()}
+    return max(number for number, name in enumerate(LAYERS) if name in marks or number == UNIT)
+
+
+def in_order(items: list[pytest.Item], workers: int) -> Iterable[pytest.Item]:
+    """Order tests by layer, the fast ones first, for each of so many workers.
+
+    xdist gives each worker one contiguous share of the list, and with --dist worksteal the rest of another's share when
+    it has done its own. So each share begins with its part of the unit tests, and files stay in one piece.
+    """
+    layers: list[list[pytest.Item]] = [[] for _ in LAYERS]
+    for item in items:
+        layers[layer_of(item)].append(item)
+    for worker in range(workers):
+        for layer in layers:
+            yield from layer[len(layer) * worker // workers : len(layer) * (worker + 1) // workers]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch what tests do, and keep the real standard error for the last words of a process that hangs."""
+    sys.addaudithook(_audit)
+    config.stash[_ERRORS] = os.fdopen(os.dup(2), "w")
+
+
+_ERRORS = pytest.StashKey[Any]()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Mark the unit tests as such, for -m, and order what that has left by layer."""
+    for item in items:
+        if layer_of(item) == UNIT:
+            item.add_marker("unit")
+    yield
+    items[:] = in_order(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End the process, with all its stacks, if a test outlives its timeout: one that waits in C, or in its clean-up."""
+    mark = item.get_closest_marker("timeout")
+    limit = float(mark.args[0] if mark is not None else item.config.getini("timeout"))
+    faulthandler.dump_traceback_later(limit + GRACE, exit=True, file=item.config.stash[_ERRORS])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+    """Remember in which layer a fixture is."""
+    before, Observed.layer = Observed.layer, UNIT
+    try:
+        return (yield)
+    finally:
+        # A program that makes files once a run, such as openssl, is a tool and not what is tested.
+        if fixturedef.scope == "session" and Observed.layer == E2E:
+            Observed.layer = UNIT
+        Observed.fixtures[fixturedef] = Observed.layer
+        Observed.layer = max(before, Observed.layer)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Count what is done from here on."""
+    Observed.layer = UNIT
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that did more than its layer allows, and kill what it has left running."""
+    live = set(LIVE)
+    try:
+        result = yield
+    finally:
+        for child in LIVE - live:
+            child.kill()
+    if REAL_SERVER:
+        return result
+    fixtures = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009  # pytest has no public name for it
+    used = (Observed.fixtures.get(found, UNIT) for name in fixtures for found in fixtures[name])
+    layer = max(Observed.layer, *used, UNIT)
+    if layer > layer_of(item):
+        pytest.fail(
+            f"this is marked as a test of the layer {LAYERS[layer_of(item)]}, but {RULES[layer]}", pytrace=False
+        )
+    return result
+
+
+def pytest_unconfigure() -> None:
+    """Kill what is left."""
+    for child in set(LIVE):
+        child.kill()

@@ -1,0 +1,109 @@
+"""JSON Patch: creation, and application as kube-apiserver does it."""
+
+import copy
+import json
+from typing import Any
+
+import jsonpatch
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta.patches import PatchError
+from clientgo.meta.patches.jsonpatch import Operation, apply, diff, same
+
+NAMES = st.text(alphabet="ab/~0-é", max_size=3)
+LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | NAMES
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(NAMES, inner, max_size=4))
+
+
+def exact(value: Any) -> str:
+    """JSON text: tells true from 1 and 1 from 1.0."""
+    return json.dumps(value, sort_keys=True)
+
+
+@given(VALUES, VALUES)
+def test_created_patch_leads_to_its_target(old: Any, new: Any) -> None:
+    before = copy.deepcopy(old)
+    patch = diff(old, new)
+    # Another's implementation: ours could be wrong in both directions alike. It takes no value that is no document.
+    assert exact(jsonpatch.apply_patch({"it": old}, [moved(one) for one in patch])["it"]) == exact(new)
+    assert exact(apply(old, patch)) == exact(new)
+    assert exact(old) == exact(before)
+    assert (patch == []) == (exact(old) == exact(new)) == same(old, new)
+
+
+def moved(operation: Operation) -> dict[str, Any]:
+    return {**operation, "path": f"/it{operation['path']}"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "patch"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, [], id="nothing"),
+        pytest.param({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [("replace", "/a/c", 3)], id="a leaf"),
+        pytest.param({}, {"x/y~z": {"n": 1}}, [("add", "/x~1y~0z", {"n": 1})], id="escaped"),
+        pytest.param({"a": 1, "b": None}, {"b": None}, [("remove", "/a")], id="removed"),
+        pytest.param([1, 2, 3], [1, 3], [("remove", "/1")], id="item gone"),
+        pytest.param([1, 2, 3], [1, 2, 9, 3], [("add", "/2", 9)], id="item come"),
+        pytest.param([1, {"a": 1}, 3], [1, {"a": 2}, 3], [("replace", "/1/a", 2)], id="inside an item"),
+        pytest.param([1, 2, 3, 4], [9], [("replace", "/0", 9), ("remove", "/3"), ("remove", "/2"), ("remove", "/1")]),
+        pytest.param({"a": True}, {"a": 1}, [("replace", "/a", 1)], id="true is not one"),
+        pytest.param({"a": {"b": 1}}, {"a": None}, [("replace", "/a", None)], id="null"),
+    ],
+)
+def test_created_patch_names_only_what_differs(old: Any, new: Any, patch: list[tuple[Any, ...]]) -> None:
+    assert [tuple(one.values()) for one in diff(old, new)] == patch
+
+
+@pytest.mark.parametrize(
+    ("operation", "result"),
+    [
+        ({"op": "move", "from": "/a/b", "path": "/c"}, {"a": {}, "l": [1, 2], "c": 1}),
+        ({"op": "copy", "from": "/l", "path": "/a/l"}, {"a": {"b": 1, "l": [1, 2]}, "l": [1, 2]}),
+        ({"op": "add", "path": "/l/-", "value": 3}, {"a": {"b": 1}, "l": [1, 2, 3]}),
+        ({"op": "add", "path": "/l/2", "value": 3}, {"a": {"b": 1}, "l": [1, 2, 3]}),
+        ({"op": "test", "path": "/a/b", "value": 1}, {"a": {"b": 1}, "l": [1, 2]}),
+        ({"op": "replace", "path": "", "value": 5}, 5),
+        ({"op": "move", "from": "/a", "path": "/a"}, {"a": {"b": 1}, "l": [1, 2]}),
+        ({"op": "replace", "path": "/c", "value": 1}, {"a": {"b": 1}, "l": [1, 2], "c": 1}),
+        ({"op": "copy", "from": "/a/c", "path": "/c"}, {"a": {"b": 1}, "l": [1, 2], "c": None}),
+        ({"op": "test", "path": "/a/c", "value": None}, {"a": {"b": 1}, "l": [1, 2]}),
+        ({"op": "add", "path": "/c"}, {"a": {"b": 1}, "l": [1, 2], "c": None}),
+        ({"op": "add", "path": "/l/-1", "value": 3}, {"a": {"b": 1}, "l": [1, 2, 3]}),
+        ({"op": "add", "path": "/l/+01", "value": 3}, {"a": {"b": 1}, "l": [1, 3, 2]}),
+        ({"op": "remove", "path": "/l/-2"}, {"a": {"b": 1}, "l": [2]}),
+    ],
+)
+def test_operation_is_applied_as_the_api_server_applies_it(operation: dict[str, Any], result: Any) -> None:
+    assert apply({"a": {"b": 1}, "l": [1, 2]}, [operation]) == result
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "remove", "path": "/none"},
+        {"op": "replace", "path": "/none/x", "value": 1},
+        {"op": "replace", "path": "/l/2", "value": 1},
+        {"op": "add", "path": "", "value": {}},
+        {"op": "copy", "from": "/a", "path": ""},
+        {"op": "copy", "path": "/a"},
+        {"op": "move", "from": "/none", "path": "/a"},
+        {"op": "remove", "path": "/l/-3"},
+        {"op": "add", "path": "/none/x", "value": 1},
+        {"op": "add", "path": "/l/3", "value": 1},
+        {"op": "add", "path": "/l/²", "value": 1},
+        {"op": "add", "path": "/a/b/c", "value": 1},
+        {"op": "test", "path": "/none/x", "value": None},
+        {"op": "add", "path": "x", "value": 1},
+        {"op": "add", "value": 1},
+        {"op": "test", "path": "/a/b", "value": True},
+        {"op": "move", "from": "/a", "path": "/a/b"},
+        {"op": "remove", "path": ""},
+        {"op": "burn", "path": "/a"},
+        {},
+    ],
+)
+def test_operation_that_cannot_be_applied_is_rejected(operation: dict[str, Any]) -> None:
+    with pytest.raises(PatchError, match=r"^[^\n]{10,}$"):
+        apply({"a": {"b": 1}, "l": [1, 2]}, [operation])

@@ -1,0 +1,138 @@
+"""YAML is written so that no reader takes a text for another type."""
+
+import json
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta.yamlwriting import to_scalar, to_yaml
+
+# The types' own pages of YAML 1.1, but for a float's second dot, which no reader takes.
+YAML_1_1 = re.compile(
+    r"""y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF
+    |~|null|Null|NULL|=|<<|
+    |[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+
+    |[-+]?([0-9][0-9_]*)?\.[0-9_]+([eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*\.([eE][-+][0-9]+)?
+    |[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)
+    |[0-9]{4}-[0-9]{2}-[0-9]{2}
+    |[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?
+    ([ \t]*(Z|[-+][0-9]{1,2}(:[0-9]{2})?))?
+    """.replace("\n", "").replace("    ", ""),
+    re.ASCII,
+)
+YAML_1_2 = re.compile(
+    r"null|Null|NULL|~||true|True|TRUE|false|False|FALSE|[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
+    r"|[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+    re.ASCII,
+)
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+GO_WORDS = words("""
+    y Y yes Yes YES true True TRUE on On ON n N no No NO false False FALSE off Off OFF ~ << null Null NULL
+    .nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF
+""")
+GO_INT = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
+GO_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+GO_PREFIXED = re.compile(r"0b[-+]?[01]+|-0b[01]+|0o[-+]?[0-7]+|-0o[0-7]+", re.ASCII)
+GO_TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}.*)?", re.ASCII)
+
+MISREAD = ["", *words("""
+    y Y n N yes NO on Off true False null ~ = << 1 -1 +1 0 00 08 017 0o17 0O17 0x1f 0X1F -0x1F 0b11 0B11 0b-1 0o-7
+    1_000 1_e3 0_x1F 1e3 1E3 1e+3 1. .5 +.5 -.5e3 1.5 +1.5E-3 .inf -.Inf .NaN 12:30 190:20:30 1:30.5
+    2020-01-01 2020-1-2 2020-01-01T00:00:00Z
+""")]  # fmt: skip
+READ_AS_TEXT = words("""
+    1.2.3 v1 10m 1Gi 0x 0o9x e3 yesterday nope Running a_b 1-2 .5. +-1 10.0.0.0/8 12:99 inf NaN 2020-01 apps/v1 10:x
+""")
+
+_WORDS = st.sampled_from([*MISREAD, *READ_AS_TEXT])
+TEXTS: st.SearchStrategy[str] = (
+    _WORDS | st.text("0123456789abefxXoOEnNyY+-._:~TtZ <=", max_size=7) | st.text(max_size=6)
+)
+SCALARS: st.SearchStrategy[Any] = TEXTS | st.integers() | st.booleans() | st.none() | st.floats(allow_nan=False)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=20
+)
+
+
+def is_other_type_in_go(text: str) -> bool:
+    """What go-yaml v2 and v3 do, which kubectl reads with."""
+    if not text or text in GO_WORDS or GO_TIME.fullmatch(text):
+        return True
+    if text[0] == "." and re.fullmatch(r"\.[0-9]+([eE][-+]?[0-9]+)?", text, re.ASCII):
+        return True
+    plain = text.replace("_", "")
+    return text[0] in "+-0123456789" and any(form.fullmatch(plain) for form in (GO_INT, GO_FLOAT, GO_PREFIXED))
+
+
+def readers_of_another_type(text: str) -> list[str]:
+    loader: Any = yaml.SafeLoader("")
+    pyyaml = loader.resolve(yaml.ScalarNode, text, (True, False))
+    readers = {
+        "YAML 1.1": YAML_1_1.fullmatch(text) is not None,
+        "YAML 1.2": YAML_1_2.fullmatch(text) is not None,
+        "go-yaml": is_other_type_in_go(text),
+        "PyYAML": pyyaml != "tag:yaml.org,2002:str",
+    }
+    return [reader for reader, misreads in readers.items() if misreads]
+
+
+def is_plain(text: str) -> bool:
+    """Whether the text is written without quotes."""
+    return next(event.implicit[0] for event in yaml.parse(to_yaml([text])) if isinstance(event, yaml.ScalarEvent))
+
+
+@pytest.mark.parametrize("text", MISREAD)
+def test_text_that_a_reader_takes_for_another_type_is_quoted(text: str) -> None:
+    assert readers_of_another_type(text)
+    assert not is_plain(text)
+
+
+@pytest.mark.parametrize("text", READ_AS_TEXT)
+def test_text_that_every_reader_takes_for_text_is_not_quoted(text: str) -> None:
+    assert not readers_of_another_type(text)
+    assert is_plain(text)
+
+
+@given(TEXTS)
+def test_unquoted_text_is_text_to_every_reader(text: str) -> None:
+    if is_plain(text):
+        assert readers_of_another_type(text) == []
+
+
+@given(VALUES, st.booleans(), st.booleans())
+def test_values_are_read_back_as_they_were_written(value: Any, literal: bool, flow: bool) -> None:
+    assert yaml.safe_load(to_yaml(value, literal=literal, flow=flow)) == value
+
+
+def test_long_lines_are_not_folded_and_repeated_values_are_no_aliases() -> None:
+    long, shared = "word " * 30_000 + "end", {"a": [1]}
+    assert to_yaml({"long": long, "x": shared, "z": shared}) == f"long: {long}\nx:\n  a:\n  - 1\nz:\n  a:\n  - 1\n"
+
+
+def test_literal_style_writes_texts_of_several_lines_as_blocks() -> None:
+    assert to_yaml({"b": "one\ntwo\n", "a": "y"}, sort_keys=True, literal=True) == "a: 'y'\nb: |\n  one\n  two\n"
+
+
+def test_scalar_is_quoted_where_it_must_be() -> None:
+    assert [to_scalar(value) for value in ("foo", "on", True, "a: b")] == ["foo", "'on'", "true", "'a: b'"]
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_reads_every_key_and_value_as_the_text_it_was() -> None:
+    data = {text: text for text in [*MISREAD, *READ_AS_TEXT, "\x85", "\u2028", "é😀", "a: b", " a", "a\nb"]}
+    object_ = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+    command = ("kubectl", "patch", "--local", "-f", "-", "--type=merge", "-p", "{}", "-o", "json")
+    done = subprocess.run(command, input=to_yaml(object_), capture_output=True, text=True, timeout=30, check=True)
+    assert json.loads(done.stdout)["data"] == data

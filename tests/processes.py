@@ -1,0 +1,113 @@
+"""Child processes: output in a file, bounded waits, and a kill of the whole process group at the end of the block."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from clientgo.clock import SYSTEM_CLOCK
+
+INTERVAL = 0.01
+
+LIVE: set["Child"] = set()
+"""Children that nothing has killed yet; `tests/layers.py` kills those that a test started and left."""
+
+
+class Child:
+    """A process in a session of its own that never waits for a reader: its output goes to the file `output`.
+
+    As a context manager it kills the process, and what that started, on exit.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        output: Path,
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path = output
+        self._read = 0
+        with output.open("ab") as out:
+            self.process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        LIVE.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self.process.pid
+
+    @property
+    def output(self) -> str:
+        """Standard output and standard error so far."""
+        return self.path.read_text(encoding="utf-8", errors="replace")
+
+    def wait_for(self, pattern: str, seconds: float = 30.0) -> str:
+        """Return the first complete line with a match of `pattern`, after the line returned last.
+
+        Raises:
+            AssertionError: the process ended or `seconds` passed without it; the process has been killed.
+        """
+        deadline = SYSTEM_CLOCK.now() + seconds
+        while True:
+            # In this order: a process that has ended writes nothing more.
+            ended, late = self.process.poll() is not None, SYSTEM_CLOCK.now() >= deadline
+            text = self.output
+            if match := re.compile(pattern, re.MULTILINE).search(text, self._read):
+                begin, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+                if end >= 0:
+                    self._read = end + 1
+                    return text[begin:end]
+            if ended or late:
+                break
+            SYSTEM_CLOCK.sleep(threading.Event(), INTERVAL)
+        self.kill()
+        raise AssertionError(f"{pattern!r} not found in the output: {text}")
+
+    def signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        self.process.send_signal(number)
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to the process and all that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def end(self, *signals: int, seconds: float = 15.0) -> tuple[int, str]:
+        """Send signals, wait for the end, and return the exit code and the output.
+
+        Raises:
+            subprocess.TimeoutExpired: the process did not end within `seconds`; it has been killed.
+        """
+        for number in signals:
+            self.signal(number)
+        try:
+            return self.process.wait(seconds), self.output
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill the process group; may be called again."""
+        self.signal_group(signal.SIGKILL)
+        self.process.wait(10)
+        LIVE.discard(self)

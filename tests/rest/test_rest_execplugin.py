@@ -1,0 +1,85 @@
+"""Credential plugins: how they are run, what they are told, and what they may return."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientgo.rest.execplugin import PluginFailed, run_plugin
+
+pytestmark = pytest.mark.e2e
+
+VERSION = "client.authentication.k8s.io/v1"
+TOKEN = f'{{"apiVersion": "{VERSION}", "status": {{"token": "t0ken"}}}}'
+
+Make = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Write a plugin as a shell script and return the `exec` that names it."""
+
+    def made(code: str, **more: Any) -> dict[str, Any]:
+        script = tmp_path / "plugin"
+        script.write_text(f"#!/bin/sh\n{code}\n")
+        script.chmod(0o700)
+        return {"apiVersion": VERSION, "command": str(script)} | more
+
+    return made
+
+
+def test_plugin_runs_in_the_working_directory_of_the_program(make: Make, tmp_path: Path) -> None:
+    plugin = make(f"pwd > {tmp_path}/where; echo '{TOKEN}'")
+    assert run_plugin(plugin, {}).token == "t0ken"
+    assert Path((tmp_path / "where").read_text().strip()) == Path.cwd()
+
+
+def test_plugin_is_told_the_cluster_if_it_asks_and_has_its_variables_and_arguments(make: Make, tmp_path: Path) -> None:
+    code = f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info; echo "$A $1" > {tmp_path}/given; echo \'{TOKEN}\''
+    given = {"env": [{"name": "A", "value": "b"}], "args": ["c"]}
+    run_plugin(make(code, **given, provideClusterInfo=True), {"server": "https://h"}, terminal=False)
+    spec = {"interactive": False, "cluster": {"server": "https://h"}}
+    expected = {"apiVersion": VERSION, "kind": "ExecCredential", "spec": spec}
+    assert json.loads((tmp_path / "info").read_text()) == expected
+    assert (tmp_path / "given").read_text() == "b c\n"
+    run_plugin(make(code, **given), {"server": "https://h"}, terminal=False)
+    assert "cluster" not in json.loads((tmp_path / "info").read_text())["spec"]
+
+
+@pytest.mark.parametrize(("mode", "interactive"), [(None, True), ("IfAvailable", True), ("Never", False)])
+def test_user_can_be_asked_unless_the_plugin_forbids_it(
+    make: Make, tmp_path: Path, mode: str | None, interactive: bool
+) -> None:
+    plugin = make(f"echo \"$KUBERNETES_EXEC_INFO\" > {tmp_path}/info; echo '{TOKEN}'", interactiveMode=mode)
+    run_plugin(plugin, {}, terminal=True)
+    assert json.loads((tmp_path / "info").read_text())["spec"]["interactive"] is interactive
+
+
+def test_plugin_that_does_not_end_is_killed_after_the_limit(make: Make) -> None:
+    with pytest.raises(PluginFailed, match=r"did not end within 0\.2 s"):
+        run_plugin(make("exec sleep 60"), {}, seconds=0.2, terminal=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "words"),
+    [
+        pytest.param("echo no >&2; echo luck >&2; exit 7", {}, r"exit status 7: no luck$", id="fails"),
+        pytest.param("echo hello", {}, "expected an ExecCredential as JSON", id="prints no JSON"),
+        pytest.param("echo '{}'", {}, "configured for the API version client", id="another version"),
+        pytest.param(f'echo \'{{"apiVersion": "{VERSION}"}}\'', {}, "neither a token nor", id="no status"),
+        pytest.param(
+            TOKEN.replace("token", "clientKeyData").join(("echo '", "'")), {}, "only a certificate or a key", id="key"
+        ),
+        pytest.param("", {"interactiveMode": "Always"}, "standard input is not a terminal", id="must ask"),
+        pytest.param("", {"interactiveMode": "Maybe"}, "invalid interactiveMode 'Maybe'", id="mode"),
+        pytest.param("", {"command": "no-such-plugin"}, "executable 'no-such-plugin' not found", id="not in PATH"),
+        pytest.param("", {"command": "/no/such"}, "executable '/no/such' not found", id="not there"),
+        pytest.param("", {"command": os.devnull}, "Permission denied", id="not executable"),
+    ],
+)
+def test_why_a_plugin_gave_no_credential_is_reported(make: Make, code: str, more: dict[str, Any], words: str) -> None:
+    with pytest.raises(PluginFailed, match=words):
+        run_plugin(make(code, **more), {}, terminal=False)

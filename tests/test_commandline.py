@@ -1,0 +1,85 @@
+"""Command lines declared as dataclasses."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from clientgo.commandline import ClientFlags, Parser, ServingFlags, ShardingFlags, flag, flag_values
+from clientgo.flags import Address, positive
+
+
+@dataclass(frozen=True)
+class Base:
+    kubeconfig: str | None = flag(None, "file", group="cluster", metavar="FILE")
+    lease: str = flag("", "name of the lease", group="replicas")
+
+
+@dataclass(frozen=True)
+class Options(Base):
+    lease: str = flag("foos", "name of the lease", group="replicas")
+    namespaces: tuple[str, ...] = flag((), "may be repeated", group="cluster", name="--namespace")
+    log_debug: bool = flag(False, "a switch", group="logs")
+    workers: int = flag(2, "how many", group="work", type=positive, metavar="N")
+
+
+PARSER = Parser(Options, prog="foos", description="Foos.")
+
+
+def test_defaults_are_those_of_the_fields() -> None:
+    assert PARSER.parse([]) == Options(None, "foos", (), log_debug=False, workers=2)
+
+
+def test_flags_are_named_after_the_fields_and_converted_by_their_type() -> None:
+    given = PARSER.parse(["--kubeconfig=x", "--lease", "mine", "--log-debug", "--workers=3"])
+    assert given == Options("x", "mine", (), log_debug=True, workers=3)
+
+
+def test_values_of_a_repeated_flag_are_a_tuple_without_duplicates() -> None:
+    assert PARSER.parse(["--namespace", "a", "--namespace=b", "--namespace", "a"]).namespaces == ("a", "b")
+    assert PARSER.parse([]).namespaces == ()
+
+
+def test_help_lists_each_group_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        PARSER.parse(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert ended.value.code == 0
+    assert [line for line in lines if line.endswith(":") and not line.startswith(" ")] == [
+        "options:", "cluster:", "replicas:", "logs:", "work:"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        pytest.param(["--workers", "0"], "argument --workers: ", id="invalid value"),
+        pytest.param(["--work=1"], "unrecognized arguments: --work=1", id="abbreviation"),
+    ],
+)
+def test_invalid_flag_exits_with_the_usage(flags: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        PARSER.parse(flags)
+    output = capsys.readouterr().err
+    assert (ended.value.code, output.startswith("usage: foos"), message in output) == (2, True, True)
+
+
+def test_flag_values_are_listed_by_name() -> None:
+    values = flag_values(Options(workers=3))
+    assert values == {"kubeconfig": "", "lease": "foos", "namespaces": (), "log-debug": False, "workers": 3}
+
+
+def test_shared_flags_have_the_defaults_of_client_go() -> None:
+    election = ShardingFlags()
+    assert (election.leader_elect, election.shard_count) == (False, 0)
+    assert (
+        election.leader_elect_lease_duration,
+        election.leader_elect_renew_deadline,
+        election.leader_elect_retry_period,
+    ) == (15.0, 10.0, 2.0)
+    assert (ClientFlags().qps, ClientFlags().burst) == (0.0, 10)
+
+
+def test_serving_flags_read_addresses_and_a_switch_with_its_negation() -> None:
+    parser = Parser(ServingFlags, prog="foos", description="Foos.")
+    given = parser.parse(["--metrics-bind-address=:8080", "--no-metrics-secure", "--health-probe-bind-address=0"])
+    assert given == ServingFlags(metrics_bind_address=Address("", 8080), metrics_secure=False)

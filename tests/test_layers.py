@@ -1,0 +1,105 @@
+"""The rules that keep a test from blocking the run, and the layers of tests."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parent.parent
+RUNS = ("subprocess.run", "subprocess.check_output", "subprocess.check_call", "subprocess.call")
+HELPER = {"tests/processes.py"}
+FILES = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("examples/**/*.py")]
+
+
+def unbounded(source: str) -> list[int]:
+    """The lines of calls that may wait for a process without a limit."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    limits = {call: {keyword.arg for keyword in call.keywords} for call in calls}
+    names = {call: ast.unparse(call.func) for call in calls}
+    return [c.lineno for c in calls if names[c].endswith("Popen") or (names[c] in RUNS and "timeout" not in limits[c])]
+
+
+def test_every_process_has_a_time_limit() -> None:
+    found = {path.relative_to(ROOT).as_posix(): unbounded(path.read_text(encoding="utf-8")) for path in FILES}
+    assert {path: lines for path, lines in found.items() if lines and path not in HELPER} == {}
+
+
+@pytest.fixture
+def inner(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project of one test file with the plugin."""
+    pytester.makeconftest('pytest_plugins = ["tests.layers"]')
+    marks = "".join(f"\n  {name}: x" for name in ("unit", "integration", "e2e", "slow"))
+    pytester.makeini(f"[pytest]\ntimeout = 60\naddopts = -p no:cacheprovider\nmarkers ={marks}\npythonpath = {ROOT}")
+    return pytester
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("body", "needs"),
+    [
+        ("pass", "unit"),
+        ("socket.create_server(('127.0.0.1', 0)).close()", "integration"),
+        ("subprocess.run(['true'], timeout=9)", "e2e"),
+    ],
+)
+def test_a_test_that_does_more_than_its_layer_allows_fails(inner: pytest.Pytester, body: str, needs: str) -> None:
+    layers = ("unit", "integration", "e2e")
+    marked = "".join(f"@pytest.mark.{layer}\ndef test_{layer}(): {body}\n" for layer in layers)
+    inner.makepyfile(f"import pytest, socket, subprocess\n{marked}")
+    passing = len(layers) - layers.index(needs)
+    inner.runpytest_subprocess().assert_outcomes(passed=passing, failed=len(layers) - passing)
+
+
+@pytest.mark.e2e
+def test_a_shared_fixture_puts_every_test_that_uses_it_into_its_layer(inner: pytest.Pytester) -> None:
+    inner.makepyfile("""
+        import pytest, socket
+        @pytest.fixture(scope="module")
+        def port():
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                yield listener.getsockname()[1]
+        @pytest.mark.integration
+        def test_first(port): assert port
+        def test_second(port): assert port
+        def test_third(): pass
+    """)
+    inner.runpytest_subprocess().assert_outcomes(passed=2, failed=1)
+
+
+@pytest.mark.e2e
+def test_unit_tests_come_first_and_can_be_selected(inner: pytest.Pytester) -> None:
+    inner.makepyfile("import pytest\n@pytest.mark.e2e\ndef test_a(): pass\ndef test_b(): pass")
+    out = inner.runpytest_subprocess("-v").stdout
+    out.fnmatch_lines(["*::test_b PASSED*", "*::test_a PASSED*"])
+    inner.runpytest_subprocess("-m", "unit").assert_outcomes(passed=1, deselected=1)
+
+
+@pytest.mark.e2e
+def test_a_child_process_does_not_outlive_the_test_that_started_it(inner: pytest.Pytester) -> None:
+    inner.makepyfile("""
+        import pytest
+        from tests.processes import LIVE, Child
+        pytestmark = pytest.mark.e2e
+        def test_leaves_one(tmp_path): Child(["sleep", "600"], tmp_path / "output")
+        def test_none_is_left(): assert not LIVE
+    """)
+    inner.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+@pytest.mark.e2e
+def test_a_test_that_its_timeout_cannot_end_ends_its_process(inner: pytest.Pytester) -> None:
+    """The others run all the same: xdist starts another worker."""
+    inner.makepyfile("""
+        import pytest, signal, tests.layers
+        tests.layers.GRACE = 0.5
+        @pytest.mark.timeout(0.5)
+        def test_hangs():
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+            signal.pause()
+        def test_other(): pass
+    """)
+    done = inner.runpytest_subprocess("-n", "1", timeout=50)
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(["*crashed while running*test_hangs*"])

@@ -1,0 +1,71 @@
+"""Preflight checks: transient errors are logged once and retried, configuration errors raise."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from clientgo.errors import ConfigError, ConnectionFailed, Forbidden, NotFound, ServiceUnavailable, Unauthorized
+from clientgo.preflight import Requirement, wait_until_ready
+from clientgo.testing.clock import FakeClock
+
+
+def answers(*errors: Exception) -> Callable[[], None]:
+    """A check that fails with these errors, one a time, and then passes."""
+    script = list(errors)
+
+    def ask() -> None:
+        if script:
+            raise script.pop(0)
+
+    return ask
+
+
+def ready(*errors: Exception) -> bool:
+    return wait_until_ready(
+        "https://api", [Requirement("foos", answers(*errors))], threading.Event(), clock=FakeClock(auto=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        pytest.param(ConnectionFailed("connection refused", refused=True), "can't be reached", id="unreachable"),
+        pytest.param(
+            NotFound("no such resource"), "does not know foos yet: install its CustomResourceDefinition", id="no CRD"
+        ),
+        pytest.param(ServiceUnavailable("starting"), "answered 503: starting", id="not ready"),
+    ],
+)
+def test_transient_error_is_logged_once_and_retried(
+    error: Exception, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    assert ready(error, error, error)
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert words in warnings[0]
+    assert caplog.records[-1].getMessage() == "the API server is ready"
+
+
+def test_each_new_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert ready(ConnectionFailed("refused"), NotFound("no such resource"), NotFound("no such resource"))
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        pytest.param(Unauthorized("Unauthorized"), "does not accept these credentials", id="401"),
+        pytest.param(Forbidden("no"), r"forbids to list foos \(no\): grant it to the user", id="403"),
+    ],
+)
+def test_configuration_error_raises_with_a_hint(error: Exception, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        ready(error)
+
+
+def test_stop_ends_the_wait() -> None:
+    stop = threading.Event()
+    stop.set()
+    assert not wait_until_ready("https://api", [Requirement("foos", answers(NotFound("x")))], stop)

@@ -1,0 +1,23 @@
+"""A webhook server for Homes, and the authority that its clients trust."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clientgo.webhook import WebhookServer, webhook_managed_by
+from clientgo.webhook.authority import Authority
+from tests.webhook.homes import Home, HomeValidator, certificate, running
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return certificate(tmp_path)
+
+
+@pytest.fixture
+def server(tmp_path: Path, authority: Authority) -> Iterator[WebhookServer]:
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
+    webhook_managed_by(server).for_(Home).with_validator(HomeValidator()).complete()
+    with running(server):
+        yield server
