@@ -5,7 +5,6 @@ minute besides: a client certificate that was replaced in place is shown, and an
 """
 
 import logging
-import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.connectionmetrics import ConnectionMetrics
-from clientgo.rest.trust import client_context
+from clientgo.tls import client_context, load_key_pair
 
 log = logging.getLogger(__name__)
 
@@ -132,38 +131,15 @@ def _make(material: _Material, config: Config) -> ssl.SSLContext:
 def _load_client(context: ssl.SSLContext, client: ClientCertificate, host: str) -> None:
     pem = f"{client.key.rstrip()}\n{client.certificate}".encode(errors="replace")
     try:
-        _load_chain(context, pem)
+        load_key_pair(context, pem)
+    except ConfigError as error:
+        raise ConfigError(f"the client certificate for {host}: {error}, or a credential plugin") from error
     except ssl.SSLError as error:
         raise ConfigError(
             f"the client certificate for {host} and its key don't match or are not PEM: {error.reason or error}"
         ) from error
     except OSError as error:  # no file descriptor left, say
         raise ConfigError(f"the client certificate for {host} can't be loaded: {error}") from error
-
-
-def _load_chain(context: ssl.SSLContext, pem: bytes) -> None:
-    # OpenSSL's Python binding takes a key from a file only. One in memory is never on a disk and needs no writable one.
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("client-certificate")
-        try:
-            os.write(descriptor, pem)
-            context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=_no_password)
-        finally:
-            os.close(descriptor)
-        return
-    # Imported here because it loads ten modules, and Linux does without.
-    import tempfile  # noqa: PLC0415
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "client.pem"
-        path.touch(mode=0o600)
-        path.write_bytes(pem)
-        context.load_cert_chain(path, password=_no_password)
-
-
-def _no_password() -> str:
-    # Without this, OpenSSL would stop the program and ask on its terminal.
-    raise ConfigError("the client key is encrypted: give one without a passphrase, or use a credential plugin")
 
 
 def _authority(path: str) -> str:

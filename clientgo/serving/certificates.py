@@ -6,9 +6,7 @@ is told of once, and the former stays in use until the files change again.
 """
 
 import logging
-import os
 import ssl
-import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +14,7 @@ from pathlib import Path
 from clientgo.errors import ConfigError
 from clientgo.metrics import provider
 from clientgo.serving.server import TLSSource
+from clientgo.tls import server_context
 
 log = logging.getLogger(__name__)
 
@@ -103,11 +102,13 @@ class CertificateDirectory:
 
     def _load(self, pair: tuple[bytes, bytes]) -> ssl.SSLContext:
         try:
-            context = server_context(pair)
+            context = serving_context(b"\n".join(pair))
         except ssl.SSLError as error:
             raise ConfigError(
                 f"{self._paths[0]} and {self._paths[1].name} are no certificate and its key: {error.reason or error}"
             ) from error
+        except ConfigError as error:
+            raise ConfigError(f"{self._paths[1]}: {error}") from error
         self._read.inc()
         return context
 
@@ -116,34 +117,15 @@ class CertificateDirectory:
         log.error("the serving certificate can't be read anew; the former one stays in use", extra={"err": error})
 
 
-def server_context(pair: tuple[bytes, bytes]) -> ssl.SSLContext:
-    """TLS 1.2 or later with this certificate (a chain, perhaps) and key, both PEM, speaking HTTP/1.1 only.
+def serving_context(pem: bytes) -> ssl.SSLContext:
+    """Return a `server_context` that speaks HTTP/1.1 only and lets no client renegotiate.
 
     Raises:
-        ssl.SSLError: they are not PEM, or not of each other.
+        ssl.SSLError: `pem` is not a certificate chain and its key.
         ConfigError: the key is encrypted.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = server_context(pem)
     # A client that asks for new keys again and again would keep us computing.
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
-    pem = b"\n".join(pair)
-    # OpenSSL's Python binding takes a key from a file only. One in memory needs no disk that can be written.
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("serving-certificate")
-        try:
-            os.write(descriptor, pem)
-            context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=_no_password)
-        finally:
-            os.close(descriptor)
-        return context
-    with tempfile.TemporaryDirectory(prefix="clientgo-") as folder:
-        (file := Path(folder) / "pair.pem").write_bytes(pem)
-        context.load_cert_chain(file, password=_no_password)
     return context
-
-
-def _no_password() -> str:
-    # Without this, OpenSSL would stop the program and ask on its terminal.
-    raise ConfigError("the serving key is encrypted: give one without a passphrase")

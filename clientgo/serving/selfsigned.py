@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.pki import begun, general_name, private_pem
-from clientgo.serving.certificates import server_context
+from clientgo.serving.certificates import serving_context
 
 _VALID = timedelta(days=365)
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -41,11 +41,11 @@ class SelfSigned:
         # Made under the lock: it takes a few milliseconds twice a year, and two would be one too many.
         with self._lock:
             if self._context is None or self._clock.time() >= self._until:
-                self._context = server_context(self._make())
+                self._context = serving_context(self._make())
                 self._until = self._clock.time() + _VALID.total_seconds() / 2
             return self._context
 
-    def _make(self) -> tuple[bytes, bytes]:
+    def _make(self) -> bytes:
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "clientgo-self-signed")])
         names = x509.SubjectAlternativeName([general_name(host) for host in self._hosts])
@@ -53,4 +53,4 @@ class SelfSigned:
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         certificate = builder.add_extension(names, critical=False).sign(key, hashes.SHA256())
-        return certificate.public_bytes(serialization.Encoding.PEM), private_pem(key)
+        return certificate.public_bytes(serialization.Encoding.PEM) + private_pem(key)

@@ -23,9 +23,9 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.lifecycle import Group
-from clientgo.rest.trust import add_authorities
 from clientgo.serving import Check, Handler, Limits, Server, TLSSource, Unhealthy
 from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory
+from clientgo.tls import add_authorities
 from clientgo.webhook.answering import LARGEST_ADMISSION, admission_route
 from clientgo.webhook.conversion import PATH as CONVERSION_PATH
 from clientgo.webhook.conversion import conversion_route

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from clientgo.apiserver.http.tls import Authority, Pair, server_context
+from clientgo.apiserver.http.tls import Authority, Pair
 from clientgo.lifecycle import Group
+from clientgo.tls import server_context
 
 Object = dict[str, Any]
 
@@ -75,7 +76,7 @@ def serving(port: int = 0, pair: Pair | None = None) -> Iterator[WebhookServer]:
 
     authority = Authority("webhook-ca")
     with _Server(("127.0.0.1", port), Handler) as server:
-        context = server_context(pair if pair is not None else authority.server(["127.0.0.1", "localhost"]))
+        context = server_context(b"".join(pair or authority.server(["127.0.0.1", "localhost"])))
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         hook = WebhookServer(f"https://127.0.0.1:{server.server_port}", authority.certificate)
         group = Group()

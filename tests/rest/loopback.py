@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from clientgo.lifecycle import Group
+from clientgo.tls import TLSSocket
 
 CLOSE = b"\x00close"
 """A step: close the connection; as the first one, after a request was read."""
@@ -47,6 +48,8 @@ class Loopback:
         """Set once some connection was closed here."""
         self._scripts = scripts
         self._tls = tls
+        if tls is not None:
+            tls.sslsocket_class = TLSSocket
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         self._group = Group()

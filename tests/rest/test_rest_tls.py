@@ -189,7 +189,7 @@ def test_plain_http_where_tls_was_expected_is_recognised() -> None:
     ("key", "words"),
     [
         pytest.param("server.key", "don't match or are not PEM", id="another key"),
-        pytest.param("locked.key", "the client key is encrypted", id="encrypted"),
+        pytest.param("locked.key", "the key is encrypted", id="encrypted"),
     ],
 )
 def test_a_useless_key_is_said_at_once(certificates: Path, key: str, words: str) -> None:

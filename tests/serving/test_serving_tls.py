@@ -19,7 +19,7 @@ from clientgo.clock import SYSTEM_CLOCK, utc
 from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 from clientgo.serving import Limits, Response
-from clientgo.serving.certificates import CertificateDirectory, server_context, serving_certificate
+from clientgo.serving.certificates import CertificateDirectory, serving_certificate, serving_context
 from clientgo.serving.selfsigned import SelfSigned
 from clientgo.testing.clock import FakeClock
 from tests.serving.serving_client import ask, raw, serving, until_closed
@@ -158,7 +158,7 @@ def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(tmp_pat
     encrypt = [openssl, "pkcs8", "-topk8", "-in", str(key), "-out", str(tmp_path / "new"), "-passout", "pass:x"]
     subprocess.run(encrypt, check=True, timeout=20)
     (tmp_path / "new").rename(key)
-    with pytest.raises(ConfigError, match="the serving key is encrypted"):
+    with pytest.raises(ConfigError, match=r"tls\.key: the key is encrypted"):
         serving_certificate(tmp_path)
 
 
@@ -175,7 +175,7 @@ def test_tls_1_1_is_refused(tmp_path: Path, authority: Authority) -> None:
 
 
 def test_a_client_can_not_ask_for_new_keys_again_and_again(authority: Authority) -> None:
-    assert server_context(authority.server(["127.0.0.1"])).options & ssl.OP_NO_RENEGOTIATION
+    assert serving_context(b"".join(authority.server(["127.0.0.1"]))).options & ssl.OP_NO_RENEGOTIATION
 
 
 def test_clients_that_do_not_shake_hands_keep_nobody_waiting(tmp_path: Path, authority: Authority) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 import urllib3
 
-from clientgo.rest.trust import client_context
+from clientgo.tls import client_context
 
 Object = dict[str, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clientgo.apiserver.auth.keptkeys import kept
 from clientgo.apiserver.storage.journal import DataUnusable
-from clientgo.rest.trust import add_authorities
+from clientgo.tls import add_authorities, load_key_pair, server_context
 
 WEEK = timedelta(days=7)
 _FILE = "ca.pem"
@@ -23,7 +23,7 @@ class ServingCertificates:
     def __init__(self, hosts: Iterable[str], folder: Path | None = None) -> None:
         """`hosts` are the names and addresses under which the server is reached."""
         # Loaded here: it costs a tenth of a second that a server without TLS does not wait for.
-        from clientgo.apiserver.http.tls import Authority, server_context  # noqa: PLC0415
+        from clientgo.apiserver.http.tls import Authority  # noqa: PLC0415
 
         self._make = Authority
         self._hosts = tuple(hosts)
@@ -32,7 +32,10 @@ class ServingCertificates:
             self._authority = Authority(pem=pem)
         except ValueError as error:
             raise DataUnusable(f"the data in {folder} is damaged ({_FILE}: {error}): restore it") from error
-        self.context: ssl.SSLContext = server_context(self._authority.server(self._hosts), clients=self.ca)
+        self.context: ssl.SSLContext = server_context(b"".join(self._authority.server(self._hosts)))
+        # A client may show a certificate signed by the authority, or none.
+        add_authorities(self.context, self.ca.decode())
+        self.context.verify_mode = ssl.CERT_OPTIONAL
 
     def __repr__(self) -> str:
         return f"<ServingCertificates for {', '.join(self._hosts)}>"
@@ -56,9 +59,7 @@ class ServingCertificates:
 
     def renew(self, lasts: timedelta = WEEK) -> None:
         """Show another certificate to whoever connects from now on; an expired one where `lasts` is negative."""
-        from clientgo.apiserver.http.tls import load_pair  # noqa: PLC0415
-
-        load_pair(self.context, self._authority.server(self._hosts, lasts))
+        load_key_pair(self.context, b"".join(self._authority.server(self._hosts, lasts)))
 
     def replace_authority(self) -> None:
         """Sign by another authority from now on, and show its certificate; clients of the old one are still known."""

@@ -4,11 +4,8 @@ Keys are P-256, which take a millisecond to make. The authority's key never leav
 for a week, longer than any test and too short for anybody to build on.
 """
 
-import ssl
-import tempfile
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -16,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from clientgo.pki import begun, general_name, private_pem
-from clientgo.rest.trust import add_authorities
 
 _VALID = timedelta(days=7)
 Pair = tuple[bytes, bytes]  # a certificate and its key, PEM
@@ -95,26 +91,6 @@ class Authority:
         self, subject: x509.Name, public: ec.EllipticCurvePublicKey, lasts: timedelta = _VALID
     ) -> x509.CertificateBuilder:
         return begun(subject, self._name, public, datetime.now(UTC), lasts)
-
-
-def server_context(pair: Pair, clients: bytes | None = None) -> ssl.SSLContext:
-    """A server's TLS context; with `clients` (PEM) it asks for client certificates signed by that authority."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    load_pair(context, pair)
-    if clients is not None:
-        add_authorities(context, clients.decode())
-        context.verify_mode = ssl.CERT_OPTIONAL
-    return context
-
-
-def load_pair(context: ssl.SSLContext, pair: Pair) -> None:
-    """Let the context show this certificate from now on."""
-    # The ssl module reads keys from files alone; the folder is this user's, and gone at once.
-    with tempfile.TemporaryDirectory(prefix="clientgo-") as folder:
-        file = Path(folder) / "pair.pem"
-        file.write_bytes(b"".join(pair))
-        context.load_cert_chain(file)
 
 
 def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
