@@ -33,7 +33,9 @@ def broken(paths: Iterable[Path]) -> str:
             continue
         except SyntaxError as error:
             return f"{path}:{error.lineno or 1}: {error.msg}"
-        except (OSError, ValueError) as error:
+        except ValueError as error:  # Python before 3.11.4 says this of null bytes
+            return f"{path}:1: {error}"
+        except OSError as error:
             return f"{path}: {error}"
     return ""
 
