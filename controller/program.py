@@ -17,7 +17,7 @@ from clientgo.kubernetes.informers.factory import SharedInformerFactory as Kuber
 from clientgo.preflight import Requirement, wait_until_ready
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import Config, RESTClient, load_config
-from clientgo.rest.bodies import show_bodies
+from clientgo.rest.body_log import show_bodies
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Requester
 from clientgo.serving import Diagnostics, keys_not_stuck, serve_diagnostics

@@ -13,8 +13,8 @@ from typing import Protocol
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError, ConnectionFailed
 from clientgo.log import register_secret
+from clientgo.rest.auth_plugins import REREAD_SECONDS, Credential, DelegatedSource, one_line
 from clientgo.rest.config import ClientCertificate, Config
-from clientgo.rest.delegated import REREAD_SECONDS, Credential, DelegatedSource, one_line
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed, error_from_response
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.metrics import provider
-from clientgo.rest.address import server_url
-from clientgo.rest.config import Config
-from clientgo.rest.flowcontrol import RateLimiter, TokenBucketRateLimiter
+from clientgo.rest.clientmetrics import ERROR, RequestMetrics
+from clientgo.rest.config import Config, server_url
+from clientgo.rest.flowcontrol import RateLimiter, Throttle, TokenBucketRateLimiter
 from clientgo.rest.headers import Kinds, RequestHeaders
 from clientgo.rest.headers import default_user_agent as default_user_agent
 from clientgo.rest.limits import (
@@ -26,16 +26,13 @@ from clientgo.rest.limits import (
     stop_of_request,
     time_left,
 )
-from clientgo.rest.notices import WarningHandler, WarningLogger, warnings_in
-from clientgo.rest.redirects import MAX_REDIRECTS, redirect_target
 from clientgo.rest.request import JSON, ByteStream, EventStream, Request
-from clientgo.rest.requestmetrics import ERROR, RequestMetrics
 from clientgo.rest.retry import MAX_RETRIES, Retry, after_answer, after_break, lags, with_previous
-from clientgo.rest.throttle import Throttle
 from clientgo.rest.transport import HTTPReply, HTTPStream, Transport
 from clientgo.rest.urlbackoff import BackoffTransport, backoff_from
-from clientgo.rest.urls import query_string, seconds_text, target_of
-from clientgo.rest.watch import EmptyStream, WatchStream
+from clientgo.rest.urls import MAX_REDIRECTS, query_string, redirect_target, seconds_text, target_of
+from clientgo.rest.warnings import WarningHandler, WarningLogger, warnings_in
+from clientgo.rest.watchstream import EmptyStream, WatchStream
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +84,7 @@ class RESTClient:
     ) -> None:
         # Imported here, as in _connections, because whoever needs but types, listers or fakes needs no credentials.
         from clientgo.rest.auth import credentials_for  # noqa: PLC0415
-        from clientgo.rest.bodies import BodyLog  # noqa: PLC0415
+        from clientgo.rest.body_log import BodyLog  # noqa: PLC0415
 
         self.config = config
         self._clock = clock
@@ -161,8 +158,8 @@ class RESTClient:
 
     def _connections(self, environ: Mapping[str, str]) -> Transport:
         # Imported here because they load urllib3 and TLS, 50 ms and more.
-        from clientgo.rest.dial import Dialer  # noqa: PLC0415
-        from clientgo.rest.pool import PoolTransport  # noqa: PLC0415
+        from clientgo.rest.connections.dial import Dialer  # noqa: PLC0415
+        from clientgo.rest.connections.pool import PoolTransport  # noqa: PLC0415
 
         dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
         return PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)

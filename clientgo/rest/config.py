@@ -6,9 +6,11 @@ Credential plugins and auth providers are only carried along (`Config.delegated`
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
 
 MAX_RESPONSE_BYTES = 2 * 1024**3
@@ -110,3 +112,22 @@ class Config:
             repr(self.delegated): self.delegated,
         }
         return " and ".join(kind for kind, there in kinds.items() if there) or "no credentials"
+
+
+def server_url(config: Config) -> SplitResult:
+    """The server's address; without a scheme, https if anything of TLS is configured, else http (client-go's rule)."""
+    host = config.host.strip()
+    if "://" not in host:
+        tls = (
+            config.ca_data or config.ca_file or config.insecure or config.server_name
+            or config.client_certificate_data or config.client_certificate_file
+        )  # fmt: skip
+        host = f"{'https' if tls else 'http'}://{host}"
+    try:
+        url = urlsplit(host)
+        usable = url.scheme in ("http", "https") and bool(url.hostname) and (url.port is None or url.port > 0)
+    except ValueError:
+        usable = False
+    if not usable or url.query or url.fragment or url.username or not url.geturl().isascii() or " " in host:
+        raise ConfigError(f"the server address {config.host!r} is not like https://host:port")
+    return url

@@ -1,13 +1,28 @@
-"""At most `qps` requests a second on average and `burst` at once. A limiter may serve several clients, which then share
-its rate.
+"""Client-side rate limiting: token bucket, and the throttle that delays requests (client-go's flowcontrol).
+
+A limiter may serve several clients, which then share its rate.
 """
 
+import logging
 import math
 import threading
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ConnectionFailed
+from clientgo.rest.limits import require_permission, stop_of_request, time_left
 from clientgo.tokenbucket import TokenBucket
+
+log = logging.getLogger(__name__)
+
+DEBUG_ABOVE = 0.05
+"""Seconds of waiting worth a debug line (client-go: 50 ms)."""
+
+INFO_ABOVE = 1.0
+"""Seconds of waiting worth a line for everyone (client-go: 1 s)."""
+
+INFO_EVERY = 10.0
+"""Seconds between two such lines (client-go: 10 s)."""
 
 
 class RateLimiter(Protocol):
@@ -50,28 +65,43 @@ class TokenBucketRateLimiter:
         return True
 
 
-class AlwaysRateLimiter:
-    """Lets everything pass."""
+class Throttle:
+    """Delays requests as a limiter says, until `stop` is set or the request's own limits end the wait."""
 
-    def try_accept(self) -> bool:
-        """Always."""
-        return True
-
-    def wait(self, stop: threading.Event, *, timeout: float = math.inf) -> bool:
-        """Never waits."""
-        return True
-
-
-class NeverRateLimiter:
-    """Lets nothing pass; for tests of what happens then."""
-
-    def __init__(self, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, limiter: RateLimiter, clock: Clock, stop: threading.Event) -> None:
+        self._limiter = limiter
         self._clock = clock
+        self._stop = stop
+        self._said_at: float | None = None
 
-    def try_accept(self) -> bool:
-        """Never."""
-        return False
+    def wait(self, method: str, target: str) -> float:
+        """Wait until the request may be sent; return the seconds waited.
 
-    def wait(self, stop: threading.Event, *, timeout: float = math.inf) -> bool:
-        """Waits until `stop` is set, or not at all when there is a `timeout`."""
-        return math.isinf(timeout) and not self._clock.sleep(stop, timeout)
+        Raises:
+            ConnectionFailed: the client stops, or the wait would be longer than the request's timeout.
+            LeaseNotHeld: the request must not be sent any more.
+        """
+        began, left = self._clock.now(), time_left()
+        if not self._limiter.wait(stop_of_request(self._stop), timeout=left):
+            require_permission()
+            if self._stop.is_set() or math.isinf(left):
+                raise ConnectionFailed("stopping: the request was not sent", sent=False)
+            text = f"request not sent: the client's rate limit would delay it beyond its timeout ({left:.3g} s left)"
+            raise ConnectionFailed(text, sent=False, timeout=True)
+        waited = self._clock.now() - began
+        self._say(waited, method, target)
+        return waited
+
+    def _say(self, wait: float, method: str, target: str) -> None:
+        if wait <= DEBUG_ABOVE:
+            return
+        level = logging.DEBUG
+        now = self._clock.now()
+        if wait > INFO_ABOVE and (self._said_at is None or now - self._said_at >= INFO_EVERY):
+            self._said_at = now
+            level = logging.INFO
+        log.log(
+            level,
+            "request waited for the client's own limit, not for the server",
+            extra={"seconds": round(wait, 3), "verb": method, "url": target},
+        )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clientgo.errors import ConfigError
 from clientgo.rest.config import Config, Impersonation
-from clientgo.rest.http1 import is_header_value
+from clientgo.rest.connections.http1 import is_header_value
 from clientgo.rest.transport import Headers
 from clientgo.rest.urls import query_string
 from clientgo.version import VERSION

@@ -1,10 +1,13 @@
-"""Kubeconfig documents, merged and one context chosen, as kubectl does it. Text in, values out.
+"""Kubeconfig files: merged as kubectl does it, one context chosen and made into a `Config`.
 
 Of several files the first that names a cluster, a user or a context has it, whole; the first with a current context
 decides that. Relative paths are meant from the folder of the file they stand in. Whatever is wrong is one `ConfigError`
 sentence: what, where, what to do.
 """
 
+import base64
+import binascii
+import logging
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -16,6 +19,9 @@ import msgspec
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.rest.config import Config, Delegated, Impersonation
+
+log = logging.getLogger(__name__)
 
 
 class Cluster(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
@@ -97,16 +103,6 @@ class Document(msgspec.Struct, frozen=True):
     current_context: str
 
 
-class Choice(msgspec.Struct, frozen=True):
-    """The cluster, user and namespace of one context, their paths absolute."""
-
-    context: str
-    cluster: Cluster
-    user: User
-    namespace: str
-    source: str
-
-
 def read(path: str) -> Document:
     """The kubeconfig at `path`.
 
@@ -146,23 +142,6 @@ def parse(text: str, path: str) -> Document:
         _unique([(n.name, n.context) for n in file.contexts], "context", path),
         file.current_context,
     )
-
-
-def choose(documents: Sequence[Document], context: str = "") -> Choice:
-    """What `context`, or else the current context, of the merged documents comes to."""
-    source = " and ".join(document.path for document in documents)
-    name = context or next((d.current_context for d in documents if d.current_context), "")
-    chosen = _first(documents, "contexts", name) if name else None
-    if chosen is None:
-        raise ConfigError(_no_context(name, source, sorted({n for d in documents for n in d.contexts})))
-    cluster = _first(documents, "clusters", chosen.cluster)
-    user = _first(documents, "users", chosen.user)
-    if cluster is None:
-        raise ConfigError(_missing("cluster", chosen.cluster, name, source))
-    if user is None:
-        raise ConfigError(_missing("user", chosen.user, name, source))
-    _check(cluster, chosen.cluster, user, chosen.user, source)
-    return Choice(name, cluster, user, chosen.namespace or "default", source)
 
 
 def is_empty(document: Document) -> bool:
@@ -264,3 +243,104 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nulls(item) for item in value if item is not None]
     return value
+
+
+def config_from(paths: list[str], context: str, *, ignore_empty: bool = False) -> Config | None:
+    """The configuration `context`, or else the current context, stands for in the files that exist; None if none does.
+
+    With `ignore_empty`, None also if the first of them says nothing, as `touch config` leaves it.
+
+    Raises:
+        ConfigError: a file is unusable, or the context; one sentence says which and why.
+    """
+    documents = _existing(paths)
+    if not documents or (ignore_empty and is_empty(documents[0])):
+        return None
+    return _chosen(documents, context)
+
+
+def _existing(paths: list[str]) -> list[Document]:
+    documents = []
+    for path in paths:
+        try:
+            documents.append(read(path))
+        except FileNotFoundError:
+            log.debug("kubeconfig does not exist", extra={"path": path})
+    return documents
+
+
+def _chosen(documents: list[Document], context: str) -> Config:
+    source = " and ".join(document.path for document in documents)
+    name = context or next((d.current_context for d in documents if d.current_context), "")
+    chosen = _first(documents, "contexts", name) if name else None
+    if chosen is None:
+        raise ConfigError(_no_context(name, source, sorted({n for d in documents for n in d.contexts})))
+    cluster = _first(documents, "clusters", chosen.cluster)
+    user = _first(documents, "users", chosen.user)
+    if cluster is None:
+        raise ConfigError(_missing("cluster", chosen.cluster, name, source))
+    if user is None:
+        raise ConfigError(_missing("user", chosen.user, name, source))
+    _check(cluster, chosen.cluster, user, chosen.user, source)
+    return _config(cluster, user, source=source, context=name, namespace=chosen.namespace or "default")
+
+
+def _config(cluster: Cluster, user: User, *, source: str, context: str, namespace: str) -> Config:
+    for path in (cluster.certificate_authority, user.client_certificate, user.client_key, user.token_file):
+        _check_readable(path, source)
+    delegated = None
+    if user.exec or user.auth_provider:
+        delegated = Delegated(
+            exec=user.exec or EMPTY_MAP,
+            auth_provider=user.auth_provider or EMPTY_MAP,
+            extensions=cluster.extensions,
+            context=context,
+        )
+    return Config(
+        cluster.server,
+        token=user.token,
+        token_file=user.token_file,
+        username=user.username,
+        password=user.password,
+        client_certificate_data=_decoded(user.client_certificate_data, "client-certificate-data", source),
+        client_certificate_file=user.client_certificate,
+        client_key_data=_decoded(user.client_key_data, "client-key-data", source),
+        client_key_file=user.client_key,
+        ca_data=_decoded(cluster.certificate_authority_data, "certificate-authority-data", source),
+        ca_file=cluster.certificate_authority,
+        insecure=cluster.insecure_skip_tls_verify,
+        server_name=cluster.tls_server_name,
+        proxy_url=cluster.proxy_url,
+        disable_compression=cluster.disable_compression,
+        impersonate=Impersonation(
+            user.impersonate, user.impersonate_uid, user.impersonate_groups, user.impersonate_extra
+        ),
+        # A token, password or certificate beside a plugin wins, as in client-go: the plugin is not run.
+        delegated=None if _has_static_credentials(user) else delegated,
+        namespace=namespace,
+    )
+
+
+def _has_static_credentials(user: User) -> bool:
+    certificate = user.client_certificate or user.client_certificate_data
+    return bool(user.token or user.token_file or user.username or certificate)
+
+
+def _check_readable(path: str, source: str) -> None:
+    if not path:
+        return
+    try:
+        with Path(path).open("rb"):
+            return
+    except OSError as error:
+        raise ConfigError(
+            f"the file {path}, named in the kubeconfig {source}, can't be read: {error.strerror}"
+        ) from error
+
+
+def _decoded(text: str, key: str, source: str) -> str:
+    try:
+        # Comments of a PEM file may be in any encoding; what counts in it is ASCII.
+        return base64.b64decode(text, validate=False).decode("utf-8", errors="replace")
+    except (binascii.Error, ValueError) as error:
+        raise ConfigError(f"{key} in the kubeconfig {source} is not base64 of PEM text") from error

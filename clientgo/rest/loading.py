@@ -1,4 +1,4 @@
-"""Where a `Config` is found: a kubeconfig, the pod's own files, the home directory, as kubectl and client-go look.
+"""Configuration loading: a kubeconfig, the pod's service account or the home directory, as kubectl and client-go look.
 
 Static credentials and in-cluster configuration are read without the official `kubernetes` package, whose import costs
 as much as everything else of a small controller together.
@@ -12,9 +12,17 @@ from pathlib import Path
 
 from clientgo.errors import ConfigError
 from clientgo.rest.config import Config
-from clientgo.rest.incluster import SERVICE_ACCOUNT, in_a_pod, pod_identity
 
 log = logging.getLogger(__name__)
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+"""Where Kubernetes mounts the service account's files (rest.InClusterConfig)."""
+
+NOT_IN_CLUSTER = (
+    "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+)
+"""client-go's own words, which people search for."""
+
 
 NOTHING_FOUND = (
     "no Kubernetes configuration found: give --kubeconfig FILE, set KUBECONFIG, or run without a cluster: --embedded"
@@ -47,9 +55,42 @@ def load_config(
 
 
 def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_account: str = SERVICE_ACCOUNT) -> Config:
-    """The configuration of the pod this process runs in; raises `ConfigError` outside of one."""
-    pod = pod_identity(environ, service_account)
-    return Config(pod.host, token_file=pod.token_file, ca_file=pod.ca_file, namespace=pod.namespace)
+    """Return the configuration of the pod this process runs in.
+
+    Raises:
+        ConfigError: this is no pod, or it has no readable token.
+    """
+    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
+    if not host or not port:
+        raise ConfigError(NOT_IN_CLUSTER)
+    folder = Path(service_account)
+    token, ca = folder / "token", folder / "ca.crt"
+    try:
+        token.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"the service account's token {token} can't be read: {error.strerror}") from error
+    address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    # Without ca.crt the machine's own authorities decide, as in client-go. The token stays in its file, because the
+    # kubelet replaces it there.
+    ca_file = str(ca) if ca.is_file() else ""
+    return Config(address, token_file=str(token), ca_file=ca_file, namespace=_namespace(environ, folder))
+
+
+def _namespace(environ: Mapping[str, str], folder: Path) -> str:
+    if named := environ.get("POD_NAMESPACE", ""):
+        return named
+    try:
+        return (folder / "namespace").read_text(encoding="utf-8").strip() or "default"
+    except (OSError, ValueError):
+        return "default"
+
+
+def _in_a_pod(environ: Mapping[str, str], folder: str) -> bool:
+    """Whether this process runs in a pod with a service account (clientcmd's test: the variable and the token file)."""
+    return (
+        bool(environ.get("KUBERNETES_SERVICE_HOST") and environ.get("KUBERNETES_SERVICE_PORT"))
+        and (Path(folder) / "token").is_file()
+    )
 
 
 def _find(explicit: str, context: str, environ: Mapping[str, str], service_account: str) -> Config | None:
@@ -62,7 +103,7 @@ def _find(explicit: str, context: str, environ: Mapping[str, str], service_accou
         if found := _from_files(listed, context):
             return found
         log.warning("no file that KUBECONFIG names exists", extra={"KUBECONFIG": environ["KUBECONFIG"]})
-    if not context and in_a_pod(environ, service_account):
+    if not context and _in_a_pod(environ, service_account):
         return in_cluster_config(environ=environ, service_account=service_account)
     # As with kubectl, a KUBECONFIG that leads nowhere doesn't lead to the home directory: that may be another cluster.
     return None if listed else _from_files([_expanded("~/.kube/config", environ)], context, ignore_empty=True)
@@ -70,7 +111,7 @@ def _find(explicit: str, context: str, environ: Mapping[str, str], service_accou
 
 def _from_files(paths: list[str], context: str, *, ignore_empty: bool = False) -> Config | None:
     # Imported here because it loads yaml, 12 ms: a pod has no kubeconfig, and neither has a program that is imported.
-    from clientgo.rest.contexts import config_from  # noqa: PLC0415
+    from clientgo.rest.kubeconfig import config_from  # noqa: PLC0415
 
     return config_from(paths, context, ignore_empty=ignore_empty)
 

@@ -53,6 +53,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     accept: str = JSON
     retry_lagging: bool = True
 
+    def __repr__(self) -> str:
+        # Without the body, which may hold a Secret.
+        query = f" {dict(self.query)}" if self.query else ""
+        body = f", {len(self.body)} bytes" if self.body is not None else ""
+        return f"<Request {self.verb} {self.path}{query}{body}>"
+
     @property
     def method(self) -> str:
         """The HTTP method of the verb."""

@@ -1,7 +1,7 @@
 """Bytes to an API server and back: the seam where tests put something of their own instead of the network.
 
-Everything above asks a `Transport` and knows no socket. The real one is `clientgo.rest.pool.PoolTransport`; it is
-another module, because it loads an HTTP library and TLS, which a program with fakes needs neither of.
+Everything above asks a `Transport` and knows no socket. The real one, in `clientgo.rest.connections`, loads an HTTP
+library and TLS: a program with fakes needs neither.
 """
 
 from collections.abc import Iterator, Mapping

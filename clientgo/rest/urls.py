@@ -1,8 +1,11 @@
-"""What follows the server's address in a URL: paths of objects, query strings. Pure, and quick for plain names."""
+"""URLs below the server's address: paths of objects, query strings, and redirects within that address.
+
+Pure, and quick for plain names.
+"""
 
 import re
 from collections.abc import Mapping
-from urllib.parse import quote, urlencode
+from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 
 from clientgo.errors import BadRequest
 from clientgo.rest.request import Request
@@ -51,3 +54,33 @@ def _check_segment(what: str, value: str) -> None:
         raise BadRequest(f"invalid resource {what} {value!r}: may not be '.' or '..', nor contain '/' or '%'")
     if _SURROGATE(value):
         raise BadRequest(f"invalid resource {what} {value!r}: it is not Unicode text")
+
+
+MAX_REDIRECTS = 10
+
+_STATUSES = frozenset((301, 302, 303, 307, 308))
+_PORTS = {"http": 80, "https": 443}
+
+
+def redirect_target(server: str, target: str, status: int, headers: Mapping[str, str]) -> str | None:
+    """Return the target, below the server's address, that an answer to `target` redirects to.
+
+    None if it is no redirect, or leads elsewhere: the request carries credentials that only this server may see.
+    """
+    location = headers.get("location", "") if status in _STATUSES else ""
+    if not location or not location.isascii() or not location.isprintable() or " " in location:
+        return None
+    base = urlsplit(server)
+    try:
+        found = urlsplit(urljoin(server + target, location))
+        same = _origin(found) == _origin(base)
+    except ValueError:
+        return None
+    path = found.path.removeprefix(base.path.rstrip("/"))
+    if not same or not path.startswith("/") or (path == found.path and base.path.rstrip("/")):
+        return None
+    return f"{path}?{found.query}" if found.query else path
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or _PORTS.get(url.scheme)

@@ -20,7 +20,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.rest.http1 import Headers
+from clientgo.rest.connections.http1 import Headers
 from clientgo.rest.transport import HTTPReply, HTTPStream, IdleTimeout
 
 

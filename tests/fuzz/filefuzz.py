@@ -16,7 +16,7 @@ from clientgo.codegen.__main__ import main as codegen
 from clientgo.commandline import flag_values
 from clientgo.envtest.crds import read_crds
 from clientgo.errors import ConfigError
-from clientgo.rest.contexts import config_from
+from clientgo.rest.kubeconfig import config_from
 from controller.options import parse
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.sentences import check_text, sentence

@@ -12,10 +12,10 @@ from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta.codec import Undecodable, codec_for
 from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
-from clientgo.rest.bodies import readable
-from clientgo.rest.http1 import Ended, Garbled, Reader
+from clientgo.rest.body_log import readable
+from clientgo.rest.connections.http1 import Ended, Garbled, Reader
 from clientgo.rest.request import RawEvent
-from clientgo.rest.watch import FrameSplitter, Garbage, WatchStream
+from clientgo.rest.watchstream import FrameSplitter, Garbage, WatchStream
 from clientgo.serving.message import Refused, parse_head
 from clientgo.testing.transport import FakeStream
 from clientgo.typed.watch import DecodedWatch

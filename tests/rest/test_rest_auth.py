@@ -11,8 +11,8 @@ import pytest
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.rest.auth import Renewing, TokenFile, credentials_for
+from clientgo.rest.auth_plugins import Credential
 from clientgo.rest.config import Config, Delegated
-from clientgo.rest.delegated import Credential
 from clientgo.testing.clock import FakeClock
 
 

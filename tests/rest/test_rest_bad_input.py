@@ -9,11 +9,11 @@ from clientgo.meta.codec import Undecodable
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource, ObjectMeta
 from clientgo.meta.selectors import parse_selector
-from clientgo.rest.http1 import Garbled, Reader
+from clientgo.rest.connections.http1 import Garbled, Reader
 from clientgo.rest.loading import load_config
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
-from clientgo.rest.watch import FrameSplitter, Garbage
+from clientgo.rest.watchstream import FrameSplitter, Garbage
 
 DEEP = b'{"a":' * 20_000
 

@@ -17,8 +17,8 @@ from clientgo.meta import GroupVersionResource, replace
 from clientgo.rest.client import RESTClient, default_user_agent
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
-from clientgo.rest.notices import warnings_in
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, METADATA, METADATA_LIST, Request
+from clientgo.rest.warnings import warnings_in
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply
@@ -50,6 +50,11 @@ def test_a_request_becomes_method_path_query_and_body() -> None:
     ]
     assert transport.sent[2].header("Content-Type") == MERGE_PATCH
     assert transport.sent[2].body == b"{}"
+
+
+def test_repr_of_a_request_shows_no_body() -> None:
+    request = Request(verb="create", resource=PODS, namespace="ns", body=b"secret", query={"dryRun": "All"})
+    assert repr(request) == "<Request create /api/v1/namespaces/ns/pods {'dryRun': 'All'}, 6 bytes>"
 
 
 @pytest.mark.feature("B-REST-08")

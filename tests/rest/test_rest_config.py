@@ -11,8 +11,8 @@ import pytest
 
 from clientgo.apiserver.http.messages import Request
 from clientgo.errors import ConfigError
+from clientgo.rest.auth_plugins import Credential
 from clientgo.rest.config import ClientCertificate, Config, Delegated, Impersonation
-from clientgo.rest.delegated import Credential
 from clientgo.rest.execplugin import ExecStatus
 from clientgo.rest.kubeconfig import User, parse
 from clientgo.rest.loading import in_cluster_config, load_config

@@ -10,8 +10,8 @@ from clientgo.errors import ConnectionFailed, InternalError, ServiceUnavailable,
 from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
-from clientgo.rest.dial import Dialer
-from clientgo.rest.pool import PoolTransport
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.request import Request
 from clientgo.rest.transport import Headers, HTTPReply
 from clientgo.testing.clock import FakeClock

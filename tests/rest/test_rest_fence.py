@@ -15,10 +15,10 @@ from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
-from clientgo.rest.dial import Dialer
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.limits import Checked, stop_of_request
-from clientgo.rest.pool import PoolTransport
 from clientgo.rest.request import Request
 from clientgo.rest.transport import HTTPReply
 from clientgo.testing.clock import FakeClock

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.flowcontrol import AlwaysRateLimiter, NeverRateLimiter, TokenBucketRateLimiter
-from clientgo.rest.throttle import Throttle
+from clientgo.rest.flowcontrol import Throttle, TokenBucketRateLimiter
 from clientgo.testing.clock import FakeClock
 
 
@@ -34,7 +33,7 @@ def test_waits_are_said_at_debug_and_long_ones_to_everyone_once_in_ten_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = FakeClock(auto=True)
-    caplog.set_level(logging.DEBUG, "clientgo.rest.throttle")
+    caplog.set_level(logging.DEBUG, "clientgo.rest.flowcontrol")
     throttle = Throttle(Fixed(clock, 0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock, threading.Event())
     levels = []
     for _ in range(6):
@@ -61,6 +60,7 @@ NEVER = threading.Event()
 
 
 @pytest.mark.behaviour("FC-10")
+@pytest.mark.feature("B-FC-01")
 def test_a_limiter_lets_the_burst_pass_and_no_more() -> None:
     limiter = TokenBucketRateLimiter(1.0, 3, clock=FakeClock())
     assert [limiter.try_accept() for _ in range(4)] == [True, True, True, False]
@@ -81,20 +81,6 @@ def test_those_who_wait_pass_at_the_rate() -> None:
     limiter = TokenBucketRateLimiter(10.0, 5, clock=clock)
     assert all(limiter.wait(NEVER) for _ in range(16))
     assert clock.now() == pytest.approx(1.1)
-
-
-@pytest.mark.behaviour("FC-13")
-@pytest.mark.feature("B-FC-01")
-def test_there_is_a_limiter_that_never_holds_anything_up_and_one_that_always_does() -> None:
-    clock, stop = FakeClock(), threading.Event()
-    assert AlwaysRateLimiter().try_accept()
-    assert AlwaysRateLimiter().wait(stop)
-    never = NeverRateLimiter(clock=clock)
-    assert not never.try_accept()
-    assert not never.wait(stop, timeout=5.0)
-    stop.set()
-    assert not never.wait(stop)
-    assert clock.now() == 0
 
 
 @pytest.mark.behaviour("FC-15")

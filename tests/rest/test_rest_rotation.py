@@ -12,7 +12,7 @@ from clientgo.apiserver.state import Options
 from clientgo.errors import ConnectionFailed, Unauthorized
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config, Impersonation
-from clientgo.rest.tls import REREAD_SECONDS
+from clientgo.rest.connections.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
 
 pytestmark = pytest.mark.integration

@@ -10,15 +10,14 @@ from itertools import pairwise
 
 import pytest
 
-from clientgo.rest.happyeyeballs import ATTEMPT_DELAY, PREFERENCE_SECONDS, Connector
-from clientgo.rest.sockets import SocketAddress
+from clientgo.rest.connections.tcp import ATTEMPT_DELAY, PREFERENCE_SECONDS, Connector, Network, SocketAddress
 from clientgo.testing.clock import FakeClock
 from tests.rest.loopback import loopback
 
 NEVER = math.inf
 
 
-class FakeNetwork:
+class FakeNetwork(Network):
     """Ends the attempt at an address after so many seconds, with that error number; at once for a negative time."""
 
     def __init__(self, clock: FakeClock, answers: Mapping[str, tuple[float, int]]) -> None:

@@ -11,9 +11,9 @@ import pytest
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.rest.auth import credentials_for
 from clientgo.rest.config import Config, Delegated
-from clientgo.rest.dial import Dialer
-from clientgo.rest.pool import PoolTransport
-from clientgo.rest.tls import REREAD_SECONDS
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.pool import PoolTransport
+from clientgo.rest.connections.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from tests.rest.loopback import Loopback, http, loopback

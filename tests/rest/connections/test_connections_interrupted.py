@@ -6,8 +6,8 @@ import pytest
 from urllib3.connection import HTTPConnection
 
 from clientgo.rest.config import Config
-from clientgo.rest.dial import Dialer
-from clientgo.rest.pool import PoolTransport
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.pool import PoolTransport
 
 
 class Interrupted:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.rest.config import MAX_RESPONSE_BYTES
-from clientgo.rest.http1 import Ended, Garbled, Reader, TooLarge, encode_request
+from clientgo.rest.connections.http1 import Ended, Garbled, Reader, TooLarge, encode_request
 
 
 def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:

@@ -12,10 +12,10 @@ from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.rest.client import SILENCE
 from clientgo.rest.config import Config
-from clientgo.rest.dial import CONNECT_TIMEOUT, Dialer
-from clientgo.rest.failures import exchange_failure
-from clientgo.rest.pool import IDLE_SECONDS, PoolTransport
-from clientgo.rest.sockets import SOCKET_OPTIONS
+from clientgo.rest.connections.dial import CONNECT_TIMEOUT, Dialer
+from clientgo.rest.connections.error_messages import exchange_failure
+from clientgo.rest.connections.pool import IDLE_SECONDS, PoolTransport
+from clientgo.rest.connections.tcp import SOCKET_OPTIONS
 from clientgo.rest.transport import HTTPReply, IdleTimeout
 from clientgo.testing.clock import FakeClock
 from tests.rest.loopback import CLOSE, RESET, Loopback, chunked, http, loopback

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from clientgo.errors import ConfigError
-from clientgo.rest.http1 import is_header_value
+from clientgo.rest.connections.http1 import is_header_value
 
 
 def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:

@@ -1,11 +1,12 @@
-"""Server addresses: what they may look like, and what is made of them."""
+"""Server addresses, and the time limit of connecting to them."""
 
 import pytest
 
-from clientgo.errors import ConfigError
-from clientgo.rest.address import server_url
-from clientgo.rest.config import Config
-from clientgo.rest.dial import Dialer
+from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.rest.config import Config, server_url
+from clientgo.rest.connections.dial import Dialer
+from clientgo.testing.clock import FakeClock
+from tests.rest.loopback import loopback
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,21 @@ def test_what_is_no_address_is_said_in_a_sentence(host: str) -> None:
 def test_the_dialer_knows_where_it_dials() -> None:
     dialer = Dialer(Config("http://[::1]:8080/prefix/"), environ={})
     assert (dialer.where, dialer.base_path, dialer.host_header) == ("http://[::1]:8080", "/prefix", "[::1]:8080")
+
+
+class SlowClock(FakeClock):
+    """Ten seconds pass between two looks at the clock."""
+
+    def now(self) -> float:
+        self.step(10.0)
+        return super().now()
+
+
+@pytest.mark.integration
+def test_name_resolution_counts_towards_the_connect_timeout() -> None:
+    with loopback([]) as server:
+        dialer = Dialer(Config(f"http://localhost:{server.port}"), environ={}, clock=SlowClock())
+        with pytest.raises(ConnectionFailed, match="did not answer within 25 s") as failed:
+            dialer.dial(25.0)
+    assert failed.value.timeout
+    assert server.connections == 0

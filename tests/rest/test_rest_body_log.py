@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.log import REDACTED
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.rest.bodies import log, readable, show_bodies
+from clientgo.rest.body_log import log, readable, show_bodies
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Request

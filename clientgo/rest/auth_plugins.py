@@ -12,8 +12,8 @@ import msgspec
 
 from clientgo.clock import Clock
 from clientgo.errors import ClientGoError, ConfigError
+from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, Delegated
-from clientgo.rest.connectionmetrics import ConnectionMetrics
 
 REREAD_SECONDS = 60.0
 """How long a token read from a file, or had from an auth provider, is good for (client-go's transport/token_source)."""

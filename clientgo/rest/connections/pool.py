@@ -14,9 +14,9 @@ from typing import Any, cast
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.rest.config import MAX_RESPONSE_BYTES
-from clientgo.rest.dial import Dialer
-from clientgo.rest.failures import FAILURES, exchange_failure
-from clientgo.rest.http1 import Head, Reader, encode_request
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
+from clientgo.rest.connections.http1 import Head, Reader, encode_request
 from clientgo.rest.limits import before_sending, time_left
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 

@@ -6,7 +6,7 @@ import socket
 import ssl
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.http1 import Ended, Garbled, TooLarge
+from clientgo.rest.connections.http1 import Ended, Garbled, TooLarge
 from clientgo.rest.transport import IdleTimeout
 
 FAILURES = (OSError, Ended, Garbled, TooLarge)

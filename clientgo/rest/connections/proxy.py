@@ -17,7 +17,7 @@ from urllib3.util import parse_url
 
 from clientgo.errors import ConfigError
 from clientgo.log import register_secret
-from clientgo.rest.http1 import Garbled
+from clientgo.rest.connections.http1 import Garbled
 
 OpenSocket = Callable[[str, int, float], socket]
 """Connects to a host's port, within so many seconds."""

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
+from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config
-from clientgo.rest.connectionmetrics import ConnectionMetrics
 from clientgo.tls import client_context, load_key_pair
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ import pytest
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.rest.config import Config
-from clientgo.rest.dial import Dialer
-from clientgo.rest.pool import PoolTransport
-from clientgo.rest.proxies import proxy_for
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.pool import PoolTransport
+from clientgo.rest.connections.proxyrules import proxy_for
 from tests.rest.loopback import CLOSE, RESET, http, loopback
 
 pytestmark = pytest.mark.integration

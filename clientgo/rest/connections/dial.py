@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
-from clientgo.rest.address import server_url
-from clientgo.rest.config import ClientCertificate, Config
-from clientgo.rest.connectionmetrics import ConnectionMetrics
-from clientgo.rest.failures import FAILURES, dial_failure
-from clientgo.rest.happyeyeballs import Connector
-from clientgo.rest.proxies import proxy_for
-from clientgo.rest.sockets import is_address, look_up
-from clientgo.rest.tls import TLSContexts
+from clientgo.rest.clientmetrics import ConnectionMetrics
+from clientgo.rest.config import ClientCertificate, Config, server_url
+from clientgo.rest.connections.error_messages import FAILURES, dial_failure
+from clientgo.rest.connections.proxyrules import proxy_for
+from clientgo.rest.connections.tcp import Connector, is_address, look_up
+from clientgo.rest.connections.tls import TLSContexts
 
 if TYPE_CHECKING:
-    from clientgo.rest.viaproxy import Proxy
+    from clientgo.rest.connections.proxy import Proxy
 
 CONNECT_TIMEOUT = 30.0
 """Seconds a connection may take to come about (net/http's dialer as client-go sets it)."""
@@ -90,14 +88,16 @@ class Dialer:
             raise
 
     def _open(self, host: str, port: int, timeout: float) -> socket.socket:
+        deadline = self._clock.now() + timeout
+        # The resolver cannot be interrupted, but has time limits of its own (resolv.conf).
         addresses = look_up(host, port, clock=self._clock, resolved=self._metrics.resolved)
-        return self._connector.connect(addresses, timeout)
+        return self._connector.connect(addresses, deadline - self._clock.now())
 
     def _proxy_at(self, url: str) -> "Proxy | None":
         if not url:
             return None
         # Imported here because it loads urllib3: a fifth of what a controller loads, and most have no proxy.
-        from clientgo.rest.viaproxy import Proxy  # noqa: PLC0415
+        from clientgo.rest.connections.proxy import Proxy  # noqa: PLC0415
 
         return Proxy(url, self._host, self._port, self._open)
 
