@@ -25,7 +25,7 @@ from generated.clientset import Clientset
 from tests.e2e.clusters import report_available, write_user
 from tests.e2e.program import Program
 from tests.e2e.trail import events
-from tests.manifests import ARTIFACTS, NAME, NAMESPACE, OVERLAYS, ROOT, container, rendered
+from tests.project.manifests import ARTIFACTS, NAME, NAMESPACE, OVERLAYS, ROOT, container, rendered
 
 pytestmark = [
     pytest.mark.e2e,

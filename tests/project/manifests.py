@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ARTIFACTS = ROOT / "artifacts"
 NAME = "sample-controller"
 NAMESPACE = "sample-controller-system"

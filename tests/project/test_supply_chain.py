@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "hack" / "requirements.lock"
 BUILD_LOCK = ROOT / "hack" / "requirements-build.lock"
 

@@ -10,7 +10,7 @@ from clientgo.version import VERSION
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.rest import RESTClient
 from tests.processes import Child
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from clientgo.meta.yamlwriting import to_yaml
-from tests.manifests import (
+from tests.project.manifests import (
     ARTIFACTS,
     NAME,
     NAMESPACE,

@@ -19,7 +19,7 @@ from controller.controller import Controller
 from generated.clientset.fake import FakeClientset
 from generated.informers import SharedInformerFactory
 
-ARCHITECTURE = Path(__file__).parent.parent / "ARCHITECTURE.md"
+ARCHITECTURE = Path(__file__).parents[2] / "ARCHITECTURE.md"
 ROW = re.compile(r"^\| \d \| (?:`(?P<thread>[\w-]+)`)? ?\| `(?P<hop>[\w.]+:[\w.]+)` \|", re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ from clientgo.meta import ObjectMeta, to_dict
 from clientgo.meta.yamlwriting import to_yaml
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.desired import new_deployment
-from tests.manifests import NAME, NAMESPACE, OVERLAYS, ROOT, Object, gathered, named, pod, rendered
+from tests.project.manifests import NAME, NAMESPACE, OVERLAYS, ROOT, Object, gathered, named, pod, rendered
 
 pytestmark = [
     pytest.mark.e2e,
@@ -80,7 +80,7 @@ def test_server_accepts_every_object_as_it_stands(shell: Shell, overlay: str) ->
 
 def test_server_accepts_samples_and_what_prometheus_operator_reads(shell: Shell) -> None:
     shell.kubectl("apply", "-k", "artifacts/crd")
-    shell.kubectl("apply", "-f", "tests/monitoring_crds.yaml")
+    shell.kubectl("apply", "-f", "tests/project/monitoring_crds.yaml")
     shell.kubectl("create", "namespace", NAMESPACE)
     for folder in ("examples", "prometheus"):
         said = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{folder}").splitlines()

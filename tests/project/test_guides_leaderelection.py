@@ -15,7 +15,7 @@ from clientgo.leaderelection import LeaderElector
 from clientgo.leaderelection.metrics import ElectionMetrics
 from tests.processes import Child
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guide" / "leaderelection.md").read_text()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 INGREDIENTS = (
     "clientgo",
     "controller",

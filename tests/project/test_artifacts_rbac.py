@@ -8,7 +8,7 @@ import pytest
 from clientgo.leaderelection import LeaderElector, LeaseLock
 from clientgo.testing.actions import Action
 from clientgo.testing.kubernetes import FakeClientset as FakeKubernetes
-from tests.manifests import ARTIFACTS, NAME, NAMESPACE, Object, gathered, grants, named, rendered
+from tests.project.manifests import ARTIFACTS, NAME, NAMESPACE, Object, gathered, grants, named, rendered
 
 Request = tuple[str, str, str]
 """API group, resource (with its subresource), verb."""

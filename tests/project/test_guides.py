@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 LONGEST = 80
 
@@ -23,7 +23,7 @@ def blocks(page: str, language: str) -> str:
 
 
 def has_own_tests(page: Path) -> bool:
-    return (ROOT / "tests" / f"test_guides_{page.stem}.py").is_file()
+    return Path(__file__).with_name(f"test_guides_{page.stem}.py").is_file()
 
 
 def run(program: Path) -> "subprocess.CompletedProcess[str]":

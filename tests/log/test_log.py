@@ -273,7 +273,7 @@ def test_unknown_level_or_format_is_rejected(options: dict[str, Any], message: s
         logger(**options)
 
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "main.py", *sorted((ROOT / "clientgo").rglob("*.py")), *sorted((ROOT / "controller").rglob("*.py"))]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RUNS = ("subprocess.run", "subprocess.check_output", "subprocess.check_call", "subprocess.call")
 HELPER = {"tests/processes.py"}
 FILES = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("examples/**/*.py")]
