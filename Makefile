@@ -107,10 +107,6 @@ imports: $(DEV) ## Check that imports point only downward
 parity: $(DEV) ## Write the tests of each behaviour and feature into docs/parity/
 	@$(IN_VENV) python -m hack.parity $(ARGS)
 
-.PHONY: mutants
-mutants: $(DEV) ## Break the code a bit at a time and count what the tests notice; takes long
-	@$(IN_VENV) python -m hack.mutants $(ARGS)
-
 .PHONY: audit
 audit: $(DEV) ## Look for insecure code, and for known vulnerabilities in what the image is made of
 	@$(IN_VENV) hack/bandit.sh
