@@ -1,10 +1,11 @@
 """The generated types hold everything the official client's models hold, under the same names."""
 
+import functools
 import importlib
 import json
+import pkgutil
 import types
 import typing
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -14,15 +15,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clientgo.codegen.builtin.groups import OfficialKind
 from clientgo.codegen.builtin.survey import Survey, survey
+from clientgo.kubernetes import types as kubernetes_types
+from clientgo.kubernetes.types.apiextensions_v1 import JSONSchemaProps
+from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.meta.codec import codec_for, decode, encode_value
 from clientgo.meta.objects import MicroTime
 from clientgo.meta.scheme import ApiType
 
-SURVEY: Survey = survey()
-MARKED = {kind.model: kind for group in SURVEY.kinds.values() for kind in group}
-TYPES = sorted(SURVEY.models, key=lambda official: official.__name__)
-BY_NAME = {official.__name__: official for official in TYPES}
+MODULES = [
+    importlib.import_module(f"{kubernetes_types.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(kubernetes_types.__path__)
+]
+TYPES: list[type[Any]] = [
+    value
+    for module in MODULES
+    for value in vars(module).values()
+    if isinstance(value, type) and value.__module__ == module.__name__
+]
+KINDS = [cls for cls in TYPES if "__api_type__" in vars(cls)]
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -57,10 +69,28 @@ class Choice:
         return first[hint][0] if self._random is None else self._random.choice(first[hint])
 
 
-def ours(official: type[Any]) -> type[Any]:
-    module = importlib.import_module(f"clientgo.kubernetes.types.{SURVEY.places[official]}")
-    found: type[Any] = getattr(module, SURVEY.models[official].name)
-    return found
+@functools.cache
+def official_models() -> dict[type[Any], type[Any]]:
+    """Return the official client's model of each of our types; not at import, because reading them takes seconds."""
+    found = official_survey()
+    return {
+        getattr(importlib.import_module(f"{kubernetes_types.__name__}.{found.places[model]}"), told.name): model
+        for model, told in found.models.items()
+    }
+
+
+@functools.cache
+def official_survey() -> Survey:
+    return survey()
+
+
+@functools.cache
+def official_kinds() -> dict[type[Any], OfficialKind]:
+    return {kind.model: kind for group in official_survey().kinds.values() for kind in group}
+
+
+def id_of(cls: type[Any]) -> str:
+    return f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
 
 
 def value_of(hint: Any, depth: int, choice: Choice) -> Any:
@@ -85,17 +115,13 @@ def populated(official: type[Any], depth: int = 2, choice: Choice | None = None)
     for name, info in official.model_fields.items():
         nested = "client.models" in str(info.annotation)
         left_out = not info.is_required() and ((nested and depth <= 0) or not choice.keep())
-        if not left_out and not (is_kind(official) and name in ("api_version", "kind")):
+        if not left_out and not (official in official_kinds() and name in ("api_version", "kind")):
             values[info.alias or name] = value_of(info.annotation, depth, choice)
     return official(**values)
 
 
-def is_kind(official: type[Any]) -> bool:
-    return official in MARKED
-
-
-def json_of(official: Any) -> Any:
-    return json.loads(official.model_dump_json(by_alias=True, exclude_none=True))
+def json_of(model: Any) -> Any:
+    return json.loads(model.model_dump_json(by_alias=True, exclude_none=True))
 
 
 def plain_times(value: Any) -> Any:
@@ -107,9 +133,8 @@ def plain_times(value: Any) -> Any:
     return "2026-01-02T03:04:05Z" if value == "2026-01-02T03:04:05.000000Z" else value
 
 
-def round_trip(official: type[Any], sent: Any) -> Any:
-    cls = ours(official)
-    if is_kind(official):
+def round_trip(cls: type[Any], sent: Any) -> Any:
+    if cls in KINDS:
         codec = codec_for(cls)
         again = json.loads(codec.encode(codec.decode(json.dumps(sent).encode())))
         assert (again.pop("apiVersion"), again.pop("kind")) == (codec.api.api_version, codec.api.kind)
@@ -119,28 +144,28 @@ def round_trip(official: type[Any], sent: Any) -> Any:
     return plain_times(again)
 
 
-@pytest.mark.parametrize("official", TYPES, ids=lambda official: official.__name__)
-def test_a_fully_populated_object_survives_a_round_trip(official: type[Any]) -> None:
-    sent = json_of(populated(official))
-    assert round_trip(official, sent) == sent
+@pytest.mark.parametrize("cls", TYPES, ids=id_of)
+def test_a_fully_populated_object_survives_a_round_trip(cls: type[Any]) -> None:
+    sent = json_of(populated(official_models()[cls]))
+    assert round_trip(cls, sent) == sent
 
 
-@pytest.mark.parametrize("official", TYPES, ids=lambda official: official.__name__)
+@pytest.mark.parametrize("cls", TYPES, ids=id_of)
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_any_object_survives_a_round_trip(official: type[Any], seed: int) -> None:
-    sent = json_of(populated(official, choice=Choice(Random(seed))))
-    assert round_trip(official, sent) == sent
+def test_any_object_survives_a_round_trip(cls: type[Any], seed: int) -> None:
+    sent = json_of(populated(official_models()[cls], choice=Choice(Random(seed))))
+    assert round_trip(cls, sent) == sent
 
 
 def test_required_scalars_are_sent_even_when_zero() -> None:
     missing = [
-        f"{official.__name__}.{name}"
-        for official in TYPES
-        for name, info in official.model_fields.items()
+        f"{cls.__name__}.{name}"
+        for cls, model in official_models().items()
+        for name, info in model.model_fields.items()
         if info.is_required()
         and info.annotation in (str, int, bool, float)
-        and (info.serialization_alias or name) not in json.loads(encode_value(ours(official)()))
+        and (info.serialization_alias or name) not in json.loads(encode_value(cls()))
     ]
     assert missing == []
 
@@ -149,20 +174,21 @@ def test_there_are_types_enough_to_call_it_the_api() -> None:
     assert len(TYPES) >= 300
 
 
-def marked_classes() -> Iterator[Any]:
-    for kind in MARKED.values():
-        yield pytest.param(kind, id=f"{kind.group}/{kind.version}/{kind.model.__name__}")
+def test_each_model_of_the_official_client_has_a_type() -> None:
+    assert set(TYPES) == set(official_models())
+    assert {official_models()[cls] for cls in KINDS} == set(official_kinds())
 
 
-@pytest.mark.parametrize("kind", list(marked_classes()))
-def test_a_kind_knows_what_the_api_calls_it(kind: Any) -> None:
-    api: ApiType = ours(kind.model).__dict__["__api_type__"]
-    assert (api.group, api.version, api.kind) == (kind.group, kind.version, ours(kind.model).__name__)
+@pytest.mark.parametrize("cls", KINDS, ids=id_of)
+def test_a_kind_knows_what_the_api_calls_it(cls: type[Any]) -> None:
+    api: ApiType = cls.__dict__["__api_type__"]
+    kind = official_kinds()[official_models()[cls]]
+    assert (api.group, api.version, api.kind) == (kind.group, kind.version, cls.__name__)
     assert (api.namespaced, api.status, api.scale is not None) == (kind.namespaced, kind.status, kind.scale)
 
 
 def test_required_and_top_level_structs_are_zero_structs() -> None:
-    from_nothing = decode(ours(BY_NAME["V1Deployment"]), b"{}")
+    from_nothing = decode(Deployment, b"{}")
     assert from_nothing.spec.replicas is None
     assert from_nothing.spec.template.spec.containers == ()
     assert from_nothing.spec.selector.match_labels.get("app") is None
@@ -170,6 +196,7 @@ def test_required_and_top_level_structs_are_zero_structs() -> None:
 
 
 def test_a_type_that_contains_itself_is_read() -> None:
-    props = ours(BY_NAME["V1JSONSchemaProps"])
-    read = msgspec.json.decode(b'{"properties":{"a":{"items":{"type":"string"},"not":{"$ref":"x"}}}}', type=props)
-    assert read.properties["a"].not_.ref == "x"
+    read = msgspec.json.decode(
+        b'{"properties":{"a":{"items":{"type":"string"},"not":{"$ref":"x"}}}}', type=JSONSchemaProps
+    )
+    assert read.properties["a"].not_ == JSONSchemaProps(ref="x")
