@@ -1,6 +1,5 @@
-"""The generator: from classes that say what an API is to the files that make it pleasant to use.
+"""Code generator: clients, listers, informers and manifests from classes, CRDs and OpenAPI documents.
 
-Front ends read something (dataclasses, the official client's models) and make plain records of it; `render` turns
-records into texts and knows no file; `write` puts texts where they belong or compares them. Nothing at run time imports
-this package.
+`inputs` reads what the options name into plain records; `crd` makes and checks schemas; `render` turns records
+into Python source and opens no file; `files` writes or verifies. Nothing at run time imports this package.
 """

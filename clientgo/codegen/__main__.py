@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from clientgo.codegen.cli import NoHeader, add_options, complain, finish, header_of, path
 from clientgo.codegen.config import ConfigError, read_config
+from clientgo.codegen.files import NoHeader, complain, finish, header_of
 from clientgo.codegen.generate import Output, generate
-from clientgo.codegen.options import add_inputs, chosen
+from clientgo.codegen.options import add_options, chosen, path
 from clientgo.codegen.problems import Problems, shown_text
 
 _NAME = "clientgo-codegen"
@@ -50,7 +50,6 @@ def _options(arguments: Sequence[str], config: Path | None, number: int) -> tupl
     parser.add_argument(
         "--config", type=path, metavar="FILE", help="YAML that names these options, for several outputs"
     )
-    add_inputs(parser)
     add_options(parser)
     if config is not None and "--help" not in arguments and "-h" not in arguments:
         # The place in the file, instead of the options that the command has.

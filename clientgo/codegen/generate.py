@@ -7,27 +7,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from clientgo.codegen.cli import header_of, with_header
-from clientgo.codegen.crd import crds, whole_schema
-from clientgo.codegen.dataclassinput import OwnKind, read_modules
-from clientgo.codegen.declarationinput import read_declarations
-from clientgo.codegen.declarations import check_declarations
-from clientgo.codegen.expansions import expanded, read_expansions
+from clientgo.codegen.crd.manifest import crds, whole_schema
+from clientgo.codegen.crd.patch import patched_files
+from clientgo.codegen.crd.schema import Schema, SchemaMaker
+from clientgo.codegen.files import Header, header_of, with_header
+from clientgo.codegen.inputs.apitypes import OwnKind, read_modules
+from clientgo.codegen.inputs.crds import ForeignKind, check_foreign, read_definitions
+from clientgo.codegen.inputs.declarations import check_declarations, read_declarations
+from clientgo.codegen.inputs.expansions import expanded, read_expansions
+from clientgo.codegen.inputs.openapi import read_documents
 from clientgo.codegen.manifests import Manifests, openapi_files, role_files, webhook_files
 from clientgo.codegen.model import Kind
-from clientgo.codegen.openapi import openapi_texts
 from clientgo.codegen.options import SUBPACKAGES
 from clientgo.codegen.problems import Problems
-from clientgo.codegen.render import render
-from clientgo.codegen.renderapply import apply_texts
-from clientgo.codegen.schema import Schema, SchemaMaker
-from clientgo.codegen.schemapatch import patched_files
-from clientgo.codegen.texts import Layout, Text, fill
-from clientgo.codegen.thirdparty.definitions import ForeignKind, check_foreign, read_definitions
-from clientgo.codegen.thirdparty.modules import foreign_groups
-from clientgo.codegen.thirdparty.openapi import read_documents
-from clientgo.codegen.thirdparty.published import Unpublishable, published_schema
-from clientgo.codegen.write import Header
+from clientgo.codegen.render.applyconfigurations import apply_texts
+from clientgo.codegen.render.clients import render
+from clientgo.codegen.render.openapi import Unpublishable, openapi_texts, published_schema
+from clientgo.codegen.render.templatefiles import Layout, Text, fill
+from clientgo.codegen.render.thirdparty import foreign_groups
 
 
 @dataclass(slots=True)

@@ -3,12 +3,10 @@
 A `Kind` is all that clients, listers and informers are rendered from, whichever front end found it.
 """
 
-import keyword
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from clientgo.codegen.source import snake
+from clientgo.codegen.names import class_case, identifier, snake
 from clientgo.meta.plural import plural_of
 from clientgo.meta.scheme import ApiType
 
@@ -134,16 +132,3 @@ def short_name(group: str) -> str:
     """`samplecontroller` for samplecontroller.k8s.io, `core` for the group without a name."""
     name = identifier(group.split(".")[0]) or "core"
     return f"{name}_" if name in _OF_FACTORIES else name
-
-
-def identifier(text: str) -> str:
-    """`text` as a name in Python: of ASCII, no keyword, no digit first; all else becomes an underscore."""
-    name = re.sub(r"[^A-Za-z0-9_]", "_", text)
-    if name[:1].isdigit():
-        name = f"n{name}"
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
-def class_case(name: str) -> str:
-    """`my_group_v1` → `MyGroupV1`."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))

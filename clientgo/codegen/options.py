@@ -1,9 +1,11 @@
 """What the generator's command can be told: inputs, outputs, and which generators run."""
 
 import argparse
+from pathlib import Path
 
-from clientgo.codegen.apinames import is_dotted
-from clientgo.codegen.cli import path
+from clientgo.codegen.names import is_dotted
+
+COMMAND = "hack/update-codegen.sh"
 
 SUBPACKAGES = {
     "client": ("clientset", "types"),
@@ -18,6 +20,33 @@ _FOLDERS = {"crd": "crd_dir", "rbac": "rbac_dir", "webhook": "webhook_dir", "ope
 GENERATORS = tuple(dict.fromkeys((*SUBPACKAGES, *_FOLDERS)))
 
 
+def path(text: str) -> Path:
+    """A path as an option; a configuration's text may be none."""
+    if "\0" in text:
+        raise argparse.ArgumentTypeError("a path holds no NUL")
+    return Path(text)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--boilerplate",
+        "--header",
+        dest="header",
+        type=path,
+        metavar="FILE",
+        help="text that each file begins with (comment lines)",
+    )
+    parser.add_argument(
+        "--root", type=path, default=Path(), metavar="DIR", help="folder to write below (default: here)"
+    )
+    parser.add_argument(
+        "--command", default=COMMAND, help="the command that generated files name (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--verify", action="store_true", help="write nothing; print what would change, and fail if anything"
+    )
+
+
 def dotted(text: str) -> str:
     """The name of a module or package; it becomes part of programs and of paths."""
     if not is_dotted(text):
@@ -25,7 +54,7 @@ def dotted(text: str) -> str:
     return text
 
 
-def add_inputs(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `python -m clientgo.codegen` that other generators don't have."""
     add = parser.add_argument
     add(
@@ -41,6 +70,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     ):
         add(name, type=dotted, action="append", default=[], metavar="MODULE", help=f"module {what}; repeatable")
     _add_outputs(parser)
+    _add_common(parser)
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:

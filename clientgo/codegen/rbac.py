@@ -4,12 +4,19 @@ A permission is parted by resource, and what is alike is joined again, in four s
 resources, groups and addresses of rules that are otherwise equal.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from clientgo.codegen.model import Kind
+from clientgo.kubernetes import clients
 from clientgo.meta.declarations import RbacRule
+from clientgo.meta.scheme import ApiType, api_of
+from clientgo.typed.create import CreateClient
 
 Manifest = dict[str, Any]
 
@@ -110,3 +117,32 @@ def _user_role(kind: Kind, name: str, verbs: tuple[str, ...]) -> Manifest:
     if api.status:
         found.append(_Rule((api.group,), (f"{api.plural}/status",), (), (), ("get",)))
     return _role(name, "", found)
+
+
+def limited(rules: Iterable[RbacRule], namespace: str, own: Mapping[str, ApiType]) -> Iterator[RbacRule]:
+    """The rules, those without a namespace of their own limited to this one; `own` kinds by their group resource."""
+    known = {**_built_in(), **own}
+    for rule in rules:
+        if rule.namespace or rule.urls:
+            yield rule
+            continue
+        for group in rule.groups:
+            for resource in rule.resources:
+                api = known.get(_group_resource(group, resource))
+                where = namespace if api is None or api.namespaced else ""
+                yield msgspec.structs.replace(rule, groups=(group,), resources=(resource,), namespace=where)
+
+
+def _group_resource(group: str, resource: str) -> str:
+    plural = resource.partition("/")[0]
+    return plural if group in ("", "core") else f"{plural}.{group}"
+
+
+def _built_in() -> dict[str, ApiType]:
+    found = {}
+    for module in pkgutil.iter_modules(clients.__path__):
+        for value in vars(importlib.import_module(f"{clients.__name__}.{module.name}")).values():
+            if isinstance(value, type) and issubclass(value, CreateClient) and "kind" in vars(value):
+                api = api_of(value.kind)
+                found[api.gvr.group_resource] = api
+    return found

@@ -6,8 +6,6 @@ What it reads are the models of the official client, of the one release that the
 import argparse
 from collections.abc import Iterator
 
-from clientgo.codegen.builtin.applymodules import DOC as APPLY_DOC
-from clientgo.codegen.builtin.applymodules import apply_texts
 from clientgo.codegen.builtin.groups import (
     EXPANSIONS,
     METHODS,
@@ -17,15 +15,15 @@ from clientgo.codegen.builtin.groups import (
     installed_release,
     plain_name,
 )
+from clientgo.codegen.builtin.modules import APPLY_DOC, apply_texts, type_texts
 from clientgo.codegen.builtin.survey import Survey, survey
-from clientgo.codegen.builtin.typemodules import type_texts
-from clientgo.codegen.cli import header_of, with_header
+from clientgo.codegen.files import header_of, with_header
 from clientgo.codegen.generate import Output
 from clientgo.codegen.model import Expansions, Kind, Method
 from clientgo.codegen.problems import Problems
-from clientgo.codegen.render import render
-from clientgo.codegen.renderapply import package_text
-from clientgo.codegen.texts import Layout, Text
+from clientgo.codegen.render.applyconfigurations import package_text
+from clientgo.codegen.render.clients import render
+from clientgo.codegen.render.templatefiles import Layout, Text
 from clientgo.meta.plural import plural_of
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
 

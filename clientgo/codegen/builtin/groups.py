@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from clientgo.codegen.source import snake
+from clientgo.codegen.names import snake
 
 OFFICIAL_VERSION = "37.0"
 """The release whose models the checked-in files are made of; another one would change them."""

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from clientgo.codegen.builtin.groups import plain_name
-from clientgo.codegen.source import first_sentence
-from clientgo.codegen.structs import Attribute
+from clientgo.codegen.render.source import first_sentence
+from clientgo.codegen.render.structs import Attribute
 
 OURS = {
     "V1ObjectMeta": "ObjectMeta",

@@ -1,6 +1,7 @@
 """Everything the official client tells about the generated groups, gathered once."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,6 @@ from kubernetes import client as official_client
 
 from clientgo.codegen.builtin.groups import GROUPS, METHODS, OfficialKind, kinds_of
 from clientgo.codegen.builtin.models import OURS, Model, read_model
-from clientgo.codegen.builtin.placing import place, reachable
 from clientgo.codegen.model import short_name
 
 
@@ -25,8 +25,8 @@ class Survey:
 def survey() -> Survey:
     """Read the official client."""
     kinds = {
-        _module(*group_version): tuple(kinds_of(getattr(official_client, api), official_client))
-        for api, group_version in sorted(GROUPS.items(), key=lambda item: _module(*item[1]))
+        _group_module(*group_version): tuple(kinds_of(getattr(official_client, api), official_client))
+        for api, group_version in sorted(GROUPS.items(), key=lambda item: _group_module(*item[1]))
     }
     marked = {kind.model for group in kinds.values() for kind in group}
     models = _read_all(marked)
@@ -44,7 +44,7 @@ def _bodies(group: str) -> Iterator[type[Any]]:
             yield from (getattr(official_client, method.body) for method in methods if method.body)
 
 
-def _module(group: str, version: str) -> str:
+def _group_module(group: str, version: str) -> str:
     return f"{short_name(group)}_{version}"
 
 
@@ -57,3 +57,59 @@ def _read_all(roots: set[type[Any]]) -> dict[type[Any], Model]:
             models[official] = read_model(official, is_kind=official in roots)
             waiting += models[official].needs
     return models
+
+
+SHARED = "shared"
+APART = {
+    "pods": frozenset({"core_v1", "apps_v1", "batch_v1"}),
+    "volumes": frozenset({"core_v1", "storage_v1"}),
+}
+"""Modules for the types that only these groups use: big families, which `shared` would make everyone load."""
+
+
+def reachable(roots: Iterable[type[Any]], models: Mapping[type[Any], Model]) -> set[type[Any]]:
+    """Everything `roots` mention, directly or not, themselves included."""
+    found: set[type[Any]] = set()
+    waiting = [root for root in roots if root in models]
+    while waiting:
+        model = waiting.pop()
+        if model not in found:
+            found.add(model)
+            waiting += [need for need in models[model].needs if need in models]
+    return found
+
+
+def place(uses: Mapping[str, set[type[Any]]]) -> dict[type[Any], str]:
+    """The module of each type, given what each group uses."""
+    users: dict[type[Any], set[str]] = defaultdict(set)
+    for group, used in uses.items():
+        for model in used:
+            users[model].add(group)
+    return {model: _defining_module(groups) for model, groups in users.items()}
+
+
+def _defining_module(groups: set[str]) -> str:
+    if len(groups) == 1:
+        return min(groups)
+    return next((name for name, family in APART.items() if groups <= family), SHARED)
+
+
+def in_order(models: Iterable[Model]) -> list[Model]:
+    """By name, but after what they mention; only types that mention each other come before one of those."""
+    by_class = {model.official: model for model in sorted(models, key=lambda m: m.name)}
+    ordered: dict[type[Any], Model] = {}
+    begun: set[type[Any]] = set()
+
+    def visit(model: Model) -> None:
+        if model.official in begun:
+            return
+        begun.add(model.official)
+        # What defaults are made of comes first: it must be there whatever else goes round in circles.
+        for needed in sorted(model.needs, key=lambda c: (c not in model.zeros, c.__name__)):
+            if needed in by_class:
+                visit(by_class[needed])
+        ordered[model.official] = model
+
+    for model in by_class.values():
+        visit(model)
+    return list(ordered.values())

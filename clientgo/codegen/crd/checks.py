@@ -1,0 +1,274 @@
+"""Checks of a CRD's schemas, paths and rules: what the API server would reject, told with its place and a fix.
+
+They follow the validation of apiextensions.k8s.io/v1. Names and the like are checked in `apichecks`, constraints of a
+single field in `constraints`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from clientgo.codegen.crd.builtinfacts import is_built_in
+from clientgo.codegen.crd.celcost import CRD_LIMIT, RULE_LIMIT, cel_type, cost_of, is_choice
+from clientgo.codegen.crd.rules import cel_name, unchanging
+from clientgo.codegen.inputs.apitypes import OwnKind
+from clientgo.codegen.inputs.fields import members, unwrap
+from clientgo.codegen.problems import Problems
+
+Schema = dict[str, Any]
+Path = tuple[str, ...]
+
+_EACH = "[*]"
+"""What stands in a path for every item of a list and every value of a map."""
+
+_ROOT_WITH_STATUS = frozenset({
+    "description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
+    "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties",
+    "externalDocs", "example", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
+})  # fmt: skip
+_TYPES = ("string", "number", "integer", "boolean", "array", "object")
+_SELECTABLE = ("string", "boolean", "integer")
+_MOST_SELECTABLE = 8
+_REASONS = ("FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate")
+_STRINGS = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+_OLD = re.compile(r"\boldSelf\b")
+_HAS = re.compile(r"has\(self\.(\w+)\)")
+_STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")
+_IMMUTABLE = unchanging().rule
+_UNSET = re.compile(r"!has\(oldSelf\.(\w+)\) \|\| has\(self\.\1\)")
+"""The rule that stands beside `immutable` of a field that may be left out; what is wrong with both is told once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A message about the schema at a path."""
+
+    path: Path
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    path: Path = ()
+    times: int | None = 1
+    """How many values of an object may be here; None if that has no limit."""
+    unlimited: tuple[Path, ...] = ()
+    """The lists and maps above without a limit."""
+    unordered: Path | None = None
+    """The list above whose items can't be told from their older versions."""
+
+
+def check_version(own: OwnKind, schema: Schema, problems: Problems) -> None:
+    """Tell what the API server would reject in one version of a CRD with this schema."""
+    for fault in (*_at_root(schema, status=own.kind.api.status), *_walked(schema), *_paths(own, schema)):
+        cls, field = _class_at(own.cls, fault.path)
+        if field:
+            problems.at_field(cls, field, fault.message)
+        else:
+            problems.at_class(cls, f"{cls.__name__}: {fault.message}")
+
+
+def _class_at(cls: type[Any], path: Path) -> tuple[type[Any], str]:
+    """The class and field that a path leads to, or the last of the user's own on the way."""
+    found: tuple[type[Any], str] = (cls, "")
+    hint: Any = cls
+    for part in path:
+        bare = unwrap(hint)[0]
+        if part == _EACH:
+            hint = next((arg for arg in reversed(get_args(bare)) if arg is not ...), None)
+            continue
+        here = members(bare) if isinstance(bare, type) and not is_built_in(bare) else ()
+        member = next((one for one in here if one.json_name == part), None)
+        if member is None:
+            break
+        found, hint = (bare, member.name), member.hint
+    return found
+
+
+def _shown(path: Path) -> str:
+    return "".join(part if part == _EACH else f".{part}" for part in path)
+
+
+def _at_root(schema: Schema, *, status: bool) -> Iterator[Fault]:
+    forbidden = sorted(key for key in schema.keys() - _ROOT_WITH_STATUS if schema[key] is not False)
+    if schema.get("type") != "object" or schema.get("nullable"):
+        yield Fault((), "a whole object must have the type object, and cannot be null")
+    elif status and forbidden:
+        yield Fault(
+            (), f"{', '.join(forbidden)} cannot be set for a whole object with a status: constrain a field instead"
+        )
+
+
+def _walked(schema: Schema) -> Iterator[Fault]:
+    total = 0
+    waiting = [(schema, _Place())]
+    while waiting:
+        here, place = waiting.pop()
+        yield from _structure(here, place)
+        if rules := here.get("x-kubernetes-validations"):
+            faults, cost = _ruled(here, rules, place)
+            yield from faults
+            total += cost
+        waiting += _children(here, place)
+    if total > CRD_LIMIT:
+        yield Fault((), f"the rules cost {total / CRD_LIMIT:.1f} times what the API server allows for a version:"
+                    " limit lists, maps and texts with rules (max_items, max_properties, max_length)")  # fmt: skip
+
+
+def _children(schema: Schema, place: _Place) -> Iterator[tuple[Schema, _Place]]:
+    for name, part in schema.get("properties", {}).items():
+        yield part, replace(place, path=(*place.path, name))
+    for key, limit in (("items", "maxItems"), ("additionalProperties", "maxProperties")):
+        part = schema.get(key)
+        if not isinstance(part, dict):
+            continue
+        most = schema.get(limit)
+        times = None if place.times is None or most is None else place.times * most
+        unlimited = place.unlimited if most is not None else (*place.unlimited, place.path)
+        unordered = place.unordered
+        if unordered is None and key == "items" and schema.get("x-kubernetes-list-type") != "map":
+            unordered = place.path
+        yield part, _Place((*place.path, _EACH), times, unlimited, unordered)
+
+
+def _structure(schema: Schema, place: _Place) -> Iterator[Fault]:
+    kind, preserving = schema.get("type"), schema.get("x-kubernetes-preserve-unknown-fields")
+    if kind is not None and kind not in _TYPES:
+        yield Fault(place.path, f"invalid type {kind!r}: expected one of {', '.join(_TYPES)}")
+    if kind is None and place.path and not preserving and not schema.get("x-kubernetes-int-or-string"):
+        yield Fault(place.path, "a field must have a type: give Meta(type=...), or Meta(preserve_unknown=True)")
+    if kind == "array" and "items" not in schema:
+        yield Fault(place.path, "a list must say what its items are: write tuple[X, ...]")
+    if schema.get("x-kubernetes-int-or-string") and preserving:
+        yield Fault(place.path, "int_or_string and preserve_unknown exclude each other: leave one out")
+    if schema.get("x-kubernetes-embedded-resource") and kind == "object":
+        yield from _embedded(schema, place)
+
+
+def _embedded(schema: Schema, place: _Place) -> Iterator[Fault]:
+    properties = schema.get("properties", {})
+    if "additionalProperties" in schema or not (properties or schema.get("x-kubernetes-preserve-unknown-fields")):
+        yield Fault(place.path, "an embedded resource has fields or keeps unknown ones: write Mapping[str, Any]")
+    for name, kind in (("apiVersion", "string"), ("kind", "string"), ("metadata", "object")):
+        if properties.get(name, {}).get("type", kind) != kind:
+            yield Fault((*place.path, name), f"the {name} of an embedded resource must be of the type {kind}")
+
+
+def _ruled(schema: Schema, rules: list[Schema], place: _Place) -> tuple[list[Fault], int]:
+    """What is wrong with the rules of a schema, and what they cost."""
+    bounds = cel_type(schema)
+    if bounds is None:
+        told = "rules and immutable need a typed value, and Any has no type: write a type, or Mapping[str, Any]"
+        return [Fault(place.path, told)], 0
+    faults, total = [], 0
+    for entry in rules:
+        rule = str(entry["rule"])
+        faults += [Fault(place.path, f"invalid rule {rule!r}: {told}") for told in _rule(schema, entry)]
+        uses_old = _OLD.search(_STRINGS.sub("''", rule)) is not None
+        if uses_old and place.unordered is not None and not _UNSET.fullmatch(rule):
+            faults.append(Fault(place.path, _uncorrelated(rule, place)))
+            continue
+        cost = cost_of(rule, bounds, times=place.times)
+        if cost > RULE_LIMIT:
+            faults.append(Fault(place.path, _expensive(rule, cost, schema, place)))
+        total += cost
+    return faults, total if not faults else 0
+
+
+def _uncorrelated(rule: str, place: _Place) -> str:
+    what = "immutable" if rule == _IMMUTABLE else f"oldSelf in the rule {rule!r}"
+    where = _shown(place.unordered or ())
+    return (
+        f"{what} cannot be checked at {_shown(place.path)}, because items of {where} have no identity: give {where}"
+        " list_type='map' with list_map_keys=, or put the constraint on the whole list"
+    )
+
+
+def _expensive(rule: str, cost: int, schema: Schema, place: _Place) -> str:
+    what = "immutable" if rule == _IMMUTABLE else f"the rule {rule!r}"
+    limits = [f"max_items or max_properties of {_shown(path)}" for path in place.unlimited]
+    if schema.get("type") == "string" and not schema.keys() & {"maxLength", "enum"}:
+        limits.append(f"max_length of {_shown(place.path)}")
+    if schema.get("type") in ("array", "object") and not schema.keys() & {"maxItems", "maxProperties", "properties"}:
+        limits.append(f"max_items or max_properties of {_shown(place.path)}")
+    fix = f"set {' and '.join(limits)}" if limits else "lower the limits of the lists, maps and texts around it"
+    factor = f"{cost / RULE_LIMIT:.1f}" if cost < 100 * RULE_LIMIT else "more than 100"
+    return f"{what} costs {factor} times what the API server allows at {_shown(place.path)}: {fix}"
+
+
+def _rule(schema: Schema, entry: Schema) -> Iterator[str]:
+    rule, message = entry["rule"], entry.get("message", "")
+    if not rule.strip():
+        yield "it is empty: write a CEL expression"
+    if message and (not message.strip() or "\n" in message.strip() or "\r" in message.strip()):
+        yield "its message must be one line of text"
+    if "\n" in rule.strip() and not message.strip():
+        yield "a rule of several lines must have a message"
+    if entry.get("messageExpression", "x").strip() == "":
+        yield "its message_expression is blank"
+    if entry.get("reason", _REASONS[0]) not in _REASONS:
+        yield f"invalid reason {entry['reason']!r}: expected one of {', '.join(_REASONS)}"
+    if "fieldPath" in entry and _schema_at(schema, entry["fieldPath"]) is None:
+        yield f"its field_path {entry['fieldPath']!r} leads nowhere: write the path of a field as in .spec.replicas"
+    if "optionalOldSelf" in entry and not _OLD.search(_STRINGS.sub("''", rule)):
+        yield "optional_old_self is for rules that use oldSelf"
+    if is_choice(rule):
+        # That an immutable field has no type is told at the field.
+        typed = _UNSET.fullmatch(rule) is None
+        fields = {name: part for name, part in schema.get("properties", {}).items() if name.isascii()}
+        known = {cel_name(name) for name, part in fields.items() if not typed or cel_type(part) is not None}
+        for name in sorted(set(_HAS.findall(rule)) - known):
+            yield f"CEL cannot see the field {name}: its name must be ASCII, and its type known (not Any)"
+
+
+def _schema_at(schema: Schema, path: str) -> Schema | None:
+    """The schema that a path of dots, and of names in brackets, leads to."""
+    if not re.fullmatch(rf"(?:{_STEP.pattern})+", path):
+        return None
+    here: Schema | None = schema
+    for name, quoted in _STEP.findall(path):
+        part = name or quoted
+        properties = here.get("properties") if here is not None else None
+        here = properties.get(part) if properties is not None else (here or {}).get("additionalProperties")
+    return here
+
+
+def _paths(own: OwnKind, schema: Schema) -> Iterator[Fault]:
+    api = own.kind.api
+    paths = [*(column.json_path for column in api.columns), *api.selectable_fields]
+    if api.scale is not None:
+        paths += [path for path in (api.scale.spec_path, api.scale.status_path, api.scale.selector_path) if path]
+    for path in paths:
+        missing = _missing(schema, path)
+        if missing:
+            yield Fault((), f"the path {path} leads nowhere: {own.cls.__name__} has no {missing}")
+    if len(set(api.selectable_fields)) > _MOST_SELECTABLE:
+        yield Fault((), f"{len(set(api.selectable_fields))} selectable fields: at most {_MOST_SELECTABLE} are allowed")
+    for path in api.selectable_fields:
+        yield from (Fault((), f"invalid selectable field {path!r}: {told}") for told in _selectable(own, schema, path))
+
+
+def _selectable(own: OwnKind, schema: Schema, path: str) -> Iterator[str]:
+    if own.kind.api.selectable_fields.count(path) > 1:
+        yield "it is named twice"
+    if path.startswith(".metadata"):
+        yield "fields of metadata are not allowed: .metadata.name and .metadata.namespace are selectable anyway"
+    elif "[" in path:
+        yield "items of lists are not selectable: name a field of type str, bool or int"
+    elif not _missing(schema, path) and (_schema_at(schema, path) or {}).get("type") not in _SELECTABLE:
+        kind = (_schema_at(schema, path) or {}).get("type", "of no single type")
+        yield f"the field is {kind}: name a field of type str, bool or int"
+
+
+def _missing(schema: Schema, path: str) -> str:
+    """The part of a plain path (`.spec.replicas`) that no field is called, or nothing; other paths are not judged."""
+    here = schema
+    for part in path.removeprefix(".").split("."):
+        properties = here.get("properties")
+        if properties is None or not part.isidentifier():
+            return ""
+        if part not in properties:
+            return part
+        here = properties[part]
+    return ""

@@ -1,0 +1,152 @@
+"""Constraints in a schema's words: what each part of a `Meta` becomes, and what it may stand on."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from clientgo.codegen.crd.re2 import NotRE2, check_re2
+from clientgo.codegen.crd.rules import rule_entry, unchanging
+from clientgo.meta.constraints import Meta
+
+_NUMBERS = ("integer", "number")
+_BY_TYPE: dict[str, tuple[str, ...]] = {
+    "ge": _NUMBERS,
+    "gt": _NUMBERS,
+    "le": _NUMBERS,
+    "lt": _NUMBERS,
+    "multiple_of": _NUMBERS,
+    "min_length": ("string",),
+    "max_length": ("string",),
+    "pattern": ("string",),
+    "min_items": ("array",),
+    "max_items": ("array",),
+    "list_type": ("array",),
+    "min_properties": ("object",),
+    "max_properties": ("object",),
+    "map_type": ("object",),
+}
+_KEYS = {
+    "multiple_of": "multipleOf",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "pattern": "pattern",
+    "min_items": "minItems",
+    "max_items": "maxItems",
+    "min_properties": "minProperties",
+    "max_properties": "maxProperties",
+    "list_type": "x-kubernetes-list-type",
+    "map_type": "x-kubernetes-map-type",
+}
+_NOTES = {
+    "nullable": "nullable",
+    "preserve_unknown": "x-kubernetes-preserve-unknown-fields",
+    "int_or_string": "x-kubernetes-int-or-string",
+    "format": "format",
+    "title": "title",
+    "description": "description",
+    "example": "example",
+}
+_SCALARS = ("string", "boolean", *_NUMBERS)
+
+
+def apply_constraints(schema: dict[str, Any], metas: Sequence[Meta]) -> Iterator[str]:
+    """Put constraints into `schema`, later ones over earlier ones; yields what is wrong with them."""
+    if any(meta.schemaless for meta in metas):
+        schema.clear()
+    for meta in metas:
+        if meta.type is not None:
+            schema["type"] = meta.type
+        yield from _sized(schema, meta)
+        yield from _listed(schema, meta)
+        yield from _noted(schema, meta)
+
+
+def _sized(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
+    for name, fitting in _BY_TYPE.items():
+        value = getattr(meta, name)
+        if value is None:
+            continue
+        if _types_of(schema).isdisjoint(fitting):
+            yield f"{name} is for {' and '.join(fitting)} fields, this one is {schema.get('type', 'of any type')}"
+            continue
+        if name == "multiple_of" and value <= 0:
+            yield f"invalid multiple_of {value}: expected a number above 0"
+            continue
+        _constrain(schema, name, value)
+
+
+def _types_of(schema: dict[str, Any]) -> set[str]:
+    # An int-or-string has no type of its own, and string constraints hold for its strings.
+    return {schema["type"]} if "type" in schema else {part["type"] for part in schema.get("anyOf", ())}
+
+
+def _constrain(schema: dict[str, Any], name: str, value: Any) -> None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if name in ("ge", "gt"):
+        schema["minimum"] = value
+        if name == "gt":
+            schema["exclusiveMinimum"] = True
+    elif name in ("le", "lt"):
+        schema["maximum"] = value
+        if name == "lt":
+            schema["exclusiveMaximum"] = True
+    else:
+        schema[_KEYS[name]] = value
+
+
+def _listed(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
+    if meta.unique_items:
+        yield "the API server refuses uniqueItems, which costs too much: write list_type='set'"
+    items = schema.get("items", {})
+    if meta.list_type == "set" and items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
+        yield "a set is of scalars: write list_type='map' with list_map_keys=, or 'atomic'"
+    if meta.list_type == "set" and items.get("x-kubernetes-list-type", "atomic") != "atomic":
+        yield "the lists in a set must be atomic: leave out their list_type"
+    if meta.list_type in ("set", "map") and items.get("nullable"):
+        yield f"the items of a list_type={meta.list_type!r} cannot be null: write them without | None"
+    if (meta.list_type == "map") != bool(meta.list_map_keys):
+        yield "list_type='map' and list_map_keys=('name',) belong together: give both"
+        return
+    if meta.list_map_keys:
+        schema["x-kubernetes-list-map-keys"] = list(meta.list_map_keys)
+        yield from _map_keys(items, meta.list_map_keys)
+
+
+def _map_keys(items: dict[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
+    properties = items.get("properties", {})
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        yield f"the key {key!r} of a list map is given twice"
+    for key in keys:
+        if not _is_scalar(properties.get(key, {})):
+            known = ", ".join(sorted(name for name, found in properties.items() if _is_scalar(found)))
+            yield f"the list's items have no scalar {key!r}: write one of {known or 'theirs, once they have some'}"
+        elif key not in items.get("required", ()) and "default" not in properties[key]:
+            yield f"the key {key!r} of a list map must be required or have a default"
+        elif properties[key].get("nullable"):
+            yield f"the key {key!r} of a list map cannot be null: write its type without | None"
+
+
+def _is_scalar(schema: dict[str, Any]) -> bool:
+    return schema.get("type") in _SCALARS or "x-kubernetes-int-or-string" in schema
+
+
+def _noted(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
+    if meta.pattern is not None:
+        try:
+            check_re2(meta.pattern)
+        except NotRE2 as error:
+            yield f"invalid pattern {meta.pattern!r}: {error}: write RE2 syntax, or a CEL rule (rules=)"
+    schema.update({key: value for name, key in _NOTES.items() if (value := getattr(meta, name)) is not None})
+    if meta.preserve_unknown is False:
+        del schema[_NOTES["preserve_unknown"]]  # it says true or nothing
+    if meta.embedded_resource:
+        if schema.get("type") != "object":
+            yield "embedded_resource is for objects: write Mapping[str, Any]"
+        schema["x-kubernetes-embedded-resource"] = True
+    if meta.enum:
+        schema["enum"] = list(meta.enum)
+    if meta.external_docs is not None:
+        docs = {"url": meta.external_docs.url, "description": meta.external_docs.description}
+        schema["externalDocs"] = {key: value for key, value in docs.items() if value}
+    if rules := (*meta.rules, *((unchanging(),) if meta.immutable else ())):
+        schema.setdefault("x-kubernetes-validations", []).extend(map(rule_entry, rules))

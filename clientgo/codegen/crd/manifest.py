@@ -1,0 +1,189 @@
+"""Kinds to CustomResourceDefinitions (apiextensions.k8s.io/v1): one YAML text for each resource, with all its versions.
+
+A column `Age` is put behind the columns of one's own, because a resource that names columns loses kubectl's usual one;
+name a column of `.metadata.creationTimestamp` to have it elsewhere.
+"""
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+from clientgo.codegen.crd.checks import check_version
+from clientgo.codegen.crd.schema import Schema, SchemaMaker
+from clientgo.codegen.inputs.apitypes import OwnKind
+from clientgo.codegen.problems import Problems
+from clientgo.meta.scheme import ApiType, Column, WebhookConversion
+from clientgo.meta.yamlwriting import to_yaml
+
+SchemaOf = Callable[[type[Any]], Schema]
+
+_AGE = Column("Age", "date", ".metadata.creationTimestamp")
+_TOP: dict[str, Schema] = {
+    "apiVersion": {
+        "type": "string",
+        "description": "The version of the schema that this object follows: group/version.",
+    },
+    "kind": {"type": "string", "description": "The kind of this object, in CamelCase."},
+    "metadata": {"type": "object"},
+}
+
+
+def crds(
+    kinds: Iterable[OwnKind], maker: SchemaMaker, problems: Problems, *, max_description: int | None = None
+) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """File name to YAML text and sources, for every resource of `kinds`.
+
+    `max_description` cuts descriptions, at a sentence's end where there is one, and 0 drops them.
+    """
+    resources: dict[tuple[str, str], list[OwnKind]] = {}
+    for own in kinds:
+        if not own.kind.api.crd:
+            continue
+        resources.setdefault((own.kind.api.group, own.kind.api.plural), []).append(own)
+    texts = {}
+    for (group, plural), members in sorted(resources.items()):
+        manifest = _manifest(members, partial(whole_schema, maker, limit=max_description), problems)
+        sources = tuple(sorted({own.kind.source for own in members}))
+        texts[f"{group}_{plural}.yaml"] = (to_yaml(manifest), sources)
+    return texts
+
+
+def whole_schema(maker: SchemaMaker, cls: type[Any], *, limit: int | None = None) -> Schema:
+    """The schema of a kind's objects, with descriptions of at most `limit` characters."""
+    schema = top_schema(maker.of_class(cls))
+    if limit is None:
+        return schema
+    own = deepcopy(schema)  # its parts are others' too
+    _shorten(own, limit)
+    return own
+
+
+def _manifest(members: list[OwnKind], make: SchemaOf, problems: Problems) -> dict[str, Any]:
+    stored = next((own for own in members if own.kind.api.storage), members[0]).kind.api
+    metadata: dict[str, Any] = {"name": f"{stored.plural}.{stored.group}"}
+    for key, pairs in (("annotations", stored.annotations), ("labels", stored.labels)):
+        if pairs:
+            metadata[key] = dict(sorted(pairs))
+    members = sorted(members, key=lambda own: own.kind.api.version)
+    spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
+    if stored.conversion is not None:
+        spec["conversion"] = _conversion(stored.conversion)
+    spec["versions"] = [_version(own, make, problems) for own in members]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def _conversion(conversion: WebhookConversion) -> dict[str, Any]:
+    client: dict[str, Any] = {"url": conversion.url}
+    if not conversion.url:
+        client = {
+            "service": {
+                "namespace": conversion.service_namespace,
+                "name": conversion.service_name,
+                "path": conversion.path,
+                "port": conversion.port,
+            }
+        }
+    if conversion.ca_bundle:
+        client["caBundle"] = conversion.ca_bundle
+    reviews = list(conversion.review_versions)
+    return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": reviews}}
+
+
+def _shorten(value: Any, limit: int) -> None:
+    if isinstance(value, list):
+        for part in value:
+            _shorten(part, limit)
+    elif isinstance(value, dict):
+        described = value.get("description")
+        if isinstance(described, str):
+            value["description"] = _cut(described, limit)
+            if not value["description"]:
+                del value["description"]
+        for key, part in value.items():
+            if key not in ("default", "example"):
+                _shorten(part, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    whole = text[:limit].rpartition(". ")[0]
+    return f"{whole}." if whole else text[:limit]
+
+
+def _names(api: ApiType) -> dict[str, Any]:
+    names: dict[str, Any] = {
+        "kind": api.kind,
+        "listKind": api.list_kind or f"{api.kind}List",
+        "plural": api.plural,
+        "singular": api.singular,
+    }
+    if api.short_names:
+        names["shortNames"] = list(api.short_names)
+    if api.categories:
+        names["categories"] = list(api.categories)
+    return names
+
+
+def _version(own: OwnKind, make: SchemaOf, problems: Problems) -> dict[str, Any]:
+    api = own.kind.api
+    schema = make(own.cls)
+    version: dict[str, Any] = {"name": api.version, "served": api.served, "storage": api.storage}
+    if api.deprecated:
+        version["deprecated"] = True
+    if api.deprecation_warning:
+        version["deprecationWarning"] = api.deprecation_warning
+    version["schema"] = {"openAPIV3Schema": schema}
+    if columns := _columns(api.columns):
+        version["additionalPrinterColumns"] = [_column(column) for column in columns]
+    if api.selectable_fields:
+        version["selectableFields"] = [{"jsonPath": path} for path in api.selectable_fields]
+    subresources: dict[str, Any] = {}
+    if api.status:
+        subresources["status"] = {}
+    if api.scale is not None:
+        subresources["scale"] = {
+            "specReplicasPath": api.scale.spec_path,
+            "statusReplicasPath": api.scale.status_path,
+            **({"labelSelectorPath": api.scale.selector_path} if api.scale.selector_path else {}),
+        }
+    if subresources:
+        version["subresources"] = subresources
+    check_version(own, schema, problems)
+    return version
+
+
+def top_schema(schema: Schema) -> Schema:
+    """The schema of a whole object in a CRD, from that of its class."""
+    # What the server checks of metadata is its own business; a schema may only say that it is an object.
+    return typed_top({**schema, "properties": {**schema.get("properties", {}), "metadata": {"type": "object"}}})
+
+
+def typed_top(schema: Schema) -> Schema:
+    """The schema of a whole object: with apiVersion and kind, which no class has, and nobody need give."""
+    own = {name: field for name, field in schema.get("properties", {}).items() if name not in _TOP}
+    required = [name for name in schema.get("required", ()) if name not in _TOP]
+    metadata = schema["properties"]["metadata"]
+    top = {**schema, "properties": {**_TOP, "metadata": metadata, **own}}
+    top.pop("required", None)
+    return {**top, "required": required} if required else top
+
+
+def _columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    if not columns or any(column.json_path == _AGE.json_path or column.name == _AGE.name for column in columns):
+        return columns
+    return (*columns, _AGE)
+
+
+def _column(column: Column) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+    for key in ("description", "format", "priority"):
+        if getattr(column, key):
+            made[key] = getattr(column, key)
+    return made

@@ -1,0 +1,100 @@
+"""Schemas put into CRDs that somebody wrote by hand: of such a file nothing else changes, not even its comments.
+
+The text between the first and the last line of each `openAPIV3Schema` is replaced. Reading the file and writing it
+again would lose comments, order and quoting.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from clientgo.codegen.crd.checks import check_version
+from clientgo.codegen.crd.manifest import SchemaOf
+from clientgo.codegen.crd.schema import Schema
+from clientgo.codegen.inputs.apitypes import OwnKind
+from clientgo.codegen.problems import Problems, reason_of
+from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlwriting import to_yaml
+
+_KEY = "openAPIV3Schema"
+
+
+def patched_files(
+    paths: Iterable[Path], kinds: Sequence[OwnKind], make: SchemaOf, problems: Problems
+) -> dict[Path, str]:
+    """The files with the schemas of those of `kinds` that they define; `make` gives that of a class."""
+    return {path: _patched(path, kinds, make, problems) for path in paths}
+
+
+def _patched(path: Path, kinds: Sequence[OwnKind], make: SchemaOf, problems: Problems) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+        read_yaml(text)  # which bounds what composing it may meet
+        documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
+    except (OSError, UnicodeDecodeError) as error:
+        problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
+        return ""
+    except NotYAML as error:
+        problems.at_module(str(path), error.line, f"the file is no YAML: {error}")
+        return ""
+    found = [place for document in documents for place in _places(document, kinds)]
+    if not found:
+        problems.at_module(str(path), 1, "it defines no kind of the input: give its module with --input-module")
+    # From the last to the first, so that the lines of those before stay where they are.
+    for own, version in reversed(found):
+        parent = _value(version, "schema")
+        schema = _value(parent, _KEY)
+        if not isinstance(parent, yaml.MappingNode) or schema is None:
+            line = version.start_mark.line + 1
+            problems.at_module(str(path), line, "the version has no schema: write `schema: {openAPIV3Schema: {}}` here")
+            continue
+        made = make(own.cls)
+        check_version(own, made, problems)
+        text = _replaced(text, parent, schema, made)
+    return text
+
+
+def _places(document: yaml.Node, kinds: Sequence[OwnKind]) -> Iterator[tuple[OwnKind, yaml.Node]]:
+    spec = _value(document, "spec")
+    name = (_scalar(spec, "group"), _scalar(_value(spec, "names"), "kind"))
+    versions = _value(spec, "versions")
+    if _scalar(document, "kind") != "CustomResourceDefinition" or not isinstance(versions, yaml.SequenceNode):
+        return
+    known = {own.kind.api.version: own for own in kinds if (own.kind.api.group, own.kind.api.kind) == name}
+    for version in versions.value:
+        own = known.get(_scalar(version, "name"))
+        if own is not None:
+            yield own, version
+
+
+def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for name, value in node.value if name.value == key), None)
+
+
+def _scalar(node: yaml.Node | None, key: str) -> str:
+    value = _value(node, key)
+    return str(value.value) if isinstance(value, yaml.ScalarNode) else ""
+
+
+def _replaced(text: str, parent: yaml.MappingNode, node: yaml.Node, schema: Schema) -> str:
+    start, end = node.start_mark.index, len(text[: _end(node)].rstrip())
+    if parent.flow_style:
+        return text[:start] + to_yaml(schema, flow=True).rstrip() + text[end:]
+    lines = to_yaml(schema).rstrip("\n").splitlines()
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        return text[:start] + f"\n{' ' * node.start_mark.column}".join(lines) + text[end:]
+    # What stood behind the key on its line goes below it.
+    line = text[text.rindex("\n", 0, start) + 1 : start]
+    indent = len(line) - len(line.lstrip(" -")) + 2
+    return text[:start].rstrip(" ") + "".join(f"\n{' ' * indent}{made}" for made in lines) + text[end:]
+
+
+def _end(node: yaml.Node) -> int:
+    """Behind the last character that is the node's own: a block's end mark stands behind comments and blank lines."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.index)

@@ -1,0 +1,250 @@
+"""A dataclass as a structural OpenAPI v3 schema: what the API server holds objects to.
+
+JSON names are camelCase, a field without default is required, a scalar default is the schema's, and constraints are
+those of `Annotated[..., Meta(...)]`. What no structural schema can say is refused, with what to write instead.
+"""
+
+import dataclasses
+import enum
+import types
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts, is_built_in
+from clientgo.codegen.crd.constraints import apply_constraints
+from clientgo.codegen.crd.defaults import violations
+from clientgo.codegen.crd.rules import choice_rules, kept, rule_entry
+from clientgo.codegen.inputs.fields import Member, members, unwrap
+from clientgo.codegen.problems import Problems
+from clientgo.meta.constraints import Meta, Rule, constraints_of
+from clientgo.meta.objects import MicroTime, ObjectMeta
+
+Schema = dict[str, Any]
+
+_SCALARS: dict[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    bytes: {"type": "string", "format": "byte"},
+    datetime: {"type": "string", "format": "date-time"},
+    MicroTime: {"type": "string", "format": "date-time"},
+    # Metadata inside of objects, as in templates: its fields are not described again in each CRD.
+    ObjectMeta: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+}
+
+
+_FLOAT = (
+    "floats differ between languages: write an int of a smaller unit or a str, or consent with"
+    " Annotated[float, Meta(allow_float=True)], or allow floats with --allow-floats"
+)
+_EMBEDDED_META: Schema = {
+    "type": "object",
+    "properties": {
+        "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+        "finalizers": {"type": "array", "items": {"type": "string"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "name": {"type": "string"},
+        "namespace": {"type": "string"},
+    },
+}
+
+
+def own_of(schema: Schema) -> Schema:
+    """A copy for one field, which adds keys, and elements to lists; what stands deeper nobody changes."""
+    return {key: list(value) if isinstance(value, list) else value for key, value in schema.items()}
+
+
+class SchemaMaker:
+    """Makes the schemas of classes; what can't be said goes to `problems`."""
+
+    def __init__(self, problems: Problems, *, allow_floats: bool = False, embedded_meta: bool = False) -> None:
+        self._problems = problems
+        self._allow_floats = allow_floats
+        self._embedded_meta = embedded_meta
+        self._shared: dict[type[Any], Schema] = {}
+
+    def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
+        """The schema of a dataclass' or Struct's objects."""
+        if cls in inside:
+            return self._of_repeated(cls)
+        if not self._is_shared(cls, inside):
+            return self._of_members(cls, inside)
+        if cls not in self._shared:
+            self._shared[cls] = self._of_members(cls, inside)
+        return own_of(self._shared[cls])
+
+    def _is_shared(self, cls: type[Any], inside: tuple[type[Any], ...]) -> bool:
+        """Whether the schema is the same wherever the class stands: Kubernetes' own refer to no class of others."""
+        return is_built_in(cls) and not any(map(is_built_in, inside))
+
+    def _of_members(self, cls: type[Any], inside: tuple[type[Any], ...]) -> Schema:
+        schema: Schema = {"type": "object"}
+        if doc := _own_doc(cls):
+            schema["description"] = doc
+        found = self._members(cls)
+        if found:
+            schema["properties"] = {m.json_name: self._of_member(m, _Place(cls, m.name, (*inside, cls))) for m in found}
+        if required := [member.json_name for member in found if _is_required(member)]:
+            schema["required"] = required
+        self._constrain_class(cls, schema, found)
+        add_type_facts(cls, schema)
+        return schema
+
+    def _of_repeated(self, cls: type[Any]) -> Schema:
+        # Whoever embeds one of Kubernetes' own can't write it otherwise: there it is open from the second level on.
+        if not is_built_in(cls):
+            told = "which no structural schema can describe: write Mapping[str, Any] where it does"
+            self._problems.at_class(cls, f"{cls.__name__} contains itself, {told}")
+        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+    def _constrain_class(self, cls: type[Any], schema: Schema, found: list[Member]) -> None:
+        json_names = {member.name: member.json_name for member in found}
+        rules: list[Rule] = []
+        for meta in constraints_of(cls):
+            for message in apply_constraints(schema, [meta]):
+                self._problems.at_class(cls, f"{cls.__name__}: {message}")
+            try:
+                rules += choice_rules(meta, json_names)
+            except KeyError as error:
+                known = ", ".join(json_names)
+                self._problems.at_class(cls, f"{cls.__name__} has no field {error}: write one of {known}")
+        rules += [kept(m.json_name) for m in found if _is_immutable(m) and not _is_required(m)]
+        if rules:
+            schema.setdefault("x-kubernetes-validations", []).extend(rule_entry(rule) for rule in rules)
+
+    def _members(self, cls: type[Any]) -> list[Member]:
+        try:
+            return list(members(cls))
+        except (NameError, TypeError) as error:
+            self._problems.at_class(cls, f"the annotations of {cls.__name__} can't be read: {error}")
+            return []
+
+    def _of_member(self, member: Member, place: "_Place") -> Schema:
+        schema, nullable = self._of_hint(member.hint, place)
+        add_field_facts(place.cls, member.json_name, schema)
+        if nullable and member.required and _noted(member, "required") is not False:
+            schema.setdefault("nullable", True)
+        if member.doc:
+            schema.setdefault("description", member.doc)
+        default = _noted(member, "default")
+        if default is msgspec.UNSET:
+            default = member.default
+        if default is not msgspec.UNSET:
+            self._complain(
+                place, *(f"its default {default!r} {how}: give another" for how in violations(schema, default))
+            )
+            schema["default"] = default
+        return schema
+
+    def _of_item(self, hint: Any, place: "_Place") -> Schema:
+        schema, nullable = self._of_hint(hint, place)
+        if nullable:
+            schema["nullable"] = True
+        return schema
+
+    def _of_hint(self, hint: Any, place: "_Place") -> tuple[Schema, bool]:
+        bare, metas, nullable = unwrap(hint)
+        free = bare is float and (self._allow_floats or any(meta.allow_float for meta in metas))
+        schema: Schema = {"type": "number"} if free else self._of_type(bare, place)
+        self._complain(place, *apply_constraints(schema, metas))
+        return schema, nullable
+
+    def _of_type(self, hint: Any, place: "_Place") -> Schema:
+        origin, args = get_origin(hint), get_args(hint)
+        if hint is ObjectMeta and self._embedded_meta:
+            return dict(_EMBEDDED_META)
+        if hint in _SCALARS:
+            return dict(_SCALARS[hint])
+        if origin is Literal:
+            return self._enum(args, place)
+        if isinstance(hint, type) and issubclass(hint, enum.Enum):
+            return self._enum([member.value for member in hint], place)
+        if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct)):
+            return self.of_class(hint, place.inside)
+        if origin in (Union, types.UnionType) and set(args) == {int, str}:
+            return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+        return self._of_collection(hint, origin, args, place)
+
+    def _of_collection(self, hint: Any, origin: Any, args: tuple[Any, ...], place: "_Place") -> Schema:
+        if origin is list or (origin is tuple and args[1:] == (...,)):
+            return {"type": "array", "items": self._of_item(args[0], place)}
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            if args[0] is not str:
+                self._complain(place, "the keys of a map must be strings: write Mapping[str, ...]")
+            if unwrap(args[1])[0] is Any:
+                return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+            return {"type": "object", "additionalProperties": self._of_item(args[1], place)}
+        if is_built_in(place.cls) and (hint is float or set(args) == {int, float}):
+            return {"type": "number"}
+        # Kubernetes' own unions (a schema or a boolean) can't be written otherwise by whoever embeds them.
+        if hint is Any or is_built_in(place.cls):
+            return {"x-kubernetes-preserve-unknown-fields": True}
+        if hint is float:
+            self._complain(place, _FLOAT)
+        else:
+            self._complain(place, f"{_name(hint)} has no schema: {_instead(hint, origin)}")
+        return {"x-kubernetes-preserve-unknown-fields": True}  # so that nothing else is told of the field
+
+    def _enum(self, values: Iterable[Any], place: "_Place") -> Schema:
+        values = list(values)
+        kinds = {type(value) for value in values}
+        if kinds in ({str}, {int}):
+            return {**_SCALARS[kinds.pop()], "enum": values}
+        self._complain(place, "the values of an enum must all be strings, or all integers")
+        return {"type": "string"}
+
+    def _complain(self, place: "_Place", *messages: str) -> None:
+        for message in messages:
+            self._problems.at_field(place.cls, place.field, message)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Place:
+    cls: type[Any]
+    field: str
+    inside: tuple[type[Any], ...]
+
+
+_NOTHING = Meta()
+
+
+def _noted(member: Member, name: str) -> Any:
+    """What the outermost constraint says of it, or UNSET or None when none does."""
+    unsaid = found = getattr(_NOTHING, name)
+    for meta in unwrap(member.hint)[1]:
+        value = getattr(meta, name)
+        if value is not unsaid:
+            found = value
+    return found
+
+
+def _is_required(member: Member) -> bool:
+    said = _noted(member, "required")
+    return member.required if said is None else bool(said)
+
+
+def _is_immutable(member: Member) -> bool:
+    return any(meta.immutable for meta in unwrap(member.hint)[1])
+
+
+def _own_doc(cls: type[Any]) -> str:
+    # A dataclass without docstring is given its signature for one.
+    doc = cls.__dict__.get("__doc__") or ""
+    return "" if doc.startswith(f"{cls.__name__}(") else " ".join(doc.split())
+
+
+def _name(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+
+
+def _instead(hint: Any, origin: Any) -> str:
+    if origin in (set, frozenset) or hint in (set, frozenset):
+        return "write tuple[X, ...]"
+    if origin is tuple or hint in (tuple, list, dict):
+        return "write tuple[X, ...] or Mapping[str, X]"
+    if origin in (Union, types.UnionType):
+        return "write one type, or int | str"
+    return "write str, int, bool, datetime, an enum, a dataclass, tuple[X, ...] or Mapping[str, X]"

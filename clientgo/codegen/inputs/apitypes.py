@@ -1,0 +1,208 @@
+"""The front end for one's own kinds: modules of `@api_type` dataclasses, read by importing them."""
+
+import dataclasses
+import importlib
+import inspect
+import os
+import re
+import traceback
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_type_hints
+
+from clientgo.codegen.inputs.apichecks import check_api, read_methods
+from clientgo.codegen.inputs.fields import unwrap
+from clientgo.codegen.model import Kind
+from clientgo.codegen.problems import Problems, place_of, shown
+from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.scheme import ApiType, api_of
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OwnKind:
+    """A kind and the class it was read from."""
+
+    kind: Kind
+    cls: type[Any]
+
+
+def read_modules(names: Iterable[str], problems: Problems) -> list[OwnKind]:
+    """The kinds that these modules define; whatever is wrong goes to `problems`."""
+    found = [kind for name in names for kind in _read_module(name, problems)]
+    _check_together(found, problems)
+    return found
+
+
+def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
+    module = imported(name, problems)
+    if module is None:
+        return
+    source = source_of(module)
+    kinds = list(_marked(module))
+    if not kinds:
+        problems.at_module(source, 1, "no class is marked with @api_type(group=, version=): mark the kinds")
+    for cls in kinds:
+        if _check_class(cls, problems):
+            methods = tuple(read_methods(cls, problems))
+            kind = Kind(api=api_of(cls), class_name=cls.__name__, module=name, source=source, methods=methods)
+            yield OwnKind(kind, cls)
+
+
+def source_of(module: ModuleType) -> str:
+    """A module's file, as generated files tell it."""
+    # The module's place below the folder it was imported from: the same on every machine.
+    path = module.__name__.replace(".", "/")
+    return f"{path}/__init__.py" if hasattr(module, "__path__") else f"{path}.py"
+
+
+def imported(name: str, problems: Problems) -> ModuleType | None:
+    """A module by its name; None when it can't be had, which is told."""
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's: what it raises is told with its place
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            message = f"there is no module {error.name}: give a dotted name that can be imported from here"
+            problems.at_module(name, 0, message)
+        else:
+            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {_said(error)}{_advice(error)}")
+    return None
+
+
+def _said(error: BaseException) -> str:
+    return f"it ends the program (exit code {error.code})" if isinstance(error, SystemExit) else str(error)
+
+
+def _advice(error: BaseException) -> str:
+    # What dataclasses says of `names: list[str] = []`, which it refuses by itself.
+    if "mutable default" in str(error):
+        return " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)"
+    return ""
+
+
+def _raised_at(error: BaseException, name: str) -> tuple[str, int]:
+    if isinstance(error, SyntaxError):
+        return shown(error.filename or name), error.lineno or 0
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "importlib" not in frame.filename and not frame.filename.endswith(f"{os.sep}dataclasses.py")
+    ]
+    return shown(frames[-1].filename), _field_line(error, frames[-1].filename) or frames[-1].lineno or 0
+
+
+def _field_line(error: BaseException, file: str) -> int:
+    """The line of the field whose mutable default dataclasses refuses: its error names the field alone."""
+    found = re.search(r"mutable default .* for field (\w+) is not allowed", str(error))
+    if found is None:
+        return 0
+    pattern = re.compile(rf"\s+{found[1]}\s*:.*=\s*(\[|\{{|list\(|dict\(|set\()")
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 0)
+
+
+def _marked(module: ModuleType) -> Iterator[type[Any]]:
+    for cls in vars(module).values():
+        if inspect.isclass(cls) and cls.__module__ == module.__name__ and "__api_type__" in vars(cls):
+            yield cls
+
+
+def _check_class(cls: type[Any], problems: Problems) -> bool:
+    if not dataclasses.is_dataclass(cls):
+        problems.at_class(
+            cls, f"{cls.__name__} is no dataclass: write @dataclass(frozen=True, slots=True) below @api_type"
+        )
+        return False
+    for part in sorted(_dataclasses_in(cls), key=lambda part: part.__qualname__):
+        _check_dataclass(part, problems)
+    names = {field.name for field in dataclasses.fields(cls)}
+    if _type_of(cls, "metadata") is not ObjectMeta:
+        problems.at_class(cls, f"{cls.__name__} has no metadata: write `metadata: ObjectMeta`")
+    check_api(cls, problems)
+    if api_of(cls).status and "status" not in names:
+        problems.at_class(cls, f"{cls.__name__} has no field status: add one, or write @api_type(..., status=False)")
+    return True
+
+
+def _check_dataclass(cls: type[Any], problems: Problems) -> None:
+    try:
+        get_type_hints(cls)
+    except (NameError, TypeError) as error:
+        problems.at_class(cls, f"the annotations of {cls.__name__} can't be read: {error}")
+    params: Any = getattr(cls, "__dataclass_params__", None)
+    if params is not None and not params.frozen:
+        problems.at_class(cls, f"{cls.__name__} can be changed: write @dataclass(frozen=True, slots=True)")
+    fields = {field.name for field in dataclasses.fields(cls)}
+    for name, value in vars(cls).items():
+        if name in fields or name.startswith("_") or callable(value) or hasattr(value, "__get__"):
+            continue
+        problems.at_field(cls, name, f"has no type, so it is no field: write `{name}: {type(value).__name__} = ...`")
+
+
+def _type_of(cls: type[Any], field: str) -> Any:
+    try:
+        return unwrap(get_type_hints(cls, include_extras=True).get(field))[0]
+    except (NameError, TypeError):
+        return ObjectMeta  # the schema says that the annotations can't be read
+
+
+def _dataclasses_in(cls: type[Any]) -> set[type[Any]]:
+    found: set[type[Any]] = set()
+    waiting = [cls]
+    while waiting:
+        each = waiting.pop()
+        if each in found:
+            continue
+        found.add(each)
+        try:
+            hints = get_type_hints(each)
+        except (NameError, TypeError):
+            continue
+        waiting += [part for hint in hints.values() for part in _classes_in(hint)]
+    return found
+
+
+def _classes_in(hint: Any) -> Iterator[type[Any]]:
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        yield hint
+    for arg in getattr(hint, "__args__", ()):
+        yield from _classes_in(arg)
+
+
+def _check_together(kinds: Iterable[OwnKind], problems: Problems) -> None:
+    resources: Mapping[tuple[str, str], list[OwnKind]] = defaultdict(list)
+    for own in kinds:
+        # What is only the body of another kind's subresource is stored nowhere.
+        if own.kind.api.verbs or own.kind.api.crd:
+            resources[own.kind.api.group, own.kind.api.plural].append(own)
+    for members in resources.values():
+        _check_versions(members, problems)
+
+
+def _check_versions(members: list[OwnKind], problems: Problems) -> None:
+    first = members[0].kind.api
+    seen: dict[str, str] = {}
+    for own in members:
+        api = own.kind.api
+        if api.version in seen:
+            other = seen[api.version]
+            problems.at_class(
+                own.cls, f"{api.plural}.{api.group}/{api.version} is {other} already: give plural= another value"
+            )
+        seen.setdefault(api.version, ":".join(map(str, place_of(own.cls))))
+        if _names(api) != _names(first):
+            problems.at_class(
+                own.cls, f"kind, singular and scope of {api.kind} differ between versions: give all the same"
+            )
+    storage = [own for own in members if own.kind.api.storage]
+    if len(storage) != 1 and len(seen) == len(members):
+        stored = ", ".join(own.kind.api.version for own in storage) or "none"
+        problems.at_class(
+            members[-1].cls,
+            f"{first.kind} is stored in {stored} of its versions: write storage=False in all but one",
+        )
+
+
+def _names(api: ApiType) -> tuple[str, str, str]:
+    return api.kind, api.singular, api.scope

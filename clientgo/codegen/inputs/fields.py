@@ -1,0 +1,82 @@
+"""The fields of a class as its JSON has them: of a dataclass, or of a Struct that a dataclass holds."""
+
+import dataclasses
+import enum
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from clientgo.codegen.names import camel
+from clientgo.codegen.problems import field_docs
+from clientgo.meta.codec import encode_value
+from clientgo.meta.constraints import Meta
+from clientgo.meta.wire import to_wire
+
+_ZEROS = (str, int, float, bool, bytes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Member:
+    """One field; `default` is JSON, UNSET when the schema can't or need not say it."""
+
+    name: str
+    json_name: str
+    hint: Any
+    required: bool
+    default: Any = msgspec.UNSET
+    doc: str = ""
+
+
+def members(cls: type[Any]) -> Iterator[Member]:
+    """The fields in their order.
+
+    Raises:
+        NameError, TypeError: the annotations can't be read.
+    """
+    hints = get_type_hints(cls, include_extras=True)
+    docs = field_docs(cls)
+    if issubclass(cls, msgspec.Struct):
+        for part in msgspec.structs.fields(cls):
+            # A zero made by a factory is always sent: so generated types say that the field is required.
+            required = part.required or part.default_factory in _ZEROS
+            yield Member(part.name, part.encode_name, hints[part.name], required, doc=docs.get(part.name, ""))
+        return
+    for field in dataclasses.fields(cls):
+        made = field.default_factory is not dataclasses.MISSING
+        required = field.default is dataclasses.MISSING and not made
+        default = field.default_factory() if callable(field.default_factory) else field.default
+        yield Member(
+            field.name, camel(field.name), hints[field.name], required, _json(default), docs.get(field.name, "")
+        )
+
+
+def _json(default: Any) -> Any:
+    """A default as the schema says it; what is empty there is empty without being said."""
+    if default is dataclasses.MISSING or default is None:
+        return msgspec.UNSET
+    if isinstance(default, enum.Enum):
+        default = default.value
+    if isinstance(default, str | int | float):
+        return default
+    if dataclasses.is_dataclass(default) and not isinstance(default, type):
+        default = to_wire(default)
+    found = msgspec.json.decode(encode_value(default))
+    return found or msgspec.UNSET
+
+
+def unwrap(hint: Any) -> tuple[Any, list[Meta], bool]:
+    """The bare type, its constraints (inner ones first, so that outer ones win), and whether None is allowed."""
+    metas: list[Meta] = []
+    nullable = False
+    while True:
+        origin = get_origin(hint)
+        if origin is Annotated:
+            metas = [*(note for note in hint.__metadata__ if isinstance(note, Meta)), *metas]
+            hint = hint.__origin__
+        elif origin in (Union, types.UnionType) and type(None) in get_args(hint):
+            rest = tuple(arg for arg in get_args(hint) if arg is not type(None))
+            hint, nullable = Union[rest], True  # noqa: UP007  # built from a tuple of types
+        else:
+            return hint, metas, nullable

@@ -1,0 +1,214 @@
+"""A server's OpenAPI v3 document to the kinds it serves.
+
+`kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes one, and `/openapi/v3/api/v1` is that of the core group.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clientgo.codegen.inputs.crds import ForeignKind, NoDefinition, check_schema, told_source, without_nulls
+from clientgo.codegen.names import misnamed
+from clientgo.codegen.problems import Problems, reason_of
+from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
+
+_GVK = "x-kubernetes-group-version-kind"
+_PATH = re.compile(r"/(?:api|apis/[^/]+)/[^/]+(?P<space>/namespaces/\{namespace\})?/(?P<plural>[^/{]+)(?P<rest>/.*)?")
+
+_VERBS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "": {"get": ("list", "watch"), "post": ("create",), "delete": ("delete_collection",)},
+    "/{name}": {"get": ("get",), "put": ("update",), "patch": ("patch", "apply"), "delete": ("delete",)},
+    "/{name}/status": {"put": ("update_status",), "patch": ("patch_status", "apply_status")},
+}
+"""The verbs of a client, by what follows the plural and by HTTP method."""
+
+
+class _Gvk(msgspec.Struct, frozen=True):
+    version: str
+    kind: str
+    group: str = ""
+
+
+class _Operation(msgspec.Struct, frozen=True):
+    of: _Gvk | None = msgspec.field(default=None, name=_GVK)
+
+
+class _Address(msgspec.Struct, frozen=True):
+    get: _Operation | None = None
+    post: _Operation | None = None
+    put: _Operation | None = None
+    patch: _Operation | None = None
+    delete: _Operation | None = None
+
+    def methods(self) -> dict[str, _Operation]:
+        """The operations that are there, by HTTP method."""
+        found = {method: getattr(self, method) for method in self.__struct_fields__}
+        return {method: operation for method, operation in found.items() if operation is not None}
+
+
+class _Components(msgspec.Struct, frozen=True):
+    schemas: dict[str, dict[str, Any]] = {}
+
+
+class _Document(msgspec.Struct, frozen=True):
+    paths: dict[str, _Address] = {}
+    components: _Components = _Components()
+
+
+def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
+    """The kinds in these documents; whatever is wrong goes to `problems`."""
+    found: list[ForeignKind] = []
+    for path in paths:
+        try:
+            here = list(_kinds(_document(path), told_source(path)))
+        except OSError as error:
+            problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
+            continue
+        except NoDefinition as error:
+            problems.at_module(str(path), 0, f"the document can't be taken: {error}")
+            continue
+        except RecursionError:
+            problems.at_module(str(path), 0, "the document can't be taken: it nests too deep")
+            continue
+        except ValueError as error:
+            problems.at_module(str(path), getattr(error, "lineno", 0), f"the file is no JSON: {error}")
+            continue
+        if not here:
+            wanted = "give what `kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes (api/v1 for the core group)"
+            problems.at_module(str(path), 1, f"no kind is in it: {wanted}")
+        found += here
+    return found
+
+
+def _document(path: Path) -> _Document:
+    document = json.loads(path.read_bytes())
+    if not isinstance(document, dict):
+        return _Document()
+    try:
+        return msgspec.convert(without_nulls(document), _Document)
+    except msgspec.ValidationError as error:
+        raise NoDefinition(str(error).replace("`", "").replace("$.", "")) from error
+
+
+def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
+    schemas = document.components.schemas
+    served = _served(document.paths)
+    for name, schema in sorted(schemas.items()):
+        try:
+            kinds = msgspec.convert(schema.get(_GVK, ()), tuple[_Gvk, ...])
+        except msgspec.ValidationError as error:
+            raise NoDefinition(f"components.schemas.{name}.{_GVK}: {error}") from error
+        properties = schema.get("properties")
+        if (
+            len(kinds) != 1
+            or kinds[0] not in served
+            or not isinstance(properties, dict)
+            or "metadata" not in properties
+        ):
+            continue
+        whole = resolved(schema, schemas)
+        check_schema(whole, f"components.schemas.{name}")
+        yield ForeignKind(_api(kinds[0], served[kinds[0]]), whole, source)
+
+
+@dataclass(slots=True)
+class _Served:
+    """The plural of a kind, and what its addresses allow."""
+
+    plural: str
+    namespaced: bool = False
+    rests: set[str] = field(default_factory=set)
+    """What follows the name of an object."""
+    verbs: set[str] = field(default_factory=set)
+
+
+def _served(paths: Mapping[str, _Address]) -> dict[_Gvk, _Served]:
+    served: dict[_Gvk, _Served] = {}
+    plurals: dict[str, _Served] = {}
+    addresses = [(match, item.methods()) for address, item in paths.items() if (match := _PATH.fullmatch(address))]
+    for match, methods in addresses:
+        kind = next((operation.of for operation in methods.values() if operation.of), None)
+        if kind and not match["rest"]:
+            plurals[match["plural"]] = served.setdefault(kind, _Served(match["plural"]))
+    for match, methods in addresses:
+        if (found := plurals.get(match["plural"])) is not None:
+            rest = match["rest"] or ""
+            found.namespaced |= match["space"] is not None
+            found.rests.add(rest.removeprefix("/{name}"))
+            found.verbs.update(verb for method in methods for verb in _VERBS.get(rest, {}).get(method, ()))
+    return served
+
+
+def _api(kind: _Gvk, served: _Served) -> ApiType:
+    labels = [("version", kind.version), ("plural", served.plural)]
+    for message in misnamed(kind.group, kind.kind, labels, built_in=True):
+        raise NoDefinition(message)
+    return ApiType(
+        group=kind.group,
+        version=kind.version,
+        kind=kind.kind,
+        plural=served.plural,
+        singular=kind.kind.lower(),
+        scope="Namespaced" if served.namespaced else "Cluster",
+        status="/status" in served.rests,
+        scale=Scale(".spec.replicas", ".status.replicas") if "/scale" in served.rests else None,
+        verbs=tuple(verb for verb in ALL_VERBS if verb in served.verbs),
+    )
+
+
+MOST_PARTS = 1_000_000
+"""Values that the schemas of one kind may become: a few that refer to each other twice stand for any number."""
+
+DEEPEST = 200
+"""Levels that values may nest, references followed."""
+
+_FREE: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """`schema` with what it refers to put in its place; what contains itself becomes a free-form object.
+
+    Raises:
+        NoDefinition: that would be more than `MOST_PARTS` values, or nest deeper than `DEEPEST`.
+    """
+    made: dict[str, Any] = _Resolver(schemas).resolved(schema, ())
+    return made
+
+
+class _Resolver:
+    def __init__(self, schemas: Mapping[str, Any]) -> None:
+        self._schemas = schemas
+        self._left = MOST_PARTS
+
+    def resolved(self, value: Any, inside: tuple[str, ...], depth: int = 0) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise NoDefinition(f"its references make it more than {MOST_PARTS} values")
+        if depth > DEEPEST:
+            raise NoDefinition(f"it nests more than {DEEPEST} levels")
+        if isinstance(value, list):
+            return [self.resolved(each, inside, depth + 1) for each in value]
+        if not isinstance(value, dict):
+            return value
+        name = _referred(value)
+        if name is None:
+            return {key: self.resolved(part, inside, depth + 1) for key, part in value.items()}
+        if name in inside or not isinstance(self._schemas.get(name), dict):
+            return _FREE
+        own = {key: part for key, part in value.items() if key not in ("$ref", "allOf")}
+        beside = {key: self.resolved(part, inside, depth + 1) for key, part in own.items()}
+        return {**self.resolved(self._schemas[name], (*inside, name), depth + 1), **beside}
+
+
+def _referred(schema: Mapping[str, Any]) -> str | None:
+    """The name of the schema that stands for this one: `$ref`, alone or as all that `allOf` says."""
+    every = schema.get("allOf")
+    parts = [schema, *(every if isinstance(every, list) and len(every) == 1 else ())]
+    found = (part["$ref"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("$ref"), str))
+    reference = next(found, None)
+    return None if reference is None else reference.rpartition("/")[2]

@@ -1,0 +1,1 @@
+"""Python source of the generated modules: types, clients, listers, informers, apply configurations, OpenAPI."""

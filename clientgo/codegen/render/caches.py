@@ -1,0 +1,126 @@
+"""Kinds to the texts of their caches: listers, informers and the factory."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from clientgo.codegen.model import GroupVersion, Kind
+from clientgo.codegen.names import class_case
+from clientgo.codegen.render.source import WIDTH, call, quoted
+from clientgo.codegen.render.templatefiles import Import, Layout, Text, fill, import_block, import_of, joined
+
+_FACTORY: Import = ("clientgo.cache.factory", ["InformerFactory"])
+
+
+def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
+    """Every module about caches, for the kinds that can be listed and watched."""
+    cached = [group for group in map(_cached, groups) if group.kinds]
+    for group in cached:
+        yield _listers(group, layout)
+        yield _informers(group, layout)
+    by_name = [(name, list(versions)) for name, versions in groupby(cached, lambda group: group.name)]
+    for name, versions in by_name:
+        yield _group(name, versions, layout)
+    yield _factory([(name, versions[0].group) for name, versions in by_name], cached, layout, sources)
+
+
+def _cached(group: GroupVersion) -> GroupVersion:
+    kinds = tuple(kind for kind in group.kinds if kind.has_cache)
+    return GroupVersion(group.group, group.version, group.name, kinds)
+
+
+def _listers(group: GroupVersion, layout: Layout) -> Text:
+    imports: list[Import] = [("clientgo.cache.lister", ["Lister"])]
+    for kind in group.kinds:
+        imports.append((kind.module, [kind.class_name]))
+        imports += import_of(kind.expansions.lister)
+        imports += import_of(kind.expansions.namespace_lister)
+    body = fill(
+        "listers",
+        api_version=group.api_version,
+        imports=import_block(imports, layout),
+        listers=joined(map(_lister, group.kinds), blank_lines=2),
+    )
+    return Text(layout.module("listers", group.module), body, group.sources)
+
+
+def _lister(kind: Kind) -> str:
+    own = kind.expansions
+    template = "lister_namespaced" if kind.api.namespaced else "lister_cluster"
+    return fill(
+        "lister_expanded" if own.namespace_lister else template,
+        name=kind.class_name,
+        accessor=kind.accessor,
+        head=_lister_head(kind, "Lister", own.lister),
+        namespace_head=_lister_head(kind, "NamespaceLister", own.namespace_lister),
+    )
+
+
+def _lister_head(kind: Kind, what: str, expansion: str) -> str:
+    bases = [expansion.partition(":")[2]] if expansion else []
+    return call(f"class {kind.class_name}{what}", [*bases, f"Lister[{kind.class_name}]"], end=":")
+
+
+def _informers(group: GroupVersion, layout: Layout) -> Text:
+    clients = layout.module(layout.clients, group.module)
+    listers = layout.module("listers", group.module)
+    imports: list[Import] = [("clientgo.cache.factory", ["InformerFactory", "KindInformer"])]
+    for kind in group.kinds:
+        imports += [
+            (kind.module, [kind.class_name]),
+            (clients, [f"{kind.class_name}Client"]),
+            (listers, [f"{kind.class_name}Lister"]),
+        ]
+    body = fill(
+        "informers",
+        api_version=group.api_version,
+        group_version=group.class_name,
+        imports=import_block(imports, layout),
+        informers=joined((fill("informer", name=kind.class_name) for kind in group.kinds), blank_lines=2),
+        accessors=joined(
+            fill("informer_accessor", name=kind.class_name, accessor=kind.accessor) for kind in group.kinds
+        ),
+    )
+    return Text(layout.module("informers", group.module), body, group.sources)
+
+
+def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
+    package = layout.module("informers")
+    imports = [(f"{package}.{version.module}", [f"{version.class_name}Informers"]) for version in versions]
+    parts = joined(
+        fill(
+            "informer_version",
+            version=version.version_name,
+            group_version=version.class_name,
+            api_version=version.api_version,
+        )
+        for version in versions
+    )
+    group = versions[0].group or "core"
+    block = import_block([*imports, _FACTORY], layout)
+    body = fill("informer_group", group=group, group_class=class_case(name), imports=block, versions=parts)
+    sources = tuple(sorted({source for version in versions for source in version.sources}))
+    return Text(f"{package}.{name}", body, sources)
+
+
+def _factory(
+    names: Sequence[tuple[str, str]], groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]
+) -> Text:
+    package = layout.module("informers")
+    imports = [(f"{package}.{name}", [f"{class_case(name)}Informers"]) for name, _ in names]
+    needed: list[Import] = [_FACTORY, ("clientgo.meta.objects", ["GroupVersionResource"])]
+    whole, part = ("factory_lazy", "factory_lazy_group") if layout.lazy else ("factory", "factory_group")
+    accessors = joined(
+        fill(part, package=package, name=name, group=group or "core", group_class=class_case(name))
+        for name, group in names
+    )
+    indent = "    " if layout.lazy else ""
+    block = import_block(imports if layout.lazy else [*imports, *needed], layout, indent=indent)
+    places = "\n".join(_place(kind, f"{package}.{group.module}") for group in groups for kind in group.kinds)
+    return Text(f"{package}.factory", fill(whole, imports=block, resources=places, groups=accessors), sources)
+
+
+def _place(kind: Kind, module: str) -> str:
+    key = ", ".join(quoted(part) for part in (kind.api.group, kind.api.version, kind.api.plural))
+    head, place = f"        GroupVersionResource({key}): ", quoted(f"{module}:{kind.class_name}Informer")
+    line = f"{head}{place},"
+    return line if len(line) <= WIDTH else f"{head}(\n            {place}\n        ),"

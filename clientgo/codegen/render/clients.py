@@ -1,0 +1,143 @@
+"""Kinds to the texts of a package: clients, and what gathers them. Pure: knows no file.
+
+The templates look like their output, so they hold no conditions and no loops: what varies is which template is used,
+and which base class is named.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from clientgo.codegen.model import STATUS_VERBS, GroupVersion, Kind, group_versions
+from clientgo.codegen.render.caches import cache_texts
+from clientgo.codegen.render.methods import bodies_of, method_imports, method_text, standard_imports
+from clientgo.codegen.render.source import WIDTH, Code, call, literal
+from clientgo.codegen.render.templatefiles import Import, Layout, Text, fill, import_block, import_of, joined
+from clientgo.meta.scheme import ALL_VERBS
+
+
+def render(kinds: Iterable[Kind], layout: Layout) -> list[Text]:
+    """Every module for these kinds."""
+    groups = group_versions(kind for kind in kinds if kind.has_client)
+    sources = tuple(sorted({source for group in groups for source in group.sources}))
+    return [
+        *_packages(layout, sources),
+        *(_clients(group, layout) for group in groups),
+        _clientset(groups, layout, sources),
+        _scheme(groups, layout, sources),
+        _fake(layout, sources),
+        *cache_texts(groups, layout, sources),
+    ]
+
+
+def _packages(layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
+    docs = {
+        layout.package: "Clients, listers and informers; written by the generator, never by hand.",
+        layout.module("listers"): "Listers: the read side of informers' caches, one class for each kind.",
+    }
+    single = {layout.module("informers"): ("Informers, from one factory.", "factory", "SharedInformerFactory")}
+    clients = layout.module(layout.clients)
+    if layout.module(layout.clientset).startswith(clients + "."):
+        single[clients] = ("Typed clients, gathered in a clientset.", "clientset", "Clientset")
+    else:
+        docs[clients] = "Typed clients, one class for each kind."
+    for package, doc in docs.items():
+        yield Text(package, fill("package", doc=doc), sources, is_package=True)
+    for package, (doc, module, name) in single.items():
+        body = fill("package_of_one", doc=doc, package=package, module=module, name=name)
+        yield Text(package, body, sources, is_package=True)
+
+
+def _clients(group: GroupVersion, layout: Layout) -> Text:
+    imports: list[Import] = [("clientgo.rest.request", ["Requester"]), *method_imports(group.kinds)]
+    for kind in group.kinds:
+        imports += [_base(kind), (kind.module, [kind.class_name]), *import_of(kind.expansions.client)]
+    body = fill(
+        "clients",
+        api_version=group.api_version,
+        group_version=group.class_name,
+        standard=standard_imports(group.kinds),
+        imports=import_block(imports, layout),
+        clients=joined((_client(kind) for kind in group.kinds), blank_lines=2),
+        kinds=_kinds_tuple([kind.class_name for kind in group.kinds]),
+        accessors=joined(_accessor(kind) for kind in group.kinds),
+    )
+    return Text(layout.module(layout.clients, group.module), body, group.sources)
+
+
+def _kinds_tuple(names: Sequence[str]) -> str:
+    line = f"    kinds = ({', '.join(names)}{',' if len(names) == 1 else ''})"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join(["    kinds = (", *(f"        {name}," for name in names), "    )"])
+
+
+def _base(kind: Kind) -> tuple[str, list[str]]:
+    if kind.api.verbs == ("create",):
+        return "clientgo.typed.create", ["CreateClient"]
+    if kind.api.scale is not None:
+        return "clientgo.typed.scale", ["ScaleClient"]
+    return "clientgo.typed.client", ["StatusClient" if kind.api.status else "TypedClient"]
+
+
+def _client(kind: Kind) -> str:
+    name, own = kind.class_name, kind.expansions.client.partition(":")[2]
+    bases = [own] if own else []
+    bases += [f"SubresourceClient[{name}]"] if kind.methods else []
+    head = call(f"class {name}Client", [*bases, f"{_base(kind)[1][0]}[{name}]"], end=":")
+    methods = "".join(f"\n\n{method_text(method).rstrip()}" for method in kind.methods)
+    return fill("client", name=name, head=head, doc=_client_doc(kind), methods=methods)
+
+
+def _client_doc(kind: Kind) -> str:
+    possible = [verb for verb in ALL_VERBS if kind.api.status or verb not in STATUS_VERBS]
+    served = [verb for verb in possible if verb in kind.api.verbs]
+    missing = [verb for verb in possible if verb not in kind.api.verbs]
+    if served == ["create"]:
+        return f"Creates {kind.class_name} objects at the API server, which can do no more with them."
+    if missing:
+        limits = f"all but {', '.join(missing)}" if len(missing) < len(served) else f"{', '.join(served)} alone"
+        return f"Reads and writes {kind.class_name} objects at the API server, which serves {limits}."
+    status = ", and their status," if kind.api.status else ""
+    return f"Reads and writes {kind.class_name} objects{status} at the API server."
+
+
+def _accessor(kind: Kind) -> str:
+    template = "client_namespaced" if kind.api.namespaced else "client_cluster"
+    return fill(template, name=kind.class_name, accessor=kind.accessor)
+
+
+def _clientset(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
+    package = layout.module(layout.clients)
+    imports: list[Import] = [(f"{package}.{g.module}", [g.class_name]) for g in groups]
+    whole, part = ("clientset_lazy", "clientset_lazy_group") if layout.lazy else ("clientset", "clientset_group")
+    if not layout.lazy:
+        imports.append(("clientgo.typed.clientset", ["BaseClientset"]))
+    parts = joined(
+        fill(part, package=package, module=g.module, group_version=g.class_name, api_version=g.api_version)
+        for g in groups
+    )
+    body = fill(whole, imports=import_block(imports, layout, indent="    " if layout.lazy else ""), groups=parts)
+    return Text(layout.module(layout.clientset), body, sources)
+
+
+def _scheme(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
+    imports: list[Import] = [
+        ("clientgo.meta.scheme", ["Scheme"]),
+        *((layout.module(layout.clients, group.module), [group.class_name]) for group in groups),
+    ]
+    # What is only sent to subresources, or answered by them, is in no group's kinds.
+    bodies = sorted({place for group in groups for kind in group.kinds for place in bodies_of(kind)})
+    imports += [place for body in bodies for place in import_of(body)]
+    named = [f"*{group.class_name}.kinds" for group in groups] + [body.partition(":")[2] for body in bodies]
+    head = "KINDS: tuple[type, ...] = "
+    kinds = head + literal(tuple(map(Code, named)), used=len(head))
+    body = fill("scheme", imports=import_block(imports, layout), kinds=kinds)
+    return Text(layout.module(layout.scheme), body, sources)
+
+
+def _fake(layout: Layout, sources: tuple[str, ...]) -> Text:
+    imports: list[Import] = [
+        ("clientgo.testing.fake", ["FakeClientsetMixin"]),
+        (layout.module(layout.clientset), ["Clientset"]),
+        (layout.module(layout.scheme), ["SCHEME"]),
+    ]
+    return Text(layout.fake_module, fill("fake", imports=import_block(imports, layout)), sources)

@@ -1,0 +1,180 @@
+"""A structural schema as records of classes, named by where they stand: `CertificateSpecPrivateKey`.
+
+The defaults are those of the built-in types: lists and maps are empty when absent, `metadata`, `spec`, `status` and
+required structs are zero structs, required scalars their zero and always sent, all else None. Values of an enum are
+strings, with the allowed ones in the documentation: what a server sends must stay readable when it learns a new one.
+An object of which not every field is described is a mapping, so that nothing in it is lost.
+
+Schemas come checked (`checked.check_schema`), and names made for Python here: nobody else's name stands in a program.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from clientgo.codegen.inputs.crds import Schema
+from clientgo.codegen.names import class_case, identifier, snake
+from clientgo.codegen.render.source import first_sentence
+from clientgo.codegen.render.structs import Attribute, StructType
+
+_TOP = ("apiVersion", "kind", "metadata")
+_SCALARS = {"string": "str", "integer": "int", "number": "float | int", "boolean": "bool"}
+_FORMATS = {"date-time": "datetime", "byte": "bytes"}
+_METADATA = Attribute(name="metadata", json_name="metadata", type="ObjectMeta", default="ObjectMeta()")
+
+
+class _Shape(NamedTuple):
+    """A type as text, and its zero: an expression that is left out when sent, and a factory of one that is sent."""
+
+    text: str
+    zero: str = ""
+    sent: str = ""
+
+
+class SchemaTypes:
+    """Makes records of schemas; what others mention comes first."""
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self._names = ClassNames(kinds)
+        self.records: dict[str, StructType] = {}
+
+    def kind(self, name: str, schema: Schema, mark: tuple[str, ...]) -> None:
+        """The classes of a kind and of all its parts."""
+        attributes = (_METADATA, *self._attributes(name, schema, root=True))
+        doc = _sentence(schema) or f"A {name}."
+        self.records[name] = StructType(name=name, doc=doc, attributes=attributes, mark=mark)
+
+    def _struct(self, name: str, schema: Schema) -> str:
+        name = self._names.unused(name)
+        attributes = tuple(self._attributes(name, schema))
+        self.records[name] = StructType(name=name, doc=_sentence(schema) or f"The type {name}.", attributes=attributes)
+        return name
+
+    def _attributes(self, owner: str, schema: Schema, *, root: bool = False) -> list[Attribute]:
+        properties = schema.get("properties", {})
+        required = frozenset(schema.get("required", ()))
+        wanted = sorted(name for name in properties if not root or name not in _TOP)
+        return [
+            self._attribute(owner, names, properties[names[1]], required=names[1] in required, root=root)
+            for names in attribute_names(wanted, root=root)
+        ]
+
+    def _attribute(
+        self, owner: str, names: tuple[str, str], schema: Schema, *, required: bool, root: bool
+    ) -> Attribute:
+        name, json_name = names
+        shape = self._shape(owner + class_case(json_name), schema)
+        nullable = bool(schema.get("nullable"))
+        text, default, factory = shape.text, "None", ""
+        if required and not nullable and shape.sent:
+            default, factory = "", shape.sent
+        elif root and shape.sent in self.records and json_name in ("spec", "status"):
+            default = f"{shape.sent}()"
+        elif shape.zero and not nullable and "default" not in schema:
+            default = shape.zero
+        elif text != "Any":
+            text = f"{text} | None"
+        return Attribute(name=name, json_name=json_name, type=text, default=default, factory=factory, doc=_doc(schema))
+
+    def _shape(self, name: str, schema: Schema) -> _Shape:
+        if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
+            return _Shape("int | str", sent="int")
+        kind = schema.get("type")
+        if kind == "array":
+            return _Shape(f"tuple[{self._inside(name, schema.get('items') or {})}, ...]", "()", "no_items")
+        if kind == "object":
+            return self._object(name, schema)
+        if kind in _SCALARS:
+            text = _FORMATS.get(schema.get("format", ""), _SCALARS[kind])
+            return _Shape(text, sent="" if text == "datetime" else text.partition(" ")[0])
+        return _Shape("Any")
+
+    def _inside(self, name: str, schema: Schema) -> str:
+        text = self._shape(name, schema).text
+        return f"{text} | None" if schema.get("nullable") and text != "Any" else text
+
+    def _object(self, name: str, schema: Schema) -> _Shape:
+        values = schema.get("additionalProperties")
+        if isinstance(values, Mapping):
+            return _Shape(f"Mapping[str, {self._inside(name, values)}]", "EMPTY_MAP", "no_entries")
+        if not schema.get("properties") or values is True or schema.get("x-kubernetes-preserve-unknown-fields"):
+            return _Shape("Mapping[str, Any]", sent="no_entries")
+        made = self._struct(name, schema)
+        return _Shape(made, sent=made)
+
+
+def _sentence(schema: Schema) -> str:
+    return first_sentence(schema.get("description") or "")
+
+
+def _doc(schema: Schema) -> str:
+    values: list[Any] = [value for value in schema.get("enum", ()) if value is not None]
+    allowed = f"One of {', '.join(map(_told, values))}." if values else ""
+    return " ".join(part for part in (_sentence(schema), allowed) if part)
+
+
+def _told(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "a number"
+
+
+_LONGEST = 200
+"""Characters of a name: it is told wherever it is used, and a class' name has those around it in it."""
+
+# An attribute called like a type or a zero would stand for it in what follows in the class.
+_IN_CLASSES = frozenset({
+    "bool", "bytes", "datetime", "float", "int", "msgspec", "no_entries", "no_items", "str", "tuple",
+})  # fmt: skip
+# What objects, and their apply configurations, have themselves.
+_IN_OBJECTS = frozenset({"extract", "get", "items", "keys", "kind", "metadata", "values"})
+
+# What modules with classes of kinds import: a class of that name would stand for it.
+_IMPORTED = frozenset({
+    "Any", "ApplyConfiguration", "BaseClientset", "Clientset", "CreateClient", "FakeClientset", "FakeClientsetMixin",
+    "GroupVersionKind", "GroupVersionResource", "InformerFactory", "KindInformer", "Lister", "Mapping",
+    "ObjectApplyConfiguration", "ObjectMeta", "ObjectMetaApplyConfiguration", "Requester", "Scale", "ScaleClient",
+    "Scheme", "Sequence", "SharedInformerFactory", "StatusClient", "SubresourceClient", "TypedClient", "UnsetType",
+})  # fmt: skip
+
+
+def class_name(kind: str) -> str:
+    """The name of a kind's class: the kind's, but for those that generated modules import."""
+    return f"{kind}Kind" if kind in _IMPORTED else kind
+
+
+class ClassNames:
+    """Gives out names of classes, each once; those of kinds are taken from the start."""
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self._taken = {*kinds, *_IMPORTED}
+        self._numbers: dict[str, int] = {}
+
+    def unused(self, name: str) -> str:
+        """`name` itself, or one that tells it from the others."""
+        made = name = name[:_LONGEST]
+        while made in self._taken:
+            number = self._numbers[name] = self._numbers.get(name, 0) + 1
+            made = f"{name}Part{number if number > 1 else ''}"
+        self._taken.add(made)
+        return made
+
+
+def attribute_names(json_names: Iterable[str], *, root: bool) -> Iterator[tuple[str, str]]:
+    """(attribute, JSON name) of each; `root` are those of a kind's own class."""
+    taken: set[str] = set(_IN_OBJECTS) if root else set()
+    numbers: dict[str, int] = {}
+    for json_name in json_names:
+        made = name = _attribute_name(json_name)
+        while made in taken:
+            number = numbers[name] = numbers.get(name, 0) + 1
+            made = f"{name}_{number if number > 1 else ''}"
+        taken.add(made)
+        yield made, json_name
+
+
+def _attribute_name(json_name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", snake(json_name))[:_LONGEST].strip("_")
+    name = identifier(plain or "field")
+    return f"{name}_" if name in _IN_CLASSES else name

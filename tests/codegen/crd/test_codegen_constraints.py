@@ -1,0 +1,283 @@
+"""Every word that `Meta`, `constrained` and `@api_type` know, and what the definition says for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, make_dataclass
+from typing import Annotated, Any
+
+import pytest
+import yaml
+
+from clientgo.codegen.crd.manifest import crds
+from clientgo.codegen.crd.rules import cel_name
+from clientgo.codegen.crd.schema import SchemaMaker
+from clientgo.codegen.inputs.apitypes import read_modules
+from clientgo.codegen.problems import Problems
+from clientgo.meta import Duration, ExternalDocs, Int32, Meta, ObjectMeta, Quantity, Rule, constrained
+
+
+@dataclass(frozen=True)
+class Engine:
+    name: str
+    power: Int32 = 1
+    options: tuple[str, ...] = ()
+    label: str | None = None
+
+
+def of_field(hint: Any, *default: Any) -> Any:
+    """The schema of one field, and no complaint."""
+    problems = Problems()
+    made = SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
+    assert list(problems) == []
+    return made["properties"]["field"]
+
+
+def complaint(hint: Any, *default: Any) -> str:
+    problems = Problems()
+    SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
+    return "\n".join(problems)
+
+
+ANY_MAP = Mapping[str, Any]
+ENGINES = tuple[Engine, ...]
+UNCHANGING = {"rule": "self == oldSelf", "message": "the field is immutable once set"}
+
+
+@pytest.mark.parametrize(
+    ("meta", "hint", "said"),
+    [
+        pytest.param(
+            Meta(min_properties=1, max_properties=2),
+            Mapping[str, str],
+            {"minProperties": 1, "maxProperties": 2},
+            id="D-73",
+        ),
+        pytest.param(Meta(format="ipv4"), str, {"format": "ipv4"}, id="D-74 format"),
+        pytest.param(Meta(enum=(1, 2)), int, {"type": "integer", "enum": [1, 2]}, id="D-74 enum"),
+        pytest.param(Meta(type="string"), Any, {"type": "string"}, id="D-74 type"),
+        pytest.param(
+            Meta(preserve_unknown=True), Engine, {"x-kubernetes-preserve-unknown-fields": True}, id="D-75 unknown"
+        ),
+        pytest.param(
+            Meta(embedded_resource=True),
+            ANY_MAP,
+            {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+            id="D-75 embedded",
+        ),
+        pytest.param(
+            Meta(int_or_string=True), int | str, {"x-kubernetes-int-or-string": True}, id="D-75 int or string"
+        ),
+        pytest.param(
+            Meta(rules=(Rule(rule="a"), Rule(rule="b", message="m", reason="FieldValueForbidden", field_path=".x"))),
+            str,
+            {
+                "x-kubernetes-validations": [
+                    {"rule": "a"},
+                    {"rule": "b", "message": "m", "reason": "FieldValueForbidden", "fieldPath": ".x"},
+                ]
+            },
+            id="D-76 in order",
+        ),
+        pytest.param(
+            Meta(rules=(Rule(rule="a", message_expression="'x'", optional_old_self=False),)),
+            str,
+            {"x-kubernetes-validations": [{"rule": "a", "messageExpression": "'x'", "optionalOldSelf": False}]},
+            id="D-76 the rest",
+        ),
+        pytest.param(Meta(nullable=True), str, {"nullable": True}, id="D-78"),
+        pytest.param(Meta(default={"name": "x"}), Engine, {"default": {"name": "x"}}, id="D-79"),
+        pytest.param(Meta(title="T", example=[1]), Any, {"title": "T", "example": [1]}, id="D-80"),
+        pytest.param(
+            Meta(external_docs=ExternalDocs("https://example.com", "More.")),
+            str,
+            {"externalDocs": {"url": "https://example.com", "description": "More."}},
+            id="D-60",
+        ),
+        pytest.param(Meta(immutable=True), str, {"x-kubernetes-validations": [UNCHANGING]}, id="D-84"),
+        pytest.param(Meta(list_type="set"), tuple[str, ...], {"x-kubernetes-list-type": "set"}, id="D-85 set"),
+        pytest.param(Meta(list_type="atomic"), ENGINES, {"x-kubernetes-list-type": "atomic"}, id="D-85 atomic"),
+        pytest.param(
+            Meta(list_type="map", list_map_keys=("name", "power")),
+            ENGINES,
+            {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "power"]},
+            id="D-85 map",
+        ),
+        pytest.param(Meta(map_type="granular"), ANY_MAP, {"x-kubernetes-map-type": "granular"}, id="D-85 map type"),
+        pytest.param(Meta(map_type="atomic"), Engine, {"x-kubernetes-map-type": "atomic"}, id="D-85 struct type"),
+    ],
+)
+@pytest.mark.feature("A-51", "D-60", "D-73", "D-74", "D-75", "D-76", "D-78", "D-79", "D-80", "D-84", "D-85")
+def test_a_word_is_in_the_schema(meta: Meta, hint: Any, said: dict[str, Any]) -> None:
+    schema = of_field(Annotated[hint, meta])
+    assert {key: schema.get(key) for key in said} == said
+
+
+@pytest.mark.feature("D-81")
+def test_without_inference_only_what_is_said_remains() -> None:
+    assert of_field(Annotated[Engine, Meta(schemaless=True, preserve_unknown=True)]) == {
+        "x-kubernetes-preserve-unknown-fields": True
+    }
+
+
+def test_an_amount_and_a_span_of_time_are_what_kubernetes_has() -> None:
+    amount = of_field(Quantity)
+    assert amount["anyOf"] == [{"type": "integer"}, {"type": "string"}]
+    assert amount["x-kubernetes-int-or-string"] is True
+    assert "pattern" in amount
+    assert of_field(Duration) == {"type": "string", "format": "duration"}
+
+
+@pytest.mark.feature("D-77", "D-79")
+def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_default() -> None:
+    made = make_dataclass(
+        "Holder",
+        [
+            ("b", Annotated[str, Meta(required=False)]),
+            ("a", Annotated[str, Meta(required=True)], "x"),
+            ("c", tuple[str, ...], ("x", "y")),
+            ("d", Engine, Engine("e", 2)),
+        ],
+        frozen=True,
+    )
+    schema = SchemaMaker(Problems()).of_class(made)
+    assert schema["required"] == ["a"]
+    defaults = {name: part["default"] for name, part in schema["properties"].items() if "default" in part}
+    assert defaults == {"a": "x", "c": ["x", "y"], "d": {"name": "e", "power": 2}}
+
+
+@pytest.mark.feature("D-72")
+@pytest.mark.parametrize(
+    ("hint", "default", "told"),
+    [
+        pytest.param(Annotated[tuple[str, ...], Meta(unique_items=True)], (), "write list_type='set'", id="unique"),
+        pytest.param(Annotated[ENGINES, Meta(list_type="set")], (), "a set is of scalars", id="set of objects"),
+        pytest.param(Annotated[ENGINES, Meta(list_type="map")], (), "belong together: give both", id="no keys"),
+        pytest.param(
+            Annotated[ENGINES, Meta(list_type="map", list_map_keys=("nam",))],
+            (),
+            "the list's items have no scalar 'nam': write one of label, name, power",
+            id="unknown key",
+        ),
+        pytest.param(
+            Annotated[ENGINES, Meta(list_type="map", list_map_keys=("label",))],
+            (),
+            "the key 'label' of a list map must be required or have a default",
+            id="optional key",
+        ),
+        pytest.param(Annotated[str, Meta(list_type="set")], "", "list_type is for array fields", id="no list"),
+        pytest.param(Annotated[str, Meta(map_type="atomic")], "", "map_type is for object fields", id="no map"),
+        pytest.param(Annotated[str, Meta(embedded_resource=True)], "", "is for objects", id="no resource"),
+        pytest.param(Annotated[Engine, Meta(default={})], None, "lacks name, which is required", id="default lacks"),
+        pytest.param(
+            Annotated[Engine, Meta(default={"name": "x", "size": 1})], None, "has size, which is no field", id="unknown"
+        ),
+        pytest.param(Annotated[int, Meta(multiple_of=2)], 3, "is no multiple of 2", id="multiple"),
+        pytest.param(Annotated[int, Meta(default="x")], None, "is no integer", id="wrong type"),
+        pytest.param(Annotated[str, Meta(default=None)], "x", "is null, which the field may not be", id="null"),
+        pytest.param(Annotated[tuple[str, ...], Meta(max_items=1)], ("a", "b"), "has more than 1 items", id="too many"),
+        pytest.param(
+            tuple[Annotated[str, Meta(max_length=1)], ...], ("aa",), "has the item 'aa', which is longer", id="item"
+        ),
+    ],
+)
+def test_what_an_api_server_would_refuse_is_told(hint: Any, default: Any, told: str) -> None:
+    assert told in complaint(hint, default)
+
+
+@constrained(Meta(exactly_one_of=("first_one", "second"), rules=(Rule(rule="true"),)))
+@dataclass(frozen=True)
+class Choice:
+    first_one: str | None = None
+    second: str | None = None
+    third: Annotated[str | None, Meta(immutable=True)] = None
+
+
+@pytest.mark.feature("D-82", "D-84")
+def test_rules_of_a_class_stand_at_the_class() -> None:
+    schema = SchemaMaker(Problems()).of_class(Choice)
+    assert schema["x-kubernetes-validations"] == [
+        {"rule": "true"},
+        {
+            "rule": "(has(self.firstOne) ? 1 : 0) + (has(self.second) ? 1 : 0) == 1",
+            "message": "exactly one of the fields firstOne, second must be set",
+        },
+        {
+            "rule": "!has(oldSelf.third) || has(self.third)",
+            "message": "field third is immutable once set: it may not be unset",
+        },
+    ]
+    assert schema["properties"]["third"]["x-kubernetes-validations"] == [UNCHANGING]
+
+
+@constrained(Meta(at_least_one_of=("a", "absent")))
+@dataclass(frozen=True)
+class Wrong:
+    a: str | None = None
+
+
+@pytest.mark.feature("D-82")
+def test_a_choice_of_a_field_that_is_not_there_is_told_with_its_line() -> None:
+    problems = Problems()
+    SchemaMaker(problems).of_class(Wrong)
+    (line,) = problems
+    assert "test_codegen_constraints.py:" in line
+    assert line.endswith("Wrong has no field 'absent': write one of a")
+
+
+@pytest.mark.parametrize(
+    ("name", "escaped"), [("size", "size"), ("in", "__in__"), ("a-b", "a__dash__b"), ("a__b", "a__underscores__b")]
+)
+def test_a_rule_calls_a_field_as_cel_does(name: str, escaped: str) -> None:
+    assert cel_name(name) == escaped
+
+
+def definition(module: str, **options: Any) -> Any:
+    problems = Problems()
+    kinds = read_modules([f"tests.codegen.kinds.{name}" for name in module.split()], problems)
+    made = crds(kinds, SchemaMaker(problems), problems, **options)
+    assert list(problems) == []
+    return yaml.safe_load(next(iter(made.values()))[0])
+
+
+@pytest.mark.feature("D-55", "D-57", "D-58", "D-59")
+def test_a_definition_of_two_versions_stores_one_and_converts_between_them() -> None:
+    made = definition("shelf_v1beta1 shelf_v1")
+    assert made["metadata"] == {
+        "name": "shelves.library.example.com",
+        "annotations": {"example.com/owner": "stacks"},
+        "labels": {"team": "stacks"},
+    }
+    assert made["spec"]["conversion"] == {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {
+                "service": {
+                    "namespace": "system", "name": "webhook-service", "path": "/convert-shelves", "port": 443,
+                }
+            },
+            "conversionReviewVersions": ["v1"],
+        },
+    }  # fmt: skip
+    new, old = made["spec"]["versions"]
+    assert (new["storage"], old["storage"], old["deprecated"]) == (True, False, True)
+    assert old["deprecationWarning"] == "library.example.com/v1beta1 Shelf is going away: use v1"
+    assert new["selectableFields"] == [{"jsonPath": ".spec.topic"}]
+    assert made["spec"]["names"]["categories"] == ["all", "library"]
+
+
+@pytest.mark.feature("D-86")
+def test_a_text_below_a_field_describes_it_and_descriptions_may_be_cut_or_dropped() -> None:
+    def owner(**options: Any) -> Any:
+        versions = definition("fleet", **options)["spec"]["versions"]
+        return versions[0]["schema"]["openAPIV3Schema"].get("description")
+
+    assert owner() == "Where ships lie; there is one of each name in a cluster."
+    assert owner(max_description=18) == "Where ships lie; t"
+    assert owner(max_description=0) is None
+    cidr = definition("ippool")["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert cidr["properties"]["cidr"]["description"] == "Addresses of the pool, as 10.0.0.0/8."
+
+
+def test_metadata_inside_of_objects_can_be_spelled_out() -> None:
+    made = make_dataclass("Holder", [("template", ObjectMeta)], frozen=True)
+    schema = SchemaMaker(Problems(), embedded_meta=True).of_class(made)["properties"]["template"]
+    assert sorted(schema["properties"]) == ["annotations", "finalizers", "labels", "name", "namespace"]

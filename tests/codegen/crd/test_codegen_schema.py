@@ -1,0 +1,206 @@
+"""Annotations to schemas: what can be said, and what is refused with what to write instead."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, make_dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from clientgo.codegen.crd.schema import SchemaMaker
+from clientgo.codegen.problems import Problems
+from clientgo.kubernetes.types.core_v1 import ResourceRequirements
+from clientgo.meta import EMPTY_MAP, Int32, Int64, Meta, MicroTime, Quantity
+
+
+class Color(enum.StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of something."""
+
+    size_in_bytes: Int64
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Ring:
+    inner: "Ring | None" = None
+
+
+PART = {
+    "type": "object",
+    "description": "A part of something.",
+    "properties": {"sizeInBytes": {"type": "integer", "format": "int64"}, "label": {"type": "string"}},
+    "required": ["sizeInBytes"],
+}
+
+
+def schema_of(hint: Any, *, allow_floats: bool = False) -> Any:
+    """The schema of one required field, and no complaint."""
+    problems = Problems()
+    maker = SchemaMaker(problems, allow_floats=allow_floats)
+    made = maker.of_class(make_dataclass("Holder", [("field", hint)], frozen=True))
+    assert list(problems) == []
+    return made["properties"]["field"]
+
+
+def complaints(hint: Any, **default: Any) -> str:
+    problems = Problems()
+    field = ("field", hint, default["default"]) if default else ("field", hint)
+    SchemaMaker(problems).of_class(make_dataclass("Holder", [field], frozen=True))
+    return "\n".join(problems)
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        pytest.param(str, {"type": "string"}, id="string"),
+        pytest.param(int, {"type": "integer"}, id="plain int"),
+        pytest.param(Int32, {"type": "integer", "format": "int32"}, id="int32"),
+        pytest.param(bool, {"type": "boolean"}, id="bool"),
+        pytest.param(bytes, {"type": "string", "format": "byte"}, id="bytes"),
+        pytest.param(datetime, {"type": "string", "format": "date-time"}, id="time"),
+        pytest.param(MicroTime, {"type": "string", "format": "date-time"}, id="micro time"),
+        pytest.param(Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}, id="literal"),
+        pytest.param(Color, {"type": "string", "enum": ["red", "blue"]}, id="enum"),
+        pytest.param(Part, PART, id="nested"),
+        pytest.param(tuple[Part, ...], {"type": "array", "items": PART}, id="tuple of nested"),
+        pytest.param(list[str], {"type": "array", "items": {"type": "string"}}, id="list"),
+        pytest.param(
+            Mapping[str, Int32],
+            {"type": "object", "additionalProperties": {"type": "integer", "format": "int32"}},
+            id="map",
+        ),
+        pytest.param(
+            dict[str, Any], {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, id="free-form object"
+        ),
+        pytest.param(Any, {"x-kubernetes-preserve-unknown-fields": True}, id="anything"),
+        pytest.param(
+            int | str,
+            {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True},
+            id="int or string",
+        ),
+        pytest.param(str | None, {"type": "string", "nullable": True}, id="required, may be null"),
+    ],
+)
+@pytest.mark.feature("A-51", "D-83")
+def test_a_type_has_its_schema(hint: Any, schema: Any) -> None:
+    assert schema_of(hint) == schema
+
+
+@pytest.mark.feature("D-70", "D-71", "D-72", "D-74")
+@pytest.mark.parametrize(
+    ("meta", "hint", "said"),
+    [
+        pytest.param(Meta(ge=1, le=10), int, {"minimum": 1, "maximum": 10}, id="D-70 bounds"),
+        pytest.param(
+            Meta(gt=0, lt=5),
+            int,
+            {"minimum": 0, "exclusiveMinimum": True, "maximum": 5, "exclusiveMaximum": True},
+            id="D-70 exclusive bounds",
+        ),
+        pytest.param(Meta(multiple_of=5), int, {"multipleOf": 5}, id="D-70 multiple"),
+        pytest.param(
+            Meta(min_length=1, max_length=3, pattern="^a"),
+            str,
+            {"minLength": 1, "maxLength": 3, "pattern": "^a"},
+            id="D-71 strings",
+        ),
+        pytest.param(Meta(min_items=1, max_items=2), tuple[str, ...], {"minItems": 1, "maxItems": 2}, id="D-72 arrays"),
+        pytest.param(Meta(enum=("x", "y")), str, {"enum": ["x", "y"]}, id="D-74 enum"),
+        pytest.param(Meta(description="Why.", example="x"), str, {"description": "Why.", "example": "x"}, id="notes"),
+    ],
+)
+def test_a_constraint_is_in_the_schema(meta: Meta, hint: Any, said: dict[str, Any]) -> None:
+    schema = schema_of(Annotated[hint, meta])
+    assert {key: schema[key] for key in said} == said
+
+
+def test_an_outer_constraint_goes_over_an_inner_one() -> None:
+    schema = schema_of(Annotated[Annotated[int, Meta(le=10, ge=1)], Meta(le=5)])
+    assert (schema["minimum"], schema["maximum"]) == (1, 5)
+
+
+@pytest.mark.feature("D-70", "D-71")
+def test_constraints_of_items_stay_with_the_items() -> None:
+    assert schema_of(tuple[Annotated[str, Meta(max_length=3)], ...])["items"] == {"type": "string", "maxLength": 3}
+
+
+@pytest.mark.feature("D-34", "D-77", "D-79")
+def test_only_a_field_without_default_is_required_and_scalars_are_defaults() -> None:
+    @dataclass(frozen=True)
+    class Spec:
+        needed: str
+        size: int = 3
+        on: bool = False
+        name: str = ""
+        color: Color = Color.RED
+        labels: Mapping[str, str] = EMPTY_MAP
+        maybe: Part | None = None
+
+    schema = SchemaMaker(Problems()).of_class(Spec)
+    defaults = {name: field["default"] for name, field in schema["properties"].items() if "default" in field}
+    assert schema["required"] == ["needed"]
+    assert defaults == {"size": 3, "on": False, "name": "", "color": "red"}
+    assert "nullable" not in schema["properties"]["maybe"]
+
+
+def test_a_generated_type_may_be_part_of_ones_own() -> None:
+    limits = schema_of(ResourceRequirements)["properties"]["limits"]
+    assert limits["additionalProperties"] == schema_of(Quantity)
+
+
+@pytest.mark.feature("A-56")
+def test_a_float_needs_consent() -> None:
+    assert "floats differ between languages" in complaints(float)
+    assert schema_of(float, allow_floats=True) == {"type": "number"}
+
+
+@pytest.mark.feature("D-70")
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        pytest.param(set[str], "write tuple[X, ...]", id="set"),
+        pytest.param(tuple[int, str], "write tuple[X, ...] or Mapping[str, X]", id="fixed tuple"),
+        pytest.param(int | bool, "write one type, or int | str", id="union"),
+        pytest.param(complex, "complex has no schema: write str, int, bool", id="something else"),
+        pytest.param(Mapping[int, str], "write Mapping[str, ...]", id="map by number"),
+        pytest.param(Literal["a", 1], "must all be strings, or all integers", id="mixed enum"),
+        pytest.param(
+            Annotated[str, Meta(ge=1)], "ge is for integer and number fields, this one is string", id="misfit"
+        ),
+        pytest.param(Annotated[str, Meta(pattern="(")], "invalid pattern '(': missing )", id="broken pattern"),
+    ],
+)
+def test_what_has_no_schema_is_refused(hint: Any, told: str) -> None:
+    assert told in complaints(hint)
+
+
+@pytest.mark.parametrize(
+    ("hint", "default", "told"),
+    [
+        pytest.param(Annotated[int, Meta(ge=1)], 0, "is below 1", id="low"),
+        pytest.param(Annotated[int, Meta(lt=5)], 5, "is above 5", id="high"),
+        pytest.param(Int32, 2**31, "does not fit into int32", id="wide"),
+        pytest.param(Annotated[str, Meta(min_length=1)], "", "is shorter than 1", id="short"),
+        pytest.param(Annotated[str, Meta(max_length=1)], "ab", "is longer than 1", id="long"),
+        pytest.param(Annotated[str, Meta(pattern="^a")], "b", "does not match ^a", id="pattern"),
+        pytest.param(Literal["a", "b"], "c", "is none of ['a', 'b']", id="enum"),
+    ],
+)
+def test_a_default_that_breaks_its_own_constraint_is_refused(hint: Any, default: Any, told: str) -> None:
+    assert told in complaints(hint, default=default)
+
+
+def test_a_class_that_contains_itself_is_refused_with_its_place() -> None:
+    problems = Problems()
+    SchemaMaker(problems).of_class(Ring)
+    assert [line.partition(": ")[2] for line in problems] == [
+        "Ring contains itself, which no structural schema can describe: write Mapping[str, Any] where it does"
+    ]
+    assert "test_codegen_schema.py:" in next(iter(problems))

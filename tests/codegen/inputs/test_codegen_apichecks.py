@@ -1,0 +1,163 @@
+"""Wrong input: all of it is told, each with its place and what to write instead, and nothing is written."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAD = """\
+from dataclasses import dataclass
+from clientgo.meta import Column, Int32, ObjectMeta, Scale, api_type
+"""
+
+
+def refusal(folder: Path, text: str, *more: str, module: str = "kinds") -> str:
+    """What the command says of a module with this text, which must be one line for each thing wrong."""
+    (folder / "kinds.py").write_text(HEAD + textwrap.dedent(text))
+    arguments = ["--input", module, "--output-package", "made", "--crd-dir", "crd", *more]
+    answer = subprocess.run(
+        [sys.executable, "-m", "clientgo.codegen", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
+        timeout=60,
+    )
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert not (folder / "made").exists()
+    assert not (folder / "crd").exists()
+    assert "Traceback" not in answer.stderr
+    return answer.stderr
+
+
+MARK = '@api_type(group="g.io", version="v1"%s)\n@dataclass(frozen=True)\n'
+
+
+@pytest.mark.feature("A-49")
+def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+    text = MARK % "" + "class A:\n    metadata: ObjectMeta\n    size: float = 1.5\n    tags: set[str] = frozenset()\n"
+    assert refusal(tmp_path, text).splitlines() == [
+        "kinds.py:5: A has no field status: add one, or write @api_type(..., status=False)",
+        "kinds.py:7: A.size: floats differ between languages: write an int of a smaller unit or a str, or consent"
+        " with Annotated[float, Meta(allow_float=True)], or allow floats with --allow-floats",
+        "kinds.py:8: A.tags: set[str] has no schema: write tuple[X, ...]",
+    ]
+
+
+@pytest.mark.feature("D-50", "D-55")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("", "no class is marked with @api_type(group=, version=)", id="no kinds"),
+        pytest.param("x = 1 +\n", "kinds.py:3: importing kinds failed", id="syntax error"),
+        pytest.param(
+            "import gone.away\n", "kinds.py:3: importing kinds failed: No module named 'gone'", id="import error"
+        ),
+        pytest.param(
+            "import sys\nsys.exit(3)\n",
+            "kinds.py:4: importing kinds failed: it ends the program (exit code 3)",
+            id="exit",
+        ),
+        pytest.param("x = undefined\n", "kinds.py:3: importing kinds failed: name 'undefined'", id="name error"),
+        pytest.param(
+            "@dataclass\nclass B:\n    names: list[str] = []\n",
+            "kinds.py:5: importing kinds failed: mutable default <class 'list'> for field names is not allowed: use"
+            " default_factory here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)",
+            id="mutable default",
+        ),
+        pytest.param(
+            '@api_type(group="g.io", version="v1")\nclass A:\n    pass\n',
+            "kinds.py:4: A is no dataclass: write @dataclass(frozen=True, slots=True)",
+            id="no dataclass",
+        ),
+        pytest.param(
+            '@api_type(group="g.io", version="v1", status=False)\n@dataclass\nclass A:\n    metadata: ObjectMeta\n',
+            "kinds.py:5: A can be changed: write @dataclass(frozen=True, slots=True)",
+            id="not frozen",
+        ),
+        pytest.param(
+            MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    size = 3\n",
+            "kinds.py:7: A.size: has no type, so it is no field: write `size: int = ...`",
+            id="missing annotation",
+        ),
+        pytest.param(
+            MARK % ", status=False" + "class A:\n    name: str\n",
+            "kinds.py:5: A has no metadata: write `metadata: ObjectMeta`",
+            id="no metadata",
+        ),
+        pytest.param(
+            MARK % ", status=False" + 'class A:\n    metadata: ObjectMeta\n    other: "Missing"\n',
+            "the annotations of A can't be read: name 'Missing' is not defined",
+            id="unknown annotation",
+        ),
+        pytest.param(
+            (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n")
+            + (MARK % ", status=False, plural='as'" + "class B:\n    metadata: ObjectMeta\n"),
+            "kinds.py:9: as.g.io/v1 is kinds.py:5 already: give plural= another value",
+            id="two kinds of one plural",
+        ),
+        pytest.param(
+            (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n")
+            + '@api_type(group="g.io", version="v2", kind="A", status=False)\n'
+            + "@dataclass(frozen=True)\nclass A2:\n    metadata: ObjectMeta\n",
+            "A is stored in v1, v2 of its versions: write storage=False in all but one",
+            id="two storage versions",
+        ),
+        pytest.param(
+            MARK % ", status=False, storage=False" + "class A:\n    metadata: ObjectMeta\n",
+            "A is stored in none of its versions",
+            id="no storage version",
+        ),
+        pytest.param(
+            MARK % ", status=False, scale=Scale('.spec.replicas', '.x')" + "class A:\n    metadata: ObjectMeta\n",
+            "the path .spec.replicas leads nowhere: A has no spec",
+            id="path to nowhere",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
+    assert told in refusal(tmp_path, text)
+
+
+@pytest.mark.feature("D-36")
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ('group="gio", version="v1"', "the group 'gio' is no domain: write one with a dot"),
+        ('group="g.io", version="V1"', "the version 'V1' is no DNS label: write small letters"),
+        ('group="g.io", version="v1", plural="As"', "the plural 'As' is no DNS label: write small letters"),
+        ('group="g.io", version="v1", short_names=("a_b",)', "the short name 'a_b' is no DNS label"),
+        ('group="g.io", version="v1", categories=("All",)', "the category 'All' is no DNS label"),
+        ('group="g.io", version="v1", kind="a"', "the kind 'a' is not in CamelCase"),
+        ('group="g.io", version="v1", scope="Namespace"', "is unknown: write one of Namespaced, Cluster"),
+        ('group="g.io", version="v1", verbs=("fetch",)', "the verb 'fetch' is unknown: write some of get, list"),
+        ('group="g.io", version="v1", deprecation_warning="x"', "is for deprecated versions: write deprecated=True"),
+        ('group="g.io", version="v1", crd=False', "a version that is stored can't be left out"),
+        ('group="a.k8s.io", version="v1"', 'annotations=(("api-approved.kubernetes.io", "unapproved'),
+        ('group="g.io", version="v1", selectable_fields=(".spec.x",)', "the path .spec.x leads nowhere"),
+        ('group="g.io", version="v1", columns=(Column("N", "text", ".metadata.name"),)', "has the type 'text': write"),
+        ('group="g.io", version="v1", columns=(Column("N", "string", "spec.x"),)', "does not begin with .: write"),
+        ('group="g.io", version="v1", scale=Scale(".status.x", ".status.x")', "does not begin with .spec.: write"),
+    ],
+)
+def test_a_mark_an_api_server_would_refuse_is_told(tmp_path: Path, mark: str, told: str) -> None:
+    text = f"@api_type({mark}, status=False)\n@dataclass(frozen=True)\nclass A:\n    metadata: ObjectMeta\n"
+    said = refusal(tmp_path, text)
+    assert told in said
+    assert said.startswith("kinds.py:5: ")
+
+
+def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
+    assert "absent: there is no module absent: give a dotted name" in refusal(tmp_path, "", module="absent")
+
+
+def test_a_header_that_is_not_there_is_told(tmp_path: Path) -> None:
+    text = MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n"
+    assert "absent.txt: cannot read the boilerplate: No such file" in refusal(tmp_path, text, "--header", "absent.txt")

@@ -1,0 +1,356 @@
+"""Permissions and webhooks: declared at the controller, joined and sorted in manifests, wrong ones refused."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.codegen.__main__ import main
+from clientgo.codegen.manifests import webhook_configurations
+from clientgo.codegen.rbac import roles
+from clientgo.meta.declarations import WebhookDeclaration, admission_webhook, rbac
+
+KINDS = "tests.codegen.kinds.fleet"
+MASTER = "tests.codegen.kinds.harbour_master"
+
+
+def generate(folder: Path, *more: str) -> int:
+    return main(["--input-module", KINDS, "--output-package", "made", "--root", str(folder), *more])
+
+
+def documents(path: Path) -> list[Any]:
+    return list(yaml.safe_load_all(path.read_text()))
+
+
+def rules(*declared: Any) -> Any:
+    return roles(declared, "r")[0]["rules"]
+
+
+@pytest.mark.feature("A-52")
+def test_permissions_are_joined_and_sorted(tmp_path: Path) -> None:
+    assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", MASTER, "--role-name", "master") == 0
+    master, quay, fleet = documents(tmp_path / "rbac/role.yaml")
+    assert [(r["kind"], r["metadata"]) for r in (master, quay, fleet)] == [
+        ("ClusterRole", {"name": "master"}),
+        ("ClusterRole", {"name": "quay"}),
+        ("Role", {"name": "master", "namespace": "fleet"}),
+    ]
+    assert master["rules"] == [
+        {"nonResourceURLs": ["/healthz", "/metrics"], "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["fleet.example.com"], "resources": ["harbours", "ships"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["fleet.example.com"], "resources": ["ships/status"], "verbs": ["*"]},
+    ]
+    assert quay["rules"] == [
+        {"apiGroups": ["apps"], "resourceNames": ["quay"], "resources": ["deployments"], "verbs": ["patch"]}
+    ]
+    assert fleet["rules"] == [
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "get", "update"]}
+    ]
+
+
+def test_groups_are_joined_when_all_else_is_equal_and_order_of_declaration_does_not_matter() -> None:
+    declared = [
+        rbac(groups="b.io", resources="things", verbs=("list", "get")),
+        rbac(groups="a.io", resources="things", verbs=("get", "list")),
+        rbac(groups="a.io", resources="things", verbs="get"),
+    ]
+    joined = [{"apiGroups": ["a.io", "b.io"], "resources": ["things"], "verbs": ["get", "list"]}]
+    assert rules(*declared) == rules(*reversed(declared)) == joined
+
+
+def test_a_permission_of_one_name_is_not_widened_to_all() -> None:
+    one = rbac(groups="a.io", resources="things", verbs="get", resource_names="x")
+    assert len(rules(one, rbac(groups="a.io", resources="things", verbs="list"))) == 2
+
+
+def test_people_who_edit_and_people_who_look_have_roles_of_their_own(tmp_path: Path) -> None:
+    assert generate(tmp_path, "--generators", "rbac", "--rbac-dir", "rbac") == 0
+    assert not (tmp_path / "made").exists()
+    (editor,) = documents(tmp_path / "rbac/ship_editor_role.yaml")
+    assert editor["metadata"] == {"name": "ship-editor-role"}
+    assert editor["rules"] == [
+        {
+            "apiGroups": ["fleet.example.com"],
+            "resources": ["ships"],
+            "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+        },
+        {"apiGroups": ["fleet.example.com"], "resources": ["ships/status"], "verbs": ["get"]},
+    ]
+    (admin,) = documents(tmp_path / "rbac/ship_admin_role.yaml")
+    assert admin["rules"][0] == {"apiGroups": ["fleet.example.com"], "resources": ["ships"], "verbs": ["*"]}
+    (viewer,) = documents(tmp_path / "rbac/harbour_viewer_role.yaml")
+    assert viewer["rules"] == [
+        {"apiGroups": ["fleet.example.com"], "resources": ["harbours"], "verbs": ["get", "list", "watch"]}
+    ]
+
+
+def test_roles_of_two_kinds_of_one_name_have_their_groups_in_their_names(tmp_path: Path) -> None:
+    inputs = ["--input-module", "tests.codegen.kinds.foo_c9g", "--input-module", "tests.codegen.kinds.reference_foo"]
+    assert main([*inputs, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 0
+    (role,) = documents(tmp_path / "rbac/samplecontroller.c9g.io_foo_viewer_role.yaml")
+    assert role["metadata"]["name"] == "samplecontroller.c9g.io-foo-viewer-role"
+    assert (tmp_path / "rbac/samplecontroller.k8s.io_foo_viewer_role.yaml").exists()
+
+
+@pytest.mark.feature("A-53", "D-91")
+def test_webhooks_are_two_configurations_sorted_by_name(tmp_path: Path) -> None:
+    assert generate(tmp_path, "--webhook-dir", "hooks", "--declarations", MASTER) == 0
+    mutating, validating = documents(tmp_path / "hooks/manifests.yaml")
+    assert (mutating["kind"], validating["kind"]) == ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    assert mutating["webhooks"] == [
+        {
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"service": {"name": "webhook-service", "namespace": "system", "path": "/mutate-ships"}},
+            "failurePolicy": "Ignore",
+            "name": "mship.fleet.example.com",
+            "reinvocationPolicy": "IfNeeded",
+            "rules": [
+                {
+                    "apiGroups": ["fleet.example.com"],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE", "UPDATE"],
+                    "resources": ["ships"],
+                }
+            ],
+            "sideEffects": "None",
+            "timeoutSeconds": 5,
+        }
+    ]
+    assert [hook["name"] for hook in validating["webhooks"]] == ["apods.fleet.example.com", "vship.fleet.example.com"]
+    assert validating["webhooks"][0]["clientConfig"] == {"url": "https://elsewhere.example.com/harbours"}
+    assert validating["webhooks"][1]["clientConfig"]["service"]["port"] == 8443
+
+
+@pytest.mark.feature("D-92")
+def test_a_configuration_may_have_another_name_and_there_may_be_several() -> None:
+    def hook(name: str, configuration: str = "") -> WebhookDeclaration:
+        return admission_webhook(
+            path="/x", mutating=False, groups="core", resources="pods", verbs="create", versions="v1", name=name,
+            configuration=configuration,
+        )  # fmt: skip
+
+    made = webhook_configurations([hook("b.x.io", "mine"), hook("c.x.io"), hook("a.x.io")])
+    assert [(each["metadata"]["name"], [hook["name"] for hook in each["webhooks"]]) for each in made] == [
+        ("mine", ["b.x.io"]),
+        ("validating-webhook-configuration", ["a.x.io", "c.x.io"]),
+    ]
+
+
+HOOK = (
+    'admission_webhook(path="/x", mutating=False, groups="core", resources="pods", verbs="create", versions="v1", %s)'
+)
+
+
+@pytest.mark.feature("D-91")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('rbac(groups="fleet.example.com", resources="ship", verbs="get")', "the plural 'ship' is unknown in fleet."),
+        ('rbac(groups="apps", resources="deployments", verbs="read")', "the verb 'read' is unknown: write some of *"),
+        ('rbac(groups="apps", resources="deployments", verbs=())', "a permission without verbs: write verbs="),
+        ('rbac(resources="pods", verbs="get")', "names their group: write groups="),
+        ('rbac(groups="apps", verbs="get")', "is for resources or for urls: write resources="),
+        ('rbac(urls="/x", verbs="get", namespace="n")', "urls belong to no namespace: leave namespace= out"),
+        (HOOK % 'name="x"', "the name 'x' is not qualified: write one with two dots"),
+        (HOOK.replace("/x", "x") % 'name="a.b.c"', "the path 'x' is none: write one that begins with /"),
+        (HOOK.replace("create", "read") % 'name="a.b.c"', "the verb 'read' is unknown"),
+        (HOOK % 'name="a.b.c", reinvocation_policy="Never"', "is for mutating webhooks"),
+    ],
+)
+def test_a_wrong_declaration_is_told_with_its_line_and_nothing_written(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, told: str
+) -> None:
+    name = f"declared_{abs(hash(text))}"
+    head = "from clientgo.meta.declarations import admission_webhook, rbac\n\n"
+    (tmp_path / f"{name}.py").write_text(f"{head}@{text}\ndef run():\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    try:
+        assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", name) == 2
+    finally:
+        sys.modules.pop(name, None)
+    said = capsys.readouterr().err
+    assert f"{name}.py:3: " in said
+    assert told in said
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) in ([], ["__pycache__"])
+
+
+def test_a_module_that_declares_nothing_is_told(tmp_path: Path, capsys: Any) -> None:
+    assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", KINDS) == 2
+    assert "fleet.py:1: nothing is declared here: write @rbac(...)" in capsys.readouterr().err
+
+
+def test_a_generator_without_a_folder_is_told(tmp_path: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        generate(tmp_path, "--generators", "client,rbac")
+    assert "--generators rbac needs --rbac-dir" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        generate(tmp_path, "--generators", "clients")
+    assert "there is no generator 'clients': write some of client,lister" in capsys.readouterr().err.replace(", ", ",")
+
+
+@pytest.mark.feature("D-37", "A-48")
+def test_one_generator_leaves_the_files_of_the_others_alone(tmp_path: Path) -> None:
+    assert generate(tmp_path, "--crd-dir", "crd") == 0
+    assert generate(tmp_path, "--generators", "lister") == 0
+    assert (tmp_path / "made/clientset/fleet_v1.py").exists()
+    assert (tmp_path / "crd/fleet.example.com_ships.yaml").exists()
+
+
+@pytest.mark.feature("A-47")
+def test_schemas_alone_are_one_document_for_each_version(tmp_path: Path) -> None:
+    assert generate(tmp_path, "--generators", "openapi", "--openapi-dir", "openapi") == 0
+    (document,) = documents(tmp_path / "openapi/fleet.example.com_v1.yaml")
+    schemas = document["components"]["schemas"]
+    assert sorted(schemas) == [
+        "com.example.fleet.v1.Harbour",
+        "com.example.fleet.v1.LogEntry",
+        "com.example.fleet.v1.Ship",
+    ]
+    assert schemas["com.example.fleet.v1.Ship"]["x-kubernetes-group-version-kind"] == [
+        {"group": "fleet.example.com", "kind": "Ship", "version": "v1"}
+    ]
+
+
+SOURCE = '''
+"""What imports what is still to be generated, and must not be run to be read."""
+
+import clientgo.meta.declarations
+from clientgo.meta import declarations as said
+from clientgo.meta.declarations import rbac as permission
+from never.generated import FooClient
+
+GROUP = "apps"
+VERBS: tuple[str, ...] = ("get", "list")
+raise SystemExit("run")
+
+
+@permission(groups=GROUP, resources="deployments", verbs=VERBS)
+class Controller(FooClient):
+    @said.rbac(groups=(GROUP, "batch"), resources=["jobs"], verbs="get")
+    def run(self):
+        ...
+
+
+OTHER = [clientgo.meta.declarations.rbac(urls="/metrics", verbs="get")]
+'''
+
+
+def declare(folder: Path, monkeypatch: Any, text: str, *more: str) -> int:
+    (folder / "declares.py").write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    importlib.invalidate_caches()
+    return main(["--declarations", "declares", "--rbac-dir", "rbac", "--root", str(folder), *more])
+
+
+@pytest.mark.feature("D-90")
+def test_a_controller_whose_clients_are_still_to_be_made_is_read_and_not_run(tmp_path: Path, monkeypatch: Any) -> None:
+    assert declare(tmp_path, monkeypatch, SOURCE) == 0
+    (role,) = documents(tmp_path / "rbac/role.yaml")
+    assert role["rules"] == [
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list"]},
+        {"apiGroups": ["apps", "batch"], "resources": ["jobs"], "verbs": ["get"]},
+    ]
+    assert "declares" not in sys.modules
+
+
+HEAD = "from clientgo.meta.declarations import rbac\nfrom elsewhere import GROUP\n"
+
+
+@pytest.mark.feature("D-36")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('rbac(groups=GROUP, resources="x", verbs="get")', "groups=GROUP is only known once the module runs"),
+        ('rbac(groups="a" + "b", resources="x", verbs="get")', "write strings, or constants of this module"),
+        ('rbac(groups=LOOP, resources="x", verbs="get"); LOOP = LOOP', "groups=LOOP is only known once"),
+        ("rbac(**{})", "**={} is only known once the module runs"),
+        ('rbac(group="apps", resources="x", verbs="get")', "unexpected keyword argument 'group'"),
+        ('rbac("apps", resources="x", verbs="get")', "takes 0 positional arguments"),
+        ("rbac(", "the module is no Python: "),
+    ],
+)
+def test_what_can_not_be_read_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, told: str
+) -> None:
+    assert declare(tmp_path, monkeypatch, f"{HEAD}RULE = {text}\n") == 2
+    said = capsys.readouterr().err
+    assert "declares.py:3: " in said
+    assert told in said
+
+
+def test_module_that_is_not_text_is_told(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    (tmp_path / "binary_declares.py").write_bytes(b"\xff")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+
+    assert main(["--declarations", "binary_declares", "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+    assert "binary_declares.py: cannot read the module: it is not UTF-8 text" in capsys.readouterr().err
+
+
+def test_package_that_cannot_be_imported_is_told(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    (tmp_path / "broken_package").mkdir()
+    (tmp_path / "broken_package/__init__.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+
+    assert main(["--declarations", "broken_package.it", "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+    told = "broken_package.it: importing its package failed: ZeroDivisionError: division by zero"
+    assert told in capsys.readouterr().err
+
+
+def test_a_module_that_is_not_there_is_told(tmp_path: Path, capsys: Any) -> None:
+    for name in ("nowhere", "nowhere.at_all"):
+        assert main(["--declarations", name, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+        assert capsys.readouterr().err.startswith(f"{name}: there is no module {name}: give a dotted name")
+
+
+NAMESPACED = """
+from clientgo.meta.declarations import rbac
+
+RULES = (
+    rbac(groups=("core", "apps"), resources=("pods", "deployments/scale"), verbs="get"),
+    rbac(groups="core", resources=("nodes", "namespaces"), verbs="list"),
+    rbac(groups="authentication.k8s.io", resources="tokenreviews", verbs="create"),
+    rbac(groups="fleet.example.com", resources=("ships", "harbours"), verbs="watch"),
+    rbac(groups="others.example.com", resources="things", verbs="get"),
+    rbac(groups="coordination.k8s.io", resources="leases", verbs="get", namespace="leases"),
+    rbac(urls="/metrics", verbs="get"),
+)
+"""
+
+
+@pytest.mark.feature("D-90")
+def test_permissions_limited_to_a_namespace_leave_in_a_cluster_role_what_has_none(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    more = ("--role-namespace", "here", "--input-module", KINDS, "--generators", "rbac")
+    assert declare(tmp_path, monkeypatch, NAMESPACED, *more) == 0
+    cluster, here, leases = documents(tmp_path / "rbac/role.yaml")
+    names = [(each["kind"], each["metadata"].get("namespace", "")) for each in (cluster, here, leases)]
+    assert names == [("ClusterRole", ""), ("Role", "here"), ("Role", "leases")]
+    resources = [[rule.get("resources", []) for rule in role["rules"]] for role in (cluster, here)]
+    assert resources == [
+        [[], ["namespaces", "nodes"], ["tokenreviews"], ["harbours"]],
+        [["deployments/scale", "pods"], ["ships"], ["things"]],
+    ]
+
+
+def test_a_kustomization_by_hand_is_left_alone_and_one_of_its_own_is_kept_up(tmp_path: Path, monkeypatch: Any) -> None:
+    mine = "resources:\n- role.yaml\n- binding.yaml\n"
+    (tmp_path / "rbac").mkdir()
+    (tmp_path / "rbac/kustomization.yaml").write_text(mine)
+    assert declare(tmp_path, monkeypatch, SOURCE) == 0
+    assert declare(tmp_path, monkeypatch, SOURCE, "--verify") == 0
+    assert (tmp_path / "rbac/kustomization.yaml").read_text() == mine
+    (tmp_path / "rbac/kustomization.yaml").unlink()
+    assert declare(tmp_path, monkeypatch, SOURCE, "--verify") == 1
+    assert declare(tmp_path, monkeypatch, SOURCE) == 0
+    (kustomization,) = documents(tmp_path / "rbac/kustomization.yaml")
+    assert kustomization["resources"] == ["role.yaml"]

@@ -1,0 +1,204 @@
+"""OpenAPI definitions as Python: whole, without loops of references that lead nowhere, and made only when asked for."""
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import yaml
+
+from clientgo.codegen.__main__ import main
+from clientgo.codegen.inputs.crds import ForeignKind
+from clientgo.codegen.problems import Problems
+from clientgo.codegen.render.openapi import _PartMaker, published_schema
+from clientgo.kubernetes.types.core_v1 import PodTemplateSpec
+from clientgo.meta import ApiType, Meta, Rule, constrained
+from clientgo.meta.openapi import Definitions, Reference, Schema
+from clientgo.meta.yamlwriting import to_yaml
+from generated.openapi import get_openapi_definitions
+from tests.codegen.generating import CREDENTIALS, generate, importable
+
+FOO = "io.k8s.samplecontroller.v1alpha1.Foo"
+META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@constrained(Meta(rules=(Rule(rule="self.a != self.b"),)))
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Has a rule of its own."""
+
+    a: str
+    b: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Has two pieces, and one more rule for the first."""
+
+    first: Annotated[Piece, Meta(rules=(Rule(rule="self.a == 'first'"),))]
+    second: Piece
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Definitions]:
+    folder = tmp_path_factory.mktemp("fleet")
+    generate(folder, "fleet", "shelf_v1", "shelf_v1beta1", package="made_openapi")
+    with importable(folder, "made_openapi"):
+        yield importlib.import_module("made_openapi.openapi").get_openapi_definitions()
+
+
+def references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            yield schema["$ref"].removeprefix("#/components/schemas/")
+        for value in schema.values():
+            yield from references(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from references(value)
+
+
+@pytest.mark.feature("A-47", "D-03")
+def test_a_kind_refers_to_its_parts_and_to_kubernetes_own() -> None:
+    definitions = get_openapi_definitions()
+    foo = definitions[FOO]
+    assert foo.dependencies == (f"{META}.ObjectMeta", f"{FOO}Spec", f"{FOO}Status")
+    assert foo.schema["properties"]["spec"] == {"$ref": f"#/components/schemas/{FOO}Spec"}
+    assert foo.schema["x-kubernetes-group-version-kind"] == [
+        {"group": "samplecontroller.k8s.io", "kind": "Foo", "version": "v1alpha1"}
+    ]
+    assert definitions[f"{FOO}Spec"].schema["required"] == ["deploymentName"]
+    assert definitions[f"{FOO}List"].dependencies == (f"{META}.ListMeta", FOO)
+    assert definitions[f"{META}.ObjectMeta"].schema["properties"]["generation"]["format"] == "int64"
+
+
+@pytest.mark.feature("D-22")
+def test_what_a_reference_looks_like_is_the_callers_choice() -> None:
+    definitions = get_openapi_definitions(lambda name: f"#/definitions/{name}")
+    assert definitions[FOO].schema["properties"]["spec"] == {"$ref": f"#/definitions/{FOO}Spec"}
+
+
+@pytest.mark.feature("A-47")
+def test_every_reference_is_a_dependency_and_every_dependency_is_defined(fleet: Definitions) -> None:
+    for definitions in (fleet, get_openapi_definitions()):
+        for name, definition in definitions.items():
+            assert sorted({*references(definition.schema)}) == list(definition.dependencies), name
+            assert set(definition.dependencies) <= set(definitions), name
+
+
+def test_the_same_name_in_two_versions_is_two_definitions(fleet: Definitions) -> None:
+    assert {"com.example.library.v1.ShelfSpec", "com.example.library.v1beta1.ShelfSpec"} <= set(fleet)
+
+
+def test_what_a_field_adds_to_its_class_stands_beside_the_reference(fleet: Definitions) -> None:
+    engines = fleet["com.example.fleet.v1.ShipSpec"].schema["properties"]["engines"]
+    assert engines["items"] == {"$ref": "#/components/schemas/com.example.fleet.v1.Engine"}
+    assert engines["x-kubernetes-list-map-keys"] == ["name"]
+    status = get_openapi_definitions()[FOO].schema["properties"]["status"]
+    assert status == {"$ref": f"#/components/schemas/{FOO}Status"}
+
+
+def test_what_a_field_adds_to_its_class_is_no_other_fields() -> None:
+    problems = Problems()
+    properties = _PartMaker(problems).of_class(Pair)["properties"]
+    assert [len(properties[name]["x-kubernetes-validations"]) for name in ("first", "second")] == [2, 1]
+    assert properties["first"].own == properties["second"].own == dict(properties["second"])
+    assert not problems
+
+
+def test_the_definition_of_a_class_is_made_once_however_many_kinds_embed_it() -> None:
+    maker = _PartMaker(Problems())
+    one, other = maker.of_class(PodTemplateSpec, (Pair,)), maker.of_class(PodTemplateSpec, (Piece,))
+    assert one["properties"] is other["properties"]
+
+
+@pytest.mark.feature("A-47")
+def test_somebody_elses_kind_is_defined_as_its_owner_wrote_it(tmp_path: Path) -> None:
+    options = ("--from-crd", str(CREDENTIALS), "--output-package", "made_foreign", "--root", str(tmp_path))
+    assert main([*options, "--input-module", "tests.codegen.kinds.home"]) == 0
+    with importable(tmp_path, "made_foreign"):
+        definitions = importlib.import_module("made_foreign.openapi").get_openapi_definitions()
+    name = "net.example.credentials.v1.Credential"
+    crd = yaml.safe_load(CREDENTIALS.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    made = definitions[name]
+    assert made.dependencies == (f"{META}.ObjectMeta",)
+    for part in ("spec", "status"):
+        assert made.schema["properties"][part] == crd["properties"][part]
+    assert definitions[f"{name}List"].dependencies == (f"{META}.ListMeta", name)
+    assert {f"{META}.ObjectMeta", "domain.my.ajd.v1.Home"} <= set(definitions)
+    assert (
+        json.loads(json.dumps(definitions.document("theirs", "v1")))["components"]["schemas"][name]["type"] == "object"
+    )
+
+
+DEEP = {"default": json.loads("[" * 160 + "]" * 160)}
+STRANGE = [
+    pytest.param({"maximum": float("inf")}, "a number in it is not finite", id="an infinite number"),
+    pytest.param({"default": b"x"}, "a value in it is of YAML's type bytes", id="bytes"),
+    pytest.param({"default": {1: "x"}}, "a name in it is no text", id="a name that is a number"),
+    pytest.param(DEEP, "it nests more than 150 levels", id="deep"),
+    pytest.param({"description": "x" * (3 * 1024 * 1024)}, "it is longer than 3,145,728 characters", id="long"),
+]
+
+
+@pytest.mark.parametrize(("part", "told"), STRANGE)
+def test_a_schema_that_no_api_server_can_have_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: dict[str, Any], told: str
+) -> None:
+    definition = yaml.safe_load(CREDENTIALS.read_text())
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["more"] = {"type": "string", **part}
+    (tmp_path / "crd.yaml").write_text(to_yaml(definition))
+    options = ["--from-crd", str(tmp_path / "crd.yaml"), "--output-package", "made", "--root", str(tmp_path / "out")]
+    assert main(options) == 2
+    said = capsys.readouterr().err
+    assert f"Kind=Credential can't be an OpenAPI definition: {told}" in said
+    assert main([*options, "--generators", "client,lister,informer"]) == 0
+
+
+def test_a_date_in_a_strangers_schema_is_the_text_it_was() -> None:
+    api = ApiType(group="a.example.com", version="v1", kind="Thing", plural="things", singular="thing")
+    schema = yaml.safe_load("{properties: {a: {default: 2020-01-01}}}")
+    made = published_schema(ForeignKind(api, schema, "crd.yaml"))
+    assert made["properties"]["a"]["default"] == "2020-01-01"
+
+
+def test_a_schema_is_made_once_and_not_before_it_is_asked_for() -> None:
+    made: list[str] = []
+
+    def thing(ref: Reference) -> Schema:
+        made.append(ref("Thing"))
+        return {"type": "object"}
+
+    definitions = Definitions({"Thing": (thing, ())})
+    assert (list(definitions), made) == (["Thing"], [])
+    assert definitions["Thing"].schema is definitions["Thing"].schema
+    assert made == ["#/components/schemas/Thing"]
+
+
+def test_a_document_holds_every_schema() -> None:
+    document = get_openapi_definitions().document("samples", "v1")
+    assert document["components"]["schemas"][FOO]["type"] == "object"
+    assert json.loads(json.dumps(document)) == document
+
+
+@pytest.mark.e2e
+def test_importing_definitions_costs_milliseconds() -> None:
+    code = (
+        "import time, clientgo.meta.openapi\nbegan = time.process_time()\n"
+        "import generated.openapi\nprint(time.process_time() - began)"
+    )
+    spent = min(
+        float(
+            subprocess.run(
+                [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+            ).stdout
+        )
+        for _ in range(3)
+    )
+    assert spent < 0.010
