@@ -187,7 +187,7 @@ def test_every_import_that_waits_is_listed() -> None:
     sources = [ROOT / "main.py", *(ROOT / "clientgo").rglob("*.py"), *(ROOT / "controller").rglob("*.py")]
     waiting = {str(path.relative_to(ROOT)) for path in sources if any(waits for _, waits in imports_of(path))}
     listed = {
-        where.strip("`") for where, *_ in rows(section((ROOT / "docs/performance.md").read_text(), "Imports that wait"))
+        where.strip("`") for where, *_ in rows(section((ROOT / "docs/performance.md").read_text(), "Lazy imports"))
     }
     assert waiting == listed
 
