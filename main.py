@@ -8,15 +8,12 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import gc
-import logging
 import sys
 from collections.abc import Sequence
 
-from clientgo.errors import ClientGoError
-from clientgo.lifecycle import StillRunning
+from clientgo.lifecycle import exit_code
 from clientgo.log import set_level, setup
 from clientgo.signals import stop_on_signals
-from controller import COMPONENT
 from controller.options import parse
 
 
@@ -31,12 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     setup(level=options.log_level, style=options.log_format)
     if options.verbosity is not None:
         set_level(options.verbosity)
-    try:
-        start(options, stop_on_signals())
-    except (ClientGoError, OSError, StillRunning) as error:
-        logging.getLogger(COMPONENT).error(str(error))
-        return 1
-    return 0
+    return exit_code(lambda: start(options, stop_on_signals()))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
+from clientgo.errors import ClientGoError
 
 log = logging.getLogger(__name__)
 
@@ -103,3 +104,16 @@ class Group:
                     self._crash = error
             self.stop_event.set()
             log.exception("thread died; stopping its group")
+
+
+def exit_code(main: Callable[[], object]) -> int:
+    """Run `main` and return the exit code of the program: 0, or 1 after an error that was logged.
+
+    Logged are errors of the cluster, the network and the configuration; other exceptions are bugs and propagate.
+    """
+    try:
+        main()
+    except (ClientGoError, OSError, StillRunning) as error:
+        log.error(str(error))
+        return 1
+    return 0

@@ -1,38 +1,199 @@
-"""Parts of certificates, for whoever signs some: the bundled server, webhooks in development, a server without any.
+"""Certificate authorities and certificates (X.509) with P-256 keys, which take a millisecond to generate.
 
-Keys are P-256, which take a millisecond to make. Importing this needs `cryptography`, an extra.
+The bundled API server, webhooks in development and servers without a given certificate use them. Importing this module
+requires `cryptography`, an optional dependency.
 """
 
 import ipaddress
-from datetime import datetime, timedelta
+import re
+from collections.abc import Iterable
+from datetime import timedelta
 
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-EARLIER = timedelta(hours=1)
-"""So long before now a certificate begins to be valid: clocks of peers may be slow."""
+from clientgo.clock import SYSTEM_CLOCK, Clock, utc
+from clientgo.errors import ConfigError
+
+WEEK = timedelta(days=7)
+
+BACKDATED = timedelta(hours=1)
+"""Time before its creation from which a certificate is valid: clocks of peers may be slow."""
+
+Pair = tuple[bytes, bytes]
+"""A certificate and its key, as PEM."""
+
+_BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_MAX_COMMON_NAME = 64  # X.520; longer host names are in the alternative names only
+_NO_USAGE = dict.fromkeys(
+    ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only"),
+    False,
+)
 
 
-def begun(
-    subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey, now: datetime, lasts: timedelta
+class CertificateAuthority:
+    """Certificate authority; `certificate` (PEM) is what its peers trust, `key` (PEM) signs.
+
+    Raises:
+        ConfigError: the certificate or the key is invalid, or they do not match.
+    """
+
+    def __init__(self, certificate: bytes, key: bytes, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        try:
+            self._certificate = x509.load_pem_x509_certificate(certificate)
+            private = serialization.load_pem_private_key(key, None)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"invalid certificate authority: {error}") from error
+        if not isinstance(private, ec.EllipticCurvePrivateKey):
+            raise ConfigError("invalid certificate authority: its key must be an elliptic-curve key")
+        if private.public_key() != self._certificate.public_key():
+            raise ConfigError("invalid certificate authority: key and certificate do not match")
+        self._key = private
+        self._identifier = x509.SubjectKeyIdentifier.from_public_key(private.public_key())
+        self._clock = clock
+        self.certificate = self._certificate.public_bytes(serialization.Encoding.PEM)
+        self.key = _key_pem(private)
+
+    def __repr__(self) -> str:
+        return f"<CertificateAuthority until {self._certificate.not_valid_after_utc:%Y-%m-%d}>"
+
+    @classmethod
+    def create(cls, name: str, lifetime: timedelta = WEEK, *, clock: Clock = SYSTEM_CLOCK) -> "CertificateAuthority":
+        """Create an authority with a new key."""
+        key, subject = ec.generate_private_key(ec.SECP256R1()), _common_name(name)
+        identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+        builder = _builder(subject, subject, key.public_key(), lifetime, clock, is_authority=True)
+        builder = builder.add_extension(identifier, critical=False)
+        # Distinguishes two authorities of one name in a bundle (RFC 5280, 4.2.1.1).
+        builder = builder.add_extension(_issued_by(identifier), critical=False)
+        made = builder.sign(key, hashes.SHA256())
+        return cls(made.public_bytes(serialization.Encoding.PEM), _key_pem(key), clock=clock)
+
+    @property
+    def pem(self) -> bytes:
+        """Certificate and key."""
+        return self.certificate + self.key
+
+    @property
+    def remaining(self) -> timedelta:
+        """Time until the authority expires."""
+        return self._certificate.not_valid_after_utc - utc(self._clock)
+
+    @property
+    def lifetime(self) -> timedelta:
+        """Time for which the authority was created."""
+        return self._certificate.not_valid_after_utc - self._certificate.not_valid_before_utc - BACKDATED
+
+    def server(self, hosts: Iterable[str], lifetime: timedelta = WEEK) -> Pair:
+        """Return a certificate for a server with these names and addresses.
+
+        Raises:
+            ValueError: there is no host.
+        """
+        names = [_general_name(host) for host in hosts]
+        if not names:
+            raise ValueError("a serving certificate needs at least one host")
+        subject = _common_name(str(names[0].value)[:_MAX_COMMON_NAME])
+        extension = x509.SubjectAlternativeName(names)
+        return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, lifetime, extension)
+
+    def client(self, name: str, groups: Iterable[str] = (), lifetime: timedelta = WEEK) -> Pair:
+        """Return a certificate for a user: Kubernetes reads the name from CN, the groups from O."""
+        organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+        subject = x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, lifetime)
+
+    def has_signed(self, certificate: bytes, hosts: Iterable[str]) -> bool:
+        """Return whether this authority signed the certificate (PEM), which is for all hosts and has not expired."""
+        try:
+            found = x509.load_pem_x509_certificate(certificate)
+            found.verify_directly_issued_by(self._certificate)
+            names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+            return False
+        return found.not_valid_after_utc > utc(self._clock) and all(_general_name(host) in names for host in hosts)
+
+    def _issue(
+        self,
+        subject: x509.Name,
+        purpose: x509.ObjectIdentifier,
+        lifetime: timedelta,
+        names: x509.SubjectAlternativeName | None = None,
+    ) -> Pair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = _builder(subject, self._certificate.subject, key.public_key(), lifetime, self._clock)
+        builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+        builder = builder.add_extension(_issued_by(self._identifier), critical=False)
+        if names is not None:
+            builder = builder.add_extension(names, critical=False)
+        made = builder.sign(self._key, hashes.SHA256())
+        return made.public_bytes(serialization.Encoding.PEM), _key_pem(key)
+
+
+def self_signed(name: str, hosts: Iterable[str], lifetime: timedelta, *, clock: Clock = SYSTEM_CLOCK) -> bytes:
+    """Return a self-signed serving certificate and its key in one PEM."""
+    key, subject = ec.generate_private_key(ec.SECP256R1()), _common_name(name)
+    names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+    builder = _builder(subject, subject, key.public_key(), lifetime, clock)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+    certificate = builder.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    return certificate.public_bytes(serialization.Encoding.PEM) + _key_pem(key)
+
+
+def merge_bundle(bundle: bytes, *, add: bytes = b"", remove: bytes = b"", clock: Clock = SYSTEM_CLOCK) -> bytes:
+    """Return the certificates of a bundle (PEM) with some added and removed, without duplicates and expired ones."""
+    added = _BLOCK.findall(add)
+    removed = set(_BLOCK.findall(remove)) - set(added)
+    kept = [one for one in dict.fromkeys([*_BLOCK.findall(bundle), *added]) if one not in removed]
+    return b"".join(one + b"\n" for one in kept if _is_valid(one, clock))
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    public: ec.EllipticCurvePublicKey,
+    lifetime: timedelta,
+    clock: Clock,
+    *,
+    is_authority: bool = False,
 ) -> x509.CertificateBuilder:
-    """A certificate to which extensions may be added, valid until `lasts` from now."""
+    now = utc(clock)
+    constraints = x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None)
+    usage = x509.KeyUsage(
+        digital_signature=not is_authority, key_cert_sign=is_authority, crl_sign=is_authority, **_NO_USAGE
+    )
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(public)
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(now - EARLIER).not_valid_after(now + lasts)
+    builder = builder.not_valid_before(now - BACKDATED).not_valid_after(now + lifetime)
+    return builder.add_extension(constraints, critical=True).add_extension(usage, critical=True)
 
 
-def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """The key as PEM, without a passphrase."""
+def _issued_by(identifier: x509.SubjectKeyIdentifier) -> x509.AuthorityKeyIdentifier:
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
+
+
+def _common_name(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 
-def general_name(host: str) -> x509.GeneralName:
-    """How a certificate names an address or a host."""
+def _is_valid(certificate: bytes, clock: Clock) -> bool:
     try:
-        return x509.IPAddress(ipaddress.ip_address(host))
+        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc > utc(clock)
     except ValueError:
-        return x509.DNSName(host)
+        return False

@@ -29,7 +29,7 @@ from clientgo.workqueue import (
 )
 from controller import COMPONENT
 from controller.api.v1alpha1 import Foo, FooStatus
-from controller.desired import Create, Foreign, Nothing, Scale, plan
+from controller.desired import Create, Foreign, Nothing, Resize, plan
 from generated.clientset.samplecontroller_v1alpha1 import SamplecontrollerV1alpha1
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
 
@@ -223,12 +223,12 @@ class Controller:
         except NotFound:
             return False
 
-    def _carry_out(self, step: Create | Scale | Nothing) -> Deployment:
+    def _carry_out(self, step: Create | Resize | Nothing) -> Deployment:
         match step:
             case Create(wanted):
                 client = self._apps.deployments(wanted.metadata.namespace)
                 deployment = client.create(wanted, field_manager=COMPONENT)
-            case Scale(current, replicas):
+            case Resize(current, replicas):
                 # A patch of the one field that the Foo controls: it keeps fields that others have set.
                 client = self._apps.deployments(current.metadata.namespace)
                 patch = {"spec": {"replicas": replicas}}

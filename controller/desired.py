@@ -16,7 +16,7 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class Resize:
     """Step: change the number of replicas of the Deployment."""
 
     deployment: Deployment
@@ -37,7 +37,7 @@ class Foreign:
     name: str
 
 
-Plan = Create | Scale | Nothing | Foreign
+Plan = Create | Resize | Nothing | Foreign
 
 
 def plan(foo: Foo, deployment: Deployment | None) -> Plan:
@@ -48,7 +48,7 @@ def plan(foo: Foo, deployment: Deployment | None) -> Plan:
         return Foreign(deployment.metadata.name)
     wanted = foo.spec.replicas
     if wanted is not None and wanted != deployment.spec.replicas:
-        return Scale(deployment, wanted)
+        return Resize(deployment, wanted)
     return Nothing(deployment)
 
 

@@ -7,7 +7,7 @@ from clientgo.manager import Manager, Options, controller, exit_code, stop_on_si
 from clientgo.meta import ObjectName, replace
 from clientgo.rest import load_config
 from controller.api.v1alpha1 import Foo, FooStatus
-from controller.desired import Create, Foreign, Scale, plan
+from controller.desired import Create, Foreign, Resize, plan
 
 
 class FooReconciler:
@@ -27,7 +27,7 @@ class FooReconciler:
                 return  # the Deployment went with its Foo, and only the cache still has that
             case Create(wanted):
                 deployment = self.client.create(wanted)
-            case Scale(current, replicas):
+            case Resize(current, replicas):
                 deployment = self.client.patch(current, {"spec": {"replicas": replicas}})
             case Foreign():
                 message = f'Resource "{step.name}" already exists and is not managed by Foo'
@@ -38,7 +38,7 @@ class FooReconciler:
         available = deployment.status.available_replicas or 0
         if reported != available:
             self.client.update_status(replace(foo, status=FooStatus(available_replicas=available)))
-        if reported is None or isinstance(step, Create | Scale):
+        if reported is None or isinstance(step, Create | Resize):
             self.recorder.event(foo, "Normal", "Synced", "Foo synced successfully")
 
 

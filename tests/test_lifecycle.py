@@ -5,7 +5,9 @@ import threading
 
 import pytest
 
-from clientgo.lifecycle import Group, StillRunning
+from clientgo.errors import ClientGoError
+from clientgo.leaderelection import LeadershipLost
+from clientgo.lifecycle import Group, StillRunning, exit_code
 
 
 def test_leaving_a_group_stops_and_joins_its_threads() -> None:
@@ -170,3 +172,20 @@ def test_a_group_ends_with_its_block_and_is_given_some_time() -> None:
         group.start(release.wait, name="stubborn")
     release.set()
     group.join(10)
+
+
+@pytest.mark.parametrize(
+    "error", [LeadershipLost("leader election lost"), ClientGoError("x"), OSError("y"), StillRunning("z")]
+)
+def test_expected_errors_are_logged_and_give_exit_code_1(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> None:
+        raise error
+
+    assert exit_code(fails) == 1
+    assert [(one.getMessage(), one.exc_info) for one in caplog.records] == [(str(error), None)]
+    assert exit_code(lambda: None) == 0
+
+
+def test_exit_code_propagates_other_exceptions() -> None:
+    with pytest.raises(ZeroDivisionError):
+        exit_code(lambda: 1 / 0)

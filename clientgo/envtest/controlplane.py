@@ -20,9 +20,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from clientgo.apiserver.http.tls import Authority
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
+from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config, RESTClient
 
 ASSETS = "KUBEBUILDER_ASSETS"
@@ -68,7 +68,7 @@ class ControlPlane:
         self._commands: dict[str, list[str]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._authority: Authority | None = None
+        self._authority: CertificateAuthority | None = None
         self._admin: Config | None = None
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class ControlPlane:
             ConfigError: a program ended, or was not ready in time.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="clientgo-envtest-")
-        self._authority = Authority("clientgo-envtest-ca")
+        self._authority = CertificateAuthority.create("clientgo-envtest-ca")
         try:
             store = f"http://127.0.0.1:{_free_port()}"
             self._commands["etcd"] = _etcd(Path(self._folder.name), store)

@@ -41,11 +41,11 @@ class WebhookInstall:
     def __init__(self, paths: Iterable[Path], *, host: str = "127.0.0.1", port: int = 0) -> None:
         """With port 0 it is a port that is free now."""
         # Loaded here: it costs a tenth of a second that environments without webhooks do not wait for.
-        from clientgo.apiserver.http.tls import Authority  # noqa: PLC0415
+        from clientgo.pki import CertificateAuthority  # noqa: PLC0415
 
         self._before: list[Object] = []
         self._configurations = [doc for doc in read_documents(paths) if doc.get("kind") in _RESOURCES]
-        self._authority = Authority("clientgo-webhook-ca")
+        self._authority = CertificateAuthority.create("clientgo-webhook-ca")
         self._folder = tempfile.TemporaryDirectory(prefix="clientgo-webhook-")
         self.host = host
         self.port = port or _free_port(host)

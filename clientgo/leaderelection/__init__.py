@@ -9,8 +9,7 @@ same lease. Where the API server is to choose who leads, `clientgo.leaderelectio
 electors are `coordinated`.
 """
 
-from clientgo.leaderelection.elector import LeaderElector, LeaseNotRenewed
-from clientgo.leaderelection.health import HealthAdaptor
+from clientgo.leaderelection.elector import HealthAdaptor, LeaderElector, LeaseNotRenewed
 from clientgo.leaderelection.leadership import Leadership, LeadershipLost
 from clientgo.leaderelection.lock import LeaseLock, LeaseNotRead, Lock, config_for_lock, new_identity
 from clientgo.leaderelection.record import LeaderElectionRecord

@@ -13,13 +13,36 @@ from clientgo.clock import Clock, utc
 from clientgo.errors import ClientGoError, NotFound
 from clientgo.leaderelection.bounded import CallStopped
 from clientgo.leaderelection.lock import Lock
-from clientgo.leaderelection.metrics import ElectionMetrics
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation, claim, released
 from clientgo.meta.codec import Undecodable
 from clientgo.meta.objects import MicroTime
+from clientgo.metrics import provider
 from clientgo.retry import retry_on_conflict
 
 log = logging.getLogger(__name__)
+
+
+class ElectionMetrics:
+    """Who leads, and how often renewing took the long way; kept by the provider of the time it is made."""
+
+    def __init__(self, name: str) -> None:
+        labels = {"name": name}
+        self._leading = provider().gauge(
+            "leader_election_master_status", "1 while this process holds the lease, 0 while it stands by", labels
+        )
+        self._slow = provider().counter(
+            "leader_election_slowpath_total", "Renewals that had to read the lease before they could write it", labels
+        )
+        self._leading.set(0.0)
+
+    def leads(self, leads: bool) -> None:
+        """This process has become leader, or is leader no more."""
+        self._leading.set(float(leads))
+
+    def renewed_slowly(self) -> None:
+        """The leader had to read the lease in order to renew it."""
+        self._slow.inc()
+
 
 FAILURES = (ClientGoError, Undecodable)
 """What a lock may raise for a reason that passes; everything else is a mistake in a program and ends the election."""

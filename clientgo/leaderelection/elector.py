@@ -16,9 +16,8 @@ from clientgo.backoff import Random, jittered
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.leaderelection.bounded import BoundedLock
-from clientgo.leaderelection.candidate import Candidate
+from clientgo.leaderelection.candidate import Candidate, ElectionMetrics
 from clientgo.leaderelection.lock import Lock, request_timeout
-from clientgo.leaderelection.metrics import ElectionMetrics
 from clientgo.leaderelection.reporter import Reporter
 from clientgo.leaderelection.timing import JITTER_FACTOR, Timing, check_parts
 from clientgo.lifecycle import Group
@@ -209,3 +208,28 @@ class LeaderElector:
         holds = self._candidate.try_acquire_or_renew()
         self._reporter.report(self.leader)
         return holds
+
+
+class HealthAdaptor:
+    """A health check that may be registered before there is an elector; safe for any number of threads.
+
+    `timeout` is how many seconds after its lease expired a leader is still called well: time to end by itself.
+    """
+
+    name = "leaderElection"
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._elector: LeaderElector | None = None
+
+    def __repr__(self) -> str:
+        return f"<HealthAdaptor of {self._elector.name if self._elector is not None else 'no elector'}>"
+
+    def set_leader_election(self, elector: LeaderElector) -> None:
+        """Check this elector from now on."""
+        self._elector = elector
+
+    def check(self) -> None:
+        """Return while all is well, which it is without an elector; raises `LeaseNotRenewed` otherwise."""
+        if self._elector is not None:
+            self._elector.check(self._timeout)

@@ -57,7 +57,7 @@ class Lock(Protocol):
         """
 
 
-class EventRecorder(Protocol):
+class LeaseEventRecorder(Protocol):
     """Event recorder, as far as a lock needs it; `clientgo.record.EventRecorder` has this method."""
 
     def event(self, obj: object, event_type: str, reason: str, message: str) -> None:
@@ -78,7 +78,7 @@ class LeaseLock:
         identity: str,
         *,
         labels: Mapping[str, str] = EMPTY_MAP,
-        recorder: EventRecorder | None = None,
+        recorder: LeaseEventRecorder | None = None,
     ) -> None:
         requester = target.requester if isinstance(target, BaseClientset) else target
         self._leases = CoordinationV1(requester).leases(namespace)

@@ -12,9 +12,9 @@ which is given names and answers with a `Result`. The rest helps reconcilers: fi
 
 from clientgo.coordination import LeaderElectionOptions
 from clientgo.leaderelection import LeadershipLost
+from clientgo.lifecycle import exit_code
 from clientgo.manager.builder import controller
 from clientgo.manager.cache import CacheNotSynced
-from clientgo.manager.cacheoptions import ByObject, CacheOptions
 from clientgo.manager.client import Client
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.conditions import (
@@ -24,14 +24,12 @@ from clientgo.manager.conditions import (
     remove_status_condition,
     set_status_condition,
 )
-from clientgo.manager.controllers import Controller, ControllerOptions
+from clientgo.manager.controllers import Controller, ControllerOptions, Reconciler, Result, TerminalError
 from clientgo.manager.createorpatch import Outcome, create_or_patch, create_or_update
-from clientgo.manager.enqueueing import MapFuncs
-from clientgo.manager.exitcode import exit_code
-from clientgo.manager.finalizerregistry import Finalizers
-from clientgo.manager.finalizers import Finalizer, has_finalizer, with_finalizer, without_finalizer
+from clientgo.manager.finalizers import Finalizer, Finalizers, has_finalizer, with_finalizer, without_finalizer
+from clientgo.manager.kinds import ApiReader
 from clientgo.manager.manager import Manager
-from clientgo.manager.options import ClusterOptions, Options
+from clientgo.manager.options import ByObject, CacheOptions, ClusterOptions, Options
 from clientgo.manager.owners import (
     AlreadyOwnedError,
     has_controller_reference,
@@ -39,9 +37,7 @@ from clientgo.manager.owners import (
     set_controller_reference,
     set_owner_reference,
 )
-from clientgo.manager.reader import ApiReader
-from clientgo.manager.results import Reconciler, Result, TerminalError
-from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource
+from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource, MapFuncs
 from clientgo.signals import stop_on_signals
 
 __all__ = [

@@ -12,11 +12,16 @@ from typing import Any, Protocol, TypeVar
 from clientgo.clock import Clock
 from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
 from clientgo.manager.cache import Cache
-from clientgo.manager.controllers import Controller, ControllerOptions, reserve_name
-from clientgo.manager.enqueueing import ToRequests, itself, owners_of
+from clientgo.manager.controllers import (
+    Controller,
+    ControllerOptions,
+    Reconcile,
+    Reconciler,
+    reconcile_of,
+    reserve_name,
+)
 from clientgo.manager.predicates import Predicate
-from clientgo.manager.results import Reconcile, Reconciler, reconcile_of
-from clientgo.manager.sources import KindSource, Source
+from clientgo.manager.sources import KindSource, Source, ToRequests, itself, owners_of
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.reconcile.attempts import LogFields

@@ -15,14 +15,19 @@ from clientgo.cache.identity import InformerName
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.cache import Cache
 from clientgo.manager.client import Client
-from clientgo.manager.events import Events
-from clientgo.manager.kinds import Kinds
+from clientgo.manager.kinds import ApiReader, Kinds
 from clientgo.manager.options import ClusterOptions
-from clientgo.manager.reader import ApiReader
-from clientgo.manager.stages import CACHES
-from clientgo.manager.timelimit import LimitedRequester
+from clientgo.manager.requesters import LimitedRequester
+from clientgo.manager.runnables import CACHES
 from clientgo.meta.scheme import Scheme
-from clientgo.record import EventRecorder, SeriesEventRecorder
+from clientgo.record import (
+    EventBroadcaster,
+    EventRecorder,
+    SeriesBroadcaster,
+    SeriesEventRecorder,
+    series_sink_for,
+    sink_for,
+)
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
@@ -59,7 +64,7 @@ class Cluster:
         self._own = ExitStack()
         self.requester: Requester = self._connect(config, ending)
         self._kinds = Kinds(options.scheme)
-        limited = LimitedRequester(self.requester, clock=clock)
+        limited = LimitedRequester(self.requester)
         writer = FencedRequester(limited, may_write)
         self.events = Events(writer, clock=clock)
         self.recorder: EventRecorder = self.events.recorder(options.name)
@@ -120,3 +125,46 @@ class Cluster:
         if not isinstance(config, Config):
             return config
         return self._own.enter_context(closing(RESTClient(config, stop=ending)))
+
+
+class Events:
+    """Factory of event recorders that send through `requester`. Events recorded before `start` are dropped."""
+
+    def __init__(self, requester: Requester, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._requester = requester
+        self._clock = clock
+        self._core = EventBroadcaster(clock=clock)
+        self._lock = threading.Lock()
+        # Guarded by _lock. Created with its first recorder: most programs need no threads for it.
+        self._series: SeriesBroadcaster | None = None
+        self._sending = False
+
+    def recorder(self, component: str) -> EventRecorder:
+        """Return a recorder of core/v1 events."""
+        return self._core.new_recorder(component=component)
+
+    def series_recorder(self, controller: str) -> SeriesEventRecorder:
+        """Return a recorder of events.k8s.io/v1 events."""
+        with self._lock:
+            if self._series is None:
+                self._series = SeriesBroadcaster(clock=self._clock)
+                if self._sending:
+                    self._series.start_recording_to_sink(series_sink_for(self._requester))
+            return self._series.new_recorder(controller)
+
+    def start(self) -> None:
+        """Send all events recorded from now on."""
+        # Threads are started under the lock: a recorder created concurrently would have no sink, or two.
+        with self._lock:
+            self._sending = True
+            self._core.start_recording_to_sink(sink_for(self._requester))
+            if self._series is not None:
+                self._series.start_recording_to_sink(series_sink_for(self._requester))
+
+    def end(self) -> None:
+        """Send queued events, within a few seconds, and accept no more. May be called again."""
+        with self._lock:
+            self._sending, series = False, self._series
+        self._core.shutdown()
+        if series is not None:
+            series.shutdown()

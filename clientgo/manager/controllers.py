@@ -5,17 +5,20 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
 
 from clientgo.cache.sync import Synced, wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group
 from clientgo.manager.cache import CacheNotSynced
-from clientgo.manager.cacheoptions import SYNC_SECONDS
+from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.priority import NORMAL, PriorityQueue
-from clientgo.manager.results import Reconcile, TerminalError, checked
+from clientgo.manager.requesters import limited
 from clientgo.manager.sources import Source
-from clientgo.manager.timelimit import limited
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import provider
 from clientgo.reconcile.attempts import Attempt, Attempts, LogFields
@@ -28,6 +31,34 @@ from clientgo.workqueue import (
 )
 
 log = logging.getLogger(__name__)
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """How a reconciliation that went well goes on.
+
+    With `requeue_after` seconds above 0 the object is looked at again then, and its failures are forgotten. `priority`
+    is what it waits with; by default the one it came with. Only a priority queue heeds it.
+    """
+
+    requeue_after: float = 0.0
+    priority: int | None = None
+
+
+class TerminalError(ClientGoError):
+    """Trying again can't help: the object waits until something changes. Counted, and logged with its cause."""
+
+
+class Reconciler(Protocol):
+    """Makes what is what it should be, for one object at a time."""
+
+    def reconcile(self, request: ObjectName) -> Result | None:
+        """Look at the object of that name, which may be gone, and act; what it raises is tried again."""
+
+
+Reconcile = Callable[[ObjectName], Result | None]
+"""`Reconciler.reconcile`, or a function that does the same."""
+
+_NOTHING = Result()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +233,7 @@ def new_queue(name: str, options: ControllerOptions, clock: Clock) -> RateLimiti
 
 
 _NAMES: "weakref.WeakValueDictionary[str, Controller]" = weakref.WeakValueDictionary()
+
 _NAMES_LOCK = threading.Lock()
 
 
@@ -222,3 +254,25 @@ def release_name(controller: Controller) -> None:
     with _NAMES_LOCK:
         if _NAMES.get(controller.name) is controller:
             del _NAMES[controller.name]
+
+
+def reconcile_of(reconciler: Reconciler | Reconcile) -> Reconcile:
+    """The function behind either of the two ways to give one."""
+    method = getattr(reconciler, "reconcile", None)
+    if method is not None:
+        found: Reconcile = method
+        return found
+    if not callable(reconciler):
+        raise TypeError(f"{type(reconciler).__qualname__} is no reconciler: it has no method reconcile(request)")
+    return reconciler
+
+
+def checked(result: object) -> Result:
+    """What `reconcile` returned, None being a `Result()`; TypeError if it is neither, or makes no sense."""
+    if result is None:
+        return _NOTHING
+    if not isinstance(result, Result):
+        raise TypeError(f"reconcile returned a {type(result).__qualname__}, and not a Result or None")
+    if not isinstance(result.requeue_after, int | float):
+        raise TypeError(f"requeue_after is {result.requeue_after!r}, and not a number of seconds")
+    return result

@@ -20,11 +20,11 @@ from clientgo.coordination import Coordinator, coordinator_for
 from clientgo.lifecycle import StillRunning
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.controllers import Controller, release_name
-from clientgo.manager.deadline import Deadline
 from clientgo.manager.options import ClusterOptions, Options
-from clientgo.manager.stages import CACHES, LEADER, ORDER, Runnable, Stage, function_of, stage_of
+from clientgo.manager.runnables import CACHES, LEADER, ORDER, Runnable, RunnableGroup, function_of, stage_of
 from clientgo.meta.scheme import Scheme
 from clientgo.rest.config import Config
+from clientgo.rest.limits import Deadline
 from clientgo.rest.request import Requester
 from clientgo.serving import Check, Diagnostics, serve_diagnostics
 from clientgo.typed.clientset import BaseClientset
@@ -60,8 +60,9 @@ class Manager:
         self._ending = threading.Event()
         # Set once the leader's work has ended, or was given up: whatever goes on all the same may write no more.
         self._closed = False
+        self._late: list[str] = []  # threads that did not end within the grace period
         self._controllers: list[Controller] = []
-        self._stages = {name: Stage(name, self._fail, clock=clock) for name in ORDER}
+        self._stages = {name: RunnableGroup(name, self._fail, clock=clock) for name in ORDER}
         # Guarded by _lock, like whether events are sent.
         self._clusters: list[Cluster] = []
         self._recording = False
@@ -160,7 +161,7 @@ class Manager:
             if self._begun:
                 raise RuntimeError("a manager runs once: make another")
             self._begun, self._stop = True, stop
-        deadline = Deadline(self.options.grace, clock=self.clock)
+        deadline = Deadline(self.options.grace, self.clock)
         try:
             with serve_diagnostics(self._diagnostics, stop):
                 _log_servers(self.urls)
@@ -170,10 +171,9 @@ class Manager:
             self.close()
         if self._failure is not None:
             raise self._failure
-        if deadline.late and self.options.grace:  # who gives no time does not want to hear of it
-            raise StillRunning(
-                f"still running {self.options.grace:g} s after the stop: {', '.join(dict.fromkeys(deadline.late))}"
-            )
+        if self._late and self.options.grace:  # with no time allowed, this is expected
+            late = ", ".join(dict.fromkeys(self._late))
+            raise StillRunning(f"still running {self.options.grace:g} s after the stop: {late}")
         log.info("stopped")
 
     def _run(self, stop: threading.Event, deadline: Deadline) -> None:
@@ -216,8 +216,8 @@ class Manager:
 
     def _end(self, name: str, deadline: Deadline) -> None:
         self._ending.set()
-        deadline.begin()
-        deadline.late.extend(self._stages[name].end(deadline.left()))
+        deadline.start()
+        self._late += self._stages[name].end(max(0.0, deadline.left()))
 
     def _let_caches_be_read(self) -> None:
         # Before their stage, and not by its threads: whatever else is in that stage may read, and then waits.

@@ -9,7 +9,7 @@ import ssl
 from dataclasses import dataclass, replace
 
 from clientgo.clock import Clock
-from clientgo.serving.message import Refused, Response, ServingRequest, parse_head, render
+from clientgo.serving.message import RejectedRequest, Response, ServingRequest, parse_head, render
 
 _END = b"\r\n\r\n"
 _DRAIN_READS = 64
@@ -39,7 +39,7 @@ class Closed(Exception):
     """The client is gone, or too slow; there is nobody to answer to."""
 
 
-class Connection:
+class ServingConnection:
     """A socket read and written under `limits`; used by one thread, but for `abort`."""
 
     def __init__(self, sock: socket.socket, peer: str, limits: Limits, clock: Clock) -> None:
@@ -74,14 +74,14 @@ class Connection:
 
         Raises:
             Closed: it did not come in time.
-            Refused: it breaks a rule, or a limit of size.
+            RejectedRequest: it breaks a rule, or a limit of size.
         """
         head, self._buffer = self._head()
         request = parse_head(head, peer=self.peer)
         if request.content_length == 0:
             return request
         if request.content_length > self._limits.body:
-            raise Refused(413, f"the body is longer than {self._limits.body} bytes")
+            raise RejectedRequest(413, f"the body is longer than {self._limits.body} bytes")
         if request.headers.get("expect", "").lower() == "100-continue":
             self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
         return replace(request, body=self._body(request.content_length))
@@ -119,10 +119,10 @@ class Connection:
         deadline = self._clock.now() + self._limits.request
         while (end := self._buffer.find(_END)) < 0:
             if len(self._buffer) > self._limits.head:
-                raise Refused(431, f"the head is longer than {self._limits.head} bytes")
+                raise RejectedRequest(431, f"the head is longer than {self._limits.head} bytes")
             self._buffer += self._receive(deadline)
         if end > self._limits.head:
-            raise Refused(431, f"the head is longer than {self._limits.head} bytes")
+            raise RejectedRequest(431, f"the head is longer than {self._limits.head} bytes")
         return self._buffer[:end], self._buffer[end + len(_END) :]
 
     def _body(self, length: int) -> bytes:

@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from clientgo.clock import Clock
 
 
-class State(enum.Enum):
+class ConnectionState(enum.Enum):
     """Phase of a connection."""
 
     READING = "handshake, or reads a request"
@@ -37,7 +37,7 @@ T = TypeVar("T", bound=Abortable)
 @dataclass(slots=True)
 class _Held(Generic[T]):
     connection: T
-    state: State
+    state: ConnectionState
     since: float
     evicted: bool = False
 
@@ -81,10 +81,10 @@ class ConnectionLimiter(Generic[T]):
         """Count an accepted connection; return False if it must be closed because the limiter is."""
         with self._changed:
             if not self._closed:
-                self._hold(connection, State.READING)
+                self._hold(connection, ConnectionState.READING)
             return not self._closed
 
-    def move(self, connection: T, state: State) -> bool:
+    def move(self, connection: T, state: ConnectionState) -> bool:
         """Set the phase of a connection; return False if it must end after the answer that is being made."""
         with self._changed:
             self._hold(connection, state)
@@ -100,12 +100,16 @@ class ConnectionLimiter(Generic[T]):
         """Accept nothing more and end connections without a request; requests that are being answered go on."""
         with self._changed:
             self._closed = True
-            ending = [held.connection for held in self._held.values() if held.state in (State.READING, State.IDLE)]
+            ending = [
+                held.connection
+                for held in self._held.values()
+                if held.state in (ConnectionState.READING, ConnectionState.IDLE)
+            ]
             self._changed.notify_all()
         for connection in ending:
             connection.abort()
 
-    def _hold(self, connection: T, state: State) -> None:
+    def _hold(self, connection: T, state: ConnectionState) -> None:
         self._held[id(connection)] = _Held(connection, state, self._clock.now())
 
     def _evict(self, now: float) -> float:
@@ -114,12 +118,14 @@ class ConnectionLimiter(Generic[T]):
             return math.inf
         if self._crowded_since is None:
             self._crowded_since = now
-        stalled = [held for held in self._held.values() if held.state is not State.WORKING]
+        stalled = [held for held in self._held.values() if held.state is not ConnectionState.WORKING]
         if not stalled:
             return math.inf
         # From the beginning of the crowd at the earliest: a connection that was idle before may be reused just then.
         begun = self._crowded_since
-        held = min(stalled, key=lambda held: (max(held.since, begun), held.state is not State.IDLE, held.since))
+        held = min(
+            stalled, key=lambda held: (max(held.since, begun), held.state is not ConnectionState.IDLE, held.since)
+        )
         if (due := max(held.since, begun) + self._crowded) > now:
             return due
         # Under the lock, so that it can't begin to work meanwhile; this does no more than mark a socket.

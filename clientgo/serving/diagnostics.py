@@ -28,13 +28,11 @@ from clientgo.serving.checks import (
     not_shutting_down,
 )
 from clientgo.serving.introspection import caches_route, queue_route
-from clientgo.serving.listening import address_of
-from clientgo.serving.loglevel import log_level_route
 from clientgo.serving.probes import probe_routes
 from clientgo.serving.routing import Handler
-from clientgo.serving.server import Server
+from clientgo.serving.server import Server, address_of
 from clientgo.serving.stacks import stacks_route
-from clientgo.serving.zpages import flagz_route, statusz_route
+from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
 from clientgo.version import VERSION
 
 END_SECONDS = 5.0

@@ -5,35 +5,21 @@ everybody's business: the routes are for this machine and for those the authoriz
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.serving.checks import Informer, Queue
 from clientgo.serving.message import JSON, Response, ServingRequest
 from clientgo.serving.routing import Access, Route
-from clientgo.serving.tables import table
 from clientgo.workqueue.state import QueueState
 
 SHOWN = 100
 """Keys shown of each part of a queue unless `?limit=` says otherwise: a queue may hold a hundred thousand."""
 
 _PARTS = ("processing", "queued", "waiting")
-
-
-class Queue(Protocol):
-    """What is asked of a queue."""
-
-    def state(self) -> QueueState[Any]:
-        """What is in it."""
-
-
-class Informer(Protocol):
-    """What is asked of an informer."""
-
-    def state(self) -> InformerState:
-        """How it stands."""
 
 
 def queue_route(queues: Iterable[Queue]) -> Route:
@@ -139,3 +125,20 @@ def _json(value: Mapping[str, Any]) -> Response:
 
 def _ago(now: float, at: float | None) -> str:
     return "never" if at is None else f"{now - at:.1f} s ago"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Left-aligned columns below their names, three blanks apart; each value on one line, whatever is in it."""
+    lines = [list(head), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "".join(
+        "   ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip() + "\n"
+        for line in lines
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None or value == "":
+        return "-"
+    text = f"{value:.1f}" if isinstance(value, float) else str(value)
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -23,7 +23,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class Refused(Exception):
+class RejectedRequest(Exception):
     """The request can't be served; `status` and the message are the answer, after which the connection ends."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -71,20 +71,20 @@ def parse_head(head: bytes, *, peer: str = "") -> ServingRequest:
     """The request whose head this is, up to but without its empty line.
 
     Raises:
-        Refused: it is not HTTP/1.x, or could be read in more than one way.
+        RejectedRequest: it is not HTTP/1.x, or could be read in more than one way.
     """
     start, *lines = head.split(b"\r\n")
     found = _START.fullmatch(start)
     if found is None:
-        raise Refused(400, "the request line is not one of HTTP/1.1")
+        raise RejectedRequest(400, "the request line is not one of HTTP/1.1")
     headers = _headers(lines)
     minor = int(found[3])
     if minor and "host" not in headers:
-        raise Refused(400, "the request has no Host header")
+        raise RejectedRequest(400, "the request has no Host header")
     if "transfer-encoding" in headers:
-        raise Refused(501, "a body must come with its length; chunks are not read")
+        raise RejectedRequest(501, "a body must come with its length; chunks are not read")
     if not re.fullmatch("[0-9]{1,10}", headers.get("content-length", "0")):
-        raise Refused(400, "Content-Length is no number")
+        raise RejectedRequest(400, "Content-Length is no number")
     path, query = _target(found[2].decode("ascii"))
     wish = headers.get("connection", "").lower()
     keep_alive = "close" not in wish if minor else "keep-alive" in wish
@@ -119,10 +119,10 @@ def _headers(lines: list[bytes]) -> dict[str, str]:
     for line in lines:
         found = _HEADER.fullmatch(line)
         if found is None:
-            raise Refused(400, "a header line is malformed")
+            raise RejectedRequest(400, "a header line is malformed")
         name, value = found[1].decode("ascii").lower(), found[2].decode("latin-1")
         if name in headers and name in _ONCE:
-            raise Refused(400, f"the header {name} is there twice")
+            raise RejectedRequest(400, f"the header {name} is there twice")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
@@ -134,11 +134,11 @@ def _target(target: str) -> tuple[str, dict[str, list[str]]]:
         )  # as proxies write it (RFC 9112, 3.2.2)
     path, _, query = target.partition("?")
     if not path.startswith("/"):
-        raise Refused(400, "the request's target is no path")
+        raise RejectedRequest(400, "the request's target is no path")
     try:
         return unquote(path), parse_qs(query, keep_blank_values=True, max_num_fields=100)
     except ValueError as error:
-        raise Refused(400, "the request has too many query parameters") from error
+        raise RejectedRequest(400, "the request has too many query parameters") from error
 
 
 def _phrase(status: int) -> str:

@@ -4,20 +4,23 @@ Threads are bounded and owned by a `Group`: while every connection is in use, fu
 and none is reset. Time and size limits hold for a whole request, and the TLS handshake runs in the connection's thread.
 """
 
+import ipaddress
 import logging
 import selectors
 import socket
 import ssl
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ConfigError
 from clientgo.flags import Address
+from clientgo.flags import address as parse
 from clientgo.lifecycle import Group
-from clientgo.serving.connection import Closed, Connection, Limits
-from clientgo.serving.connectionlimiter import ConnectionLimiter, State
-from clientgo.serving.listening import address_of, is_every_interface, listen
-from clientgo.serving.message import Refused, Response, ServingRequest
+from clientgo.serving.connection import Closed, Limits, ServingConnection
+from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
+from clientgo.serving.message import RejectedRequest, Response, ServingRequest
 from clientgo.serving.routing import Authorizer, Handler, Router
 
 log = logging.getLogger(__name__)
@@ -62,7 +65,7 @@ class Server:
         self._tls = tls
         self._limits = limits if limits is not None else Limits()
         self._clock = clock
-        self._limiter: ConnectionLimiter[Connection] = ConnectionLimiter(
+        self._limiter: ConnectionLimiter[ServingConnection] = ConnectionLimiter(
             self._limits.connections, crowded=self._limits.crowded, clock=clock
         )
         self._ring: socket.socket | None = None
@@ -138,7 +141,7 @@ class Server:
         except OSError as error:  # no file descriptor is left, say: that takes some time to change
             log.warning("cannot accept connections", extra={"server": self.name, "err": error})
             return False
-        connection = Connection(accepted, str(peer[0]), self._limits, self._clock)
+        connection = ServingConnection(accepted, str(peer[0]), self._limits, self._clock)
         if not self._limiter.add(connection):
             connection.close()
             return True
@@ -152,12 +155,12 @@ class Server:
             return False
         return True
 
-    def _converse(self, connection: Connection) -> None:
+    def _converse(self, connection: ServingConnection) -> None:
         try:
             if self._tls is not None:
                 connection.secure(self._tls.context())
                 # Seen to here, since an abort is lost while the socket is being wrapped.
-                if not self._limiter.move(connection, State.READING):
+                if not self._limiter.move(connection, ConnectionState.READING):
                     return
             while self._exchange(connection):
                 pass
@@ -170,27 +173,70 @@ class Server:
             self._limiter.remove(connection)
             connection.close()
 
-    def _exchange(self, connection: Connection) -> bool:
+    def _exchange(self, connection: ServingConnection) -> bool:
         """Answer one request; return whether another may follow."""
         try:
             connection.wait_for_request()
-            self._limiter.move(connection, State.READING)
+            self._limiter.move(connection, ConnectionState.READING)
             request = connection.read()
-        except Refused as refused:
+        except RejectedRequest as refused:
             connection.write(Response(refused.status, f"{refused}\n"), keep_alive=False)
             connection.drain()
             return False
         began = self._clock.now()
-        self._limiter.move(connection, State.WORKING)
+        self._limiter.move(connection, ConnectionState.WORKING)
         response = self._router.answer(request)
-        goes_on = self._limiter.move(connection, State.WRITING)
+        goes_on = self._limiter.move(connection, ConnectionState.WRITING)
         # Said before it is closed: a client that reused it just then would lose its request.
         keep_alive = goes_on and request.keep_alive and not self._limiter.full
         connection.write(response, keep_alive=keep_alive, with_body=request.method != "HEAD")
         self._note(request, response, self._clock.now() - began)
-        return self._limiter.move(connection, State.IDLE) and keep_alive
+        return self._limiter.move(connection, ConnectionState.IDLE) and keep_alive
 
     def _note(self, request: ServingRequest, response: Response, seconds: float) -> None:
         # The path alone: a query or a header may hold what is nobody's business.
         facts = {"server": self.name, "method": request.method, "path": request.path, "status": response.status}
         log.debug("answered", extra={**facts, "seconds": round(seconds, 6), "peer": request.peer})
+
+
+_BACKLOG = 4096
+"""Connections that may wait to be accepted; the system's own maximum may be lower (`net.core.somaxconn`)."""
+
+
+def address_of(text: Address | str | None) -> Address | None:
+    """The address `text` names, read as a flag is; None means that nothing is to listen.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if not isinstance(text, str) or isinstance(text, Address):
+        return text
+    try:
+        return parse(text)
+    except ArgumentTypeError as error:
+        raise ConfigError(str(error)) from error
+
+
+def listen(address: Address) -> socket.socket:
+    """A socket that listens there; every interface means IPv6 and IPv4 where the machine has both.
+
+    Raises:
+        ConfigError: it is taken, not this machine's, or not allowed.
+    """
+    try:
+        if not address.host and socket.has_dualstack_ipv6():
+            return socket.create_server(
+                ("::", address.port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True
+            )
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {address}: {error.strerror or error}") from error
+
+
+def is_every_interface(address: Address) -> bool:
+    """Whether it stands for all addresses of this machine."""
+    try:
+        return not address.host or ipaddress.ip_address(address.host).is_unspecified
+    except ValueError:
+        return False  # a name

@@ -3,17 +3,18 @@
 The form is that of Kubernetes' own z-pages: a title, a warning that no program should read on, then plain lines.
 """
 
+import logging
 import platform
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.log import REDACTED
+from clientgo.log import REDACTED, current_level, set_level
 from clientgo.log.credentials import is_secret_name, redact
-from clientgo.serving.introspection import Informer, Queue, informers_table
+from clientgo.serving.checks import Informer, Queue
+from clientgo.serving.introspection import informers_table, table
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Access, Route
-from clientgo.serving.tables import table
 
 WARNING = (
     "Warning: This page is for people. It is no interface: no program should read it, "
@@ -93,3 +94,24 @@ def _depths(queues: Iterable[Queue]) -> str:
 def _up(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60} hr {minutes % 60:02} min {rest:02} sec"
+
+
+log = logging.getLogger(__name__)
+
+
+def log_level_route() -> Route:
+    """GET says the level; PUT sets the one its body names, and answers 400 if there is none of that name."""
+
+    def serve(request: ServingRequest) -> Response:
+        if request.method != "PUT":
+            return Response(200, f"{current_level()}\n")
+        former = current_level()
+        try:
+            set_level(request.body.decode("utf-8", "replace").strip())
+        except ValueError as error:
+            return Response(400, f"{error}\n")
+        # A warning, so that it is there whatever the level has become.
+        log.warning("log level changed", extra={"from": former, "to": current_level(), "peer": request.peer})
+        return Response(200, f"successfully set the log level to {current_level()}\n")
+
+    return Route(serve, methods=("GET", "PUT"), access=Access.PRIVATE)

@@ -13,20 +13,15 @@ import threading
 
 from clientgo.backoff import Random, jittered
 from clientgo.clock import Clock, utc
-from clientgo.errors import AlreadyExists, ClientGoError, Conflict
+from clientgo.errors import AlreadyExists, Conflict
+from clientgo.leaderelection.candidate import FAILURES
 from clientgo.leaderelection.record import claim, released
 from clientgo.leaderelection.timing import JITTER_FACTOR, Timing
-from clientgo.meta.codec import Undecodable
 from clientgo.meta.objects import MicroTime
-from clientgo.sharding.hashing import View
-from clientgo.sharding.ownership import NOTHING, Ownership
-from clientgo.sharding.sightings import Sightings
-from clientgo.sharding.slots import Slots
+from clientgo.sharding.ownership import NOTHING, Ownership, View
+from clientgo.sharding.slots import Sightings, Slots
 
 log = logging.getLogger(__name__)
-
-FAILURES = (ClientGoError, Undecodable)
-"""What slots may raise for a reason that passes."""
 
 HURRY = 4
 """While keys are on the move, looks are this many times as frequent as renewals."""

@@ -4,9 +4,39 @@ A member begins a key only if the key is its own in every view that others may k
 that they announced. Both together make two owners impossible, whatever the two views are (docs/decisions/017).
 """
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from clientgo.sharding.hashing import Draw, View
+View = frozenset[int]
+"""A set of slots: those that a member takes to be held by somebody."""
+
+MOST_SLOTS = 1024
+
+_BYTES = 8
+
+
+class Draw:
+    """The numbers drawn for one key, for as many slots as are asked about."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, key: str, slots: int) -> None:
+        # An extendable hash gives all numbers in one call, and the same for a slot however many there are.
+        self._numbers = hashlib.shake_128(key.encode(errors="surrogatepass")).digest(_BYTES * slots)
+
+    def number(self, slot: int) -> bytes:
+        """What the slot drew; only comparing it means anything."""
+        return self._numbers[_BYTES * slot : _BYTES * slot + _BYTES]
+
+    def winner(self, view: Iterable[int]) -> int:
+        """The slot of the view that the key belongs to; `ValueError` if the view is empty."""
+        return max(view, key=self.number)
+
+
+def owner(key: str, view: View) -> int:
+    """The slot of the view that the key belongs to; `ValueError` if the view is empty."""
+    return Draw(key, max(view) + 1).winner(view)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=ApiObject)
 S = TypeVar("S", bound=ApiObject)
 
 
-class Registry(Protocol):
+class WebhookRegistry(Protocol):
     """Where webhooks are registered: a `WebhookServer`."""
 
     def register(self, path: str, handler: AdmissionHandler) -> None:
@@ -35,7 +35,7 @@ def validate_path(kind: type) -> str:
     return f"/validate-{_place(api_of(kind))}"
 
 
-def webhook_managed_by(server: Registry) -> "_Unnamed":
+def webhook_managed_by(server: WebhookRegistry) -> "_Unnamed":
     """Begin with a kind: `.for_(Home)`."""
     return _Unnamed(server)
 
@@ -43,7 +43,7 @@ def webhook_managed_by(server: Registry) -> "_Unnamed":
 class _Unnamed:
     """A builder that does not know its kind yet."""
 
-    def __init__(self, server: Registry) -> None:
+    def __init__(self, server: WebhookRegistry) -> None:
         self._server = server
 
     def for_(self, kind: type[T]) -> "WebhookBuilder[T]":
@@ -54,7 +54,7 @@ class _Unnamed:
 class WebhookBuilder(Generic[T]):
     """Collects the webhooks of one kind; each method gives the builder back. Wrong use is a ValueError."""
 
-    def __init__(self, server: Registry, kind: type[T]) -> None:
+    def __init__(self, server: WebhookRegistry, kind: type[T]) -> None:
         api_of(kind)
         self._server = server
         self._kind = kind

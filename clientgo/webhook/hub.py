@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 from clientgo.meta.codec import Undecodable, from_dict
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
-from clientgo.webhook.explicit import explicit
+from clientgo.webhook.todict import to_dict_with_defaults
 
 H = TypeVar("H", bound=ApiObject)
 S = TypeVar("S", bound=ApiObject)
@@ -94,7 +94,7 @@ class Hub(Generic[H]):
         made = target.from_hub(source.to_hub(typed))
         if not isinstance(made, target.kind):
             raise ConversionError(f"{target.kind.__qualname__}.convert_from made a {type(made).__qualname__}")
-        return _with_metadata(obj, explicit(made))
+        return _with_metadata(obj, to_dict_with_defaults(made))
 
     def _version(self, api_version: Any) -> "_Version":
         found = self._versions.get(api_version) if isinstance(api_version, str) else None

@@ -14,18 +14,20 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError
+from clientgo.pki import CertificateAuthority, merge_bundle
 from clientgo.rest.request import Requester
 from clientgo.serving.certificates import CERTIFICATE, KEY
-from clientgo.webhook.authority import Authority, merged
 from clientgo.webhook.injection import Targets, inject_ca, server_names
 
 log = logging.getLogger(__name__)
 
+NAME = "clientgo-webhook-ca"
 CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"
 
 LASTS = 90 * 24 * 3600.0
@@ -78,12 +80,12 @@ class SelfSignedCertificates:
         """
         authority = self._authority()
         if authority is None:
-            authority = Authority.create(lasts=self._lasts, clock=self._clock)
+            authority = self._new_authority()
             self._inject(add=authority)
             self._write(authority)
             return
         self._inject(add=authority)
-        if not authority.vouches_for((self._folder / CERTIFICATE).read_bytes(), self._names()):
+        if not authority.has_signed((self._folder / CERTIFICATE).read_bytes(), self._names()):
             self._write(authority)  # the webhooks have got another name, say
 
     def rotate(self, stop: threading.Event) -> None:
@@ -93,7 +95,7 @@ class SelfSignedCertificates:
             ApiError: a target is not there, or may not be read or patched. What was trusted before still is.
             OSError: the directory can't be written.
         """
-        old, new = self._authority(), Authority.create(lasts=self._lasts, clock=self._clock)
+        old, new = self._authority(), self._new_authority()
         self._inject(add=new)
         if self._clock.sleep(stop, self._overlap):
             return  # the old one is in use still; the new one, which nobody has, stays trusted until it ends
@@ -110,10 +112,13 @@ class SelfSignedCertificates:
                 wait = self._try(stop)
             self._clock.sleep(stop, min(wait, _LOOK_SECONDS))
 
+    def _new_authority(self) -> CertificateAuthority:
+        return CertificateAuthority.create(NAME, timedelta(seconds=self._lasts), clock=self._clock)
+
     def _due(self) -> float:
         """Seconds until the authority has to be replaced."""
         authority = self._authority()
-        return 0.0 if authority is None else authority.left - authority.lasts / 3
+        return 0.0 if authority is None else (authority.remaining - authority.lifetime / 3).total_seconds()
 
     def _try(self, stop: threading.Event) -> float:
         try:
@@ -123,29 +128,29 @@ class SelfSignedCertificates:
             return _RETRY_SECONDS
         return 0.0
 
-    def _authority(self) -> Authority | None:
+    def _authority(self) -> CertificateAuthority | None:
         """That of the directory; None if there is none that can be used for some time yet."""
         files = [self._folder / name for name in (CA_CERTIFICATE, CA_KEY, CERTIFICATE, KEY)]
         if not all(file.is_file() for file in files):
             return None
         try:
-            authority = Authority(files[0].read_bytes(), files[1].read_bytes(), clock=self._clock)
+            authority = CertificateAuthority(files[0].read_bytes(), files[1].read_bytes(), clock=self._clock)
         except ConfigError as error:
             log.warning("the webhooks' authority is made anew", extra={"err": error})
             return None
-        return authority if authority.left > 0 else None
+        return authority if authority.remaining > timedelta() else None
 
     def _names(self) -> list[str]:
         names = [*self._hosts, *server_names(self._requester, self._targets)]
         return list(dict.fromkeys(names or ["localhost"]))
 
-    def _inject(self, *, add: Authority, remove: Authority | None = None) -> None:
+    def _inject(self, *, add: CertificateAuthority, remove: CertificateAuthority | None = None) -> None:
         gone = remove.certificate if remove is not None else b""
-        bundle = partial(merged, add=add.certificate, remove=gone, clock=self._clock)
+        bundle = partial(merge_bundle, add=add.certificate, remove=gone, clock=self._clock)
         inject_ca(self._requester, self._targets, bundle)
 
-    def _write(self, authority: Authority) -> None:
-        certificate, key = authority.serving_pair(self._names())
+    def _write(self, authority: CertificateAuthority) -> None:
+        certificate, key = authority.server(self._names(), authority.remaining)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # The pair last: it is there once everything is. The server goes on with the former until key and certificate
         # are of each other.

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from clientgo.apiserver.http.tls import Authority, Pair
 from clientgo.lifecycle import Group
+from clientgo.pki import CertificateAuthority, Pair
 from clientgo.tls import server_context
 
 Object = dict[str, Any]
@@ -74,7 +74,7 @@ def serving(port: int = 0, pair: Pair | None = None) -> Iterator[WebhookServer]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    authority = Authority("webhook-ca")
+    authority = CertificateAuthority.create("webhook-ca")
     with _Server(("127.0.0.1", port), Handler) as server:
         context = server_context(b"".join(pair or authority.server(["127.0.0.1", "localhost"])))
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

@@ -29,8 +29,8 @@ from clientgo.manager import (
     controller,
     create_or_patch,
 )
-from clientgo.manager.fieldvalidation import FieldValidation
 from clientgo.manager.predicates import LabelSelector
+from clientgo.manager.requesters import FieldValidation
 from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
 from clientgo.metrics import provider, set_provider
 from clientgo.rest import Config, RESTClient

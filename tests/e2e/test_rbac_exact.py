@@ -98,7 +98,7 @@ def _split(rule: dict[str, Any], right: Right) -> Iterator[dict[str, Any]]:
             yield {**rule, "resources": [resource], "verbs": verbs}
 
 
-class Stage:
+class RunnableGroup:
     """A server with these roles, and the controller running on it as its service account."""
 
     def __init__(self, folder: Path, objects: list[dict[str, Any]]) -> None:
@@ -238,7 +238,7 @@ def free_port() -> int:
 
 def outcome(folder: Path, objects: list[dict[str, Any]]) -> tuple[bool, set[str]]:
     """Whether the controller did everything, and what it was refused."""
-    stage = Stage(folder, objects)
+    stage = RunnableGroup(folder, objects)
     try:
         stage.start()
         done = stage.everything()

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.apiserver.http.tls import Authority
 from clientgo.apiserver.server import BundledServer
 from clientgo.errors import BadRequest, ClientGoError, ConnectionFailed, NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
@@ -71,7 +71,7 @@ def test_a_server_nobody_vouches_for_is_refused_unless_one_says_otherwise(caplog
             clientset.core_v1.config_maps("default").list()
 
     with BundledServer(tls=True) as server:
-        other = Authority("other-ca").certificate.decode()
+        other = CertificateAuthority.create("other-ca").certificate.decode()
         for config in (Config(server.url), Config(server.url, ca_data=other)):
             with pytest.raises(ConnectionFailed, match="is not trusted"):
                 ask(config)

@@ -16,7 +16,7 @@ from clientgo.rest.body_log import readable
 from clientgo.rest.connections.http1 import Ended, Garbled, Reader
 from clientgo.rest.request import RawEvent
 from clientgo.rest.watchstream import FrameSplitter, Garbage, WatchStream
-from clientgo.serving.message import Refused, parse_head
+from clientgo.serving.message import RejectedRequest, parse_head
 from clientgo.testing.transport import FakeStream
 from clientgo.typed.watch import DecodedWatch
 from controller.api.v1alpha1 import Foo
@@ -169,10 +169,10 @@ def served_heads(data: bytes) -> str:
     """What a client of the metrics server sends is a request or refused with a status of HTTP's."""
     try:
         request = parse_head(data)
-    except Refused as error:
+    except RejectedRequest as error:
         if not 400 <= error.status < 600:
             raise Bug(f"refused with {error.status}") from error
-        return sentence(error, data, Refused)
+        return sentence(error, data, RejectedRequest)
     if request.content_length < 0 or "\r" in repr(request.headers.values()):
         raise Bug(repr(request))
     return request.method[:4]

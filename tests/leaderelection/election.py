@@ -8,8 +8,7 @@ from typing import Any
 from clientgo.errors import ApiError, ConnectionFailed
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
 from clientgo.leaderelection import LeaderElectionRecord, LeaderElector, LeaseLock
-from clientgo.leaderelection.candidate import Candidate
-from clientgo.leaderelection.metrics import ElectionMetrics
+from clientgo.leaderelection.candidate import Candidate, ElectionMetrics
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.meta.objects import MicroTime

@@ -8,9 +8,9 @@ from clientgo.errors import Forbidden
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import ByObject, CacheNotSynced, CacheOptions, KindSource, controller
 from clientgo.manager.cache import Cache
-from clientgo.manager.cacheoptions import RESYNC_SECONDS
 from clientgo.manager.kinds import Kinds
-from clientgo.manager.timelimit import limited
+from clientgo.manager.options import RESYNC_SECONDS
+from clientgo.manager.requesters import limited
 from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.meta.options import ListOptions

@@ -10,8 +10,8 @@ from clientgo.lifecycle import Group
 from clientgo.log.fields import current_fields
 from clientgo.manager import Controller, ControllerOptions, Result, TerminalError
 from clientgo.manager.cache import CacheNotSynced
+from clientgo.manager.controllers import reconcile_of
 from clientgo.manager.priority import LOW
-from clientgo.manager.results import reconcile_of
 from clientgo.meta import ObjectName
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver.http.tls import Authority
 from clientgo.errors import ConfigError
 from clientgo.manager import Manager, Options, controller
 from clientgo.metrics import provider, set_provider
+from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
 from clientgo.serving import Unhealthy
 from controller.api.v1alpha1 import Foo
@@ -104,7 +104,7 @@ def test_metrics_by_https_are_for_whom_the_cluster_allows_them() -> None:
 
 @pytest.mark.feature("B-CR-15")
 def test_a_certificate_that_is_replaced_is_the_one_metrics_are_served_with_next(tmp_path: Path) -> None:
-    before, authority = provider(), Authority()
+    before, authority = provider(), CertificateAuthority.create("test-ca")
 
     def issue() -> str:
         certificate, key = authority.server(["127.0.0.1"])

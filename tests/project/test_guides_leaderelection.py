@@ -12,7 +12,7 @@ import pytest
 from clientgo.envtest import Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import LeaderElector
-from clientgo.leaderelection.metrics import ElectionMetrics
+from clientgo.leaderelection.candidate import ElectionMetrics
 from tests.processes import Child
 
 ROOT = Path(__file__).parents[2]

@@ -14,8 +14,7 @@ from clientgo.kubernetes.types.authorization_v1 import SubjectAccessReview, Subj
 from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
 from clientgo.meta import ObjectMeta
 from clientgo.serving import Response, ServingRequest
-from clientgo.serving.authorization import TokenAuthorizer, bearer_token
-from clientgo.serving.boundedcache import BoundedCache
+from clientgo.serving.authorization import BoundedCache, TokenAuthorizer, bearer_token
 from clientgo.testing.clock import FakeClock
 from tests.serving.serving_client import Answer, ask, serving
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from clientgo.lifecycle import Group
-from clientgo.serving.connectionlimiter import ConnectionLimiter, State
+from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
 from clientgo.testing.clock import FakeClock
 
 CROWDED = 5.0
@@ -67,7 +67,7 @@ def test_an_idle_connection_is_evicted_before_a_client_that_has_not_been_answere
     clock = FakeClock()
     limited = limiter(2, clock)
     first, second = clients(limited, 2)
-    for state in (State.WORKING, State.WRITING, State.IDLE):
+    for state in (ConnectionState.WORKING, ConnectionState.WRITING, ConnectionState.IDLE):
         assert limited.move(second, state)
     clock.step(100)
     crowd(limited, clock, CROWDED / 2)
@@ -81,7 +81,7 @@ def test_an_idle_connection_is_not_evicted_if_it_is_reused_in_the_crowd() -> Non
     limited = limiter(1, clock)
     [client] = clients(limited, 1)
     for _ in range(10):
-        limited.move(client, State.IDLE)
+        limited.move(client, ConnectionState.IDLE)
         crowd(limited, clock, CROWDED / 2)
     assert client.aborted == 0
 
@@ -98,8 +98,10 @@ def test_another_crowd_begins_once_there_was_room() -> None:
     assert second.aborted == 0
 
 
-@pytest.mark.parametrize(("state", "aborted"), [(State.WORKING, 0), (State.WRITING, 1), (State.READING, 1)])
-def test_only_a_client_that_stalls_is_evicted(state: State, aborted: int) -> None:
+@pytest.mark.parametrize(
+    ("state", "aborted"), [(ConnectionState.WORKING, 0), (ConnectionState.WRITING, 1), (ConnectionState.READING, 1)]
+)
+def test_only_a_client_that_stalls_is_evicted(state: ConnectionState, aborted: int) -> None:
     clock = FakeClock()
     limited = limiter(1, clock)
     [client] = clients(limited, 1)
@@ -115,7 +117,7 @@ def test_one_connection_is_evicted_at_a_time() -> None:
     crowd(limited, clock, CROWDED)
     crowd(limited, clock, CROWDED)
     assert (first.aborted, second.aborted) == (1, 0)
-    limited.move(first, State.WORKING)  # its request had come meanwhile
+    limited.move(first, ConnectionState.WORKING)  # its request had come meanwhile
     crowd(limited, clock, 0)
     assert (first.aborted, second.aborted) == (1, 1)
 
@@ -150,12 +152,12 @@ def test_closing_lets_answers_go_out_and_accepts_nothing() -> None:
     clock = FakeClock()
     limited = limiter(4, clock)
     reading, working, writing, idle = clients(limited, 4)
-    limited.move(working, State.WORKING)
-    limited.move(writing, State.WRITING)
-    limited.move(idle, State.IDLE)
+    limited.move(working, ConnectionState.WORKING)
+    limited.move(writing, ConnectionState.WRITING)
+    limited.move(idle, ConnectionState.IDLE)
     limited.close()
     assert [client.aborted for client in (reading, working, writing, idle)] == [1, 0, 0, 1]
-    assert not limited.move(working, State.WRITING)
+    assert not limited.move(working, ConnectionState.WRITING)
     assert not limited.wait_for_room(0)
     assert not limited.add(Client())
     for client in (reading, reading, working, writing, idle):
@@ -170,7 +172,7 @@ class Crowd(RuleBasedStateMachine):
         super().__init__()
         self.clock = FakeClock()
         self.limited = limiter(3, self.clock)
-        self.inside: dict[Client, State] = {}
+        self.inside: dict[Client, ConnectionState] = {}
 
     @rule()
     def come(self) -> None:
@@ -179,12 +181,12 @@ class Crowd(RuleBasedStateMachine):
             crowd(self.limited, self.clock, CROWDED)
             evicted = [client for client in self.inside if client.aborted > before[client]]
             assert len(evicted) <= 1
-            assert all(self.inside[client] is not State.WORKING for client in evicted)
+            assert all(self.inside[client] is not ConnectionState.WORKING for client in evicted)
         else:
             assert self.limited.wait_for_room(0)
             client = Client()
             assert self.limited.add(client)
-            self.inside[client] = State.READING
+            self.inside[client] = ConnectionState.READING
 
     @rule()
     def time_passes(self) -> None:
@@ -192,11 +194,11 @@ class Crowd(RuleBasedStateMachine):
 
     @rule()
     def first_works(self) -> None:
-        self._first(State.WORKING)
+        self._first(ConnectionState.WORKING)
 
     @rule()
     def first_idles(self) -> None:
-        self._first(State.IDLE)
+        self._first(ConnectionState.IDLE)
 
     @rule()
     def first_leaves(self) -> None:
@@ -204,7 +206,7 @@ class Crowd(RuleBasedStateMachine):
             del self.inside[client]
             self.limited.remove(client)
 
-    def _first(self, state: State) -> None:
+    def _first(self, state: ConnectionState) -> None:
         for client in list(self.inside)[:1]:
             self.inside[client] = state
             assert self.limited.move(client, state)

@@ -8,9 +8,8 @@ import pytest
 
 from clientgo.cache.state import InformerState
 from clientgo.serving import Response, Route, ServingRequest
-from clientgo.serving.introspection import caches_route, queue_route
+from clientgo.serving.introspection import caches_route, queue_route, table
 from clientgo.serving.routing import Router
-from clientgo.serving.tables import table
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.serving.message import Refused, Response, ServingRequest, parse_head, render
+from clientgo.serving.message import RejectedRequest, Response, ServingRequest, parse_head, render
 
 TOKEN = st.text("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-_", min_size=1, max_size=12)
 VALUE = st.text([chr(code) for code in range(0x21, 0x7F)], max_size=20)
@@ -66,7 +66,7 @@ def test_a_connection_stays_as_its_version_has_it(line: str, keep: bool) -> None
     ],
 )
 def test_what_is_not_clear_is_refused(lines: list[str], status: int) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RejectedRequest) as refused:
         parse_head("\r\n".join(lines).encode("utf-8"))
     assert refused.value.status == status
 
@@ -75,7 +75,7 @@ def test_what_is_not_clear_is_refused(lines: list[str], status: int) -> None:
 def test_any_bytes_are_read_or_refused(head: bytes) -> None:
     try:
         request = parse_head(head)
-    except Refused:
+    except RejectedRequest:
         return
     assert request.path.startswith("/")
 

@@ -17,9 +17,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from clientgo.apiserver.http.tls import Authority
 from clientgo.envtest import Environment
 from clientgo.meta import ObjectMeta
+from clientgo.pki import CertificateAuthority
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
@@ -51,7 +51,7 @@ class Scrapes:
 
 @pytest.fixture(scope="module")
 def scrapes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrapes]:
-    folder, authority = tmp_path_factory.mktemp("metrics"), Authority()
+    folder, authority = tmp_path_factory.mktemp("metrics"), CertificateAuthority.create("test-ca")
     (folder / "tls.crt").write_bytes((pair := authority.server(["127.0.0.1"]))[0])
     (folder / "tls.key").write_bytes(pair[1])
     kubeconfig = folder / "kubeconfig"

@@ -12,7 +12,7 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 from clientgo.serving import Access, Handler, Limits, Response, Route, Server, ServingRequest
-from clientgo.serving.connection import Connection
+from clientgo.serving.connection import ServingConnection
 from tests.serving.serving_client import ask, exchange, raw, serving, until_closed
 
 pytestmark = pytest.mark.integration
@@ -352,7 +352,7 @@ class Pieces(socket.socket):
 def test_a_body_costs_what_its_length_does_however_it_comes() -> None:
     length = 4 * 1024 * 1024
     with Pieces() as sock:
-        connection = Connection(sock, "", Limits(body=length, request=1000), SYSTEM_CLOCK)
+        connection = ServingConnection(sock, "", Limits(body=length, request=1000), SYSTEM_CLOCK)
         connection._buffer = f"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
         began = time.process_time()
         assert len(connection.read().body) == length

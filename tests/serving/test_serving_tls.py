@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from clientgo.apiserver.http.tls import Authority
 from clientgo.clock import SYSTEM_CLOCK, utc
 from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
+from clientgo.pki import CertificateAuthority
 from clientgo.serving import Limits, Response
 from clientgo.serving.certificates import CertificateDirectory, serving_certificate, serving_context
 from clientgo.serving.selfsigned import SelfSigned
@@ -30,17 +30,17 @@ ROUTES = {"/hello": lambda _: Response(200, "hello")}
 
 
 @pytest.fixture
-def authority() -> Authority:
-    return Authority()
+def authority() -> CertificateAuthority:
+    return CertificateAuthority.create("test-ca")
 
 
-def trusting(authority: Authority) -> ssl.SSLContext:
+def trusting(authority: CertificateAuthority) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     context.set_alpn_protocols(["h2", "http/1.1"])
     return context
 
 
-def issue(authority: Authority, folder: Path) -> bytes:
+def issue(authority: CertificateAuthority, folder: Path) -> bytes:
     """A new pair in the folder, as a Secret is mounted."""
     certificate, key = authority.server(["127.0.0.1"])
     (folder / "tls.crt").write_bytes(certificate)
@@ -52,7 +52,9 @@ def shown(port: int) -> str:
     return ssl.get_server_certificate(("127.0.0.1", port), timeout=10)
 
 
-def test_a_certificate_from_files_is_served_and_the_protocol_agreed_on(tmp_path: Path, authority: Authority) -> None:
+def test_a_certificate_from_files_is_served_and_the_protocol_agreed_on(
+    tmp_path: Path, authority: CertificateAuthority
+) -> None:
     issue(authority, tmp_path)
     with serving(ROUTES, tls=CertificateDirectory(tmp_path)) as server:
         assert server.url.startswith("https://")
@@ -62,7 +64,9 @@ def test_a_certificate_from_files_is_served_and_the_protocol_agreed_on(tmp_path:
             assert tls.version() == "TLSv1.3"
 
 
-def test_a_new_certificate_is_served_and_open_connections_go_on(tmp_path: Path, authority: Authority) -> None:
+def test_a_new_certificate_is_served_and_open_connections_go_on(
+    tmp_path: Path, authority: CertificateAuthority
+) -> None:
     first = issue(authority, tmp_path)
     request = b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
     with (
@@ -79,7 +83,9 @@ def test_a_new_certificate_is_served_and_open_connections_go_on(tmp_path: Path, 
         assert tls.recv(4096).endswith(b"hello")
 
 
-def test_who_comes_while_a_new_pair_is_loaded_is_served_with_it(tmp_path: Path, authority: Authority) -> None:
+def test_who_comes_while_a_new_pair_is_loaded_is_served_with_it(
+    tmp_path: Path, authority: CertificateAuthority
+) -> None:
     group, served, answered = Group(), list[ssl.SSLContext](), threading.Event()
 
     class Slow(CertificateDirectory):
@@ -105,7 +111,7 @@ def test_who_comes_while_a_new_pair_is_loaded_is_served_with_it(tmp_path: Path, 
 
 @pytest.mark.parametrize("harm", ["half", "others", "gone", "empty"])
 def test_a_pair_that_can_not_be_used_is_told_of_once_and_the_former_stays(
-    harm: str, tmp_path: Path, authority: Authority, caplog: pytest.LogCaptureFixture
+    harm: str, tmp_path: Path, authority: CertificateAuthority, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, key = issue(authority, tmp_path), tmp_path / "tls.key"
     with serving(ROUTES, tls=CertificateDirectory(tmp_path)) as server:
@@ -127,7 +133,7 @@ def test_a_pair_that_can_not_be_used_is_told_of_once_and_the_former_stays(
         assert shown(server.port).encode() == second
 
 
-def test_a_mounted_secret_that_is_swapped_is_noticed(tmp_path: Path, authority: Authority) -> None:
+def test_a_mounted_secret_that_is_swapped_is_noticed(tmp_path: Path, authority: CertificateAuthority) -> None:
     """The kubelet changes what a link points to, not the files."""
     for name in ("old", "new"):
         (tmp_path / name).mkdir()
@@ -139,7 +145,7 @@ def test_a_mounted_secret_that_is_swapped_is_noticed(tmp_path: Path, authority: 
         assert shown(server.port).encode() == (tmp_path / "new" / "tls.crt").read_bytes()
 
 
-def test_without_a_usable_pair_the_server_does_not_start(tmp_path: Path, authority: Authority) -> None:
+def test_without_a_usable_pair_the_server_does_not_start(tmp_path: Path, authority: CertificateAuthority) -> None:
     with pytest.raises(ConfigError, match=r"can't be read: .*tls\.crt"):
         serving_certificate(tmp_path)
     issue(authority, tmp_path)
@@ -149,7 +155,9 @@ def test_without_a_usable_pair_the_server_does_not_start(tmp_path: Path, authori
 
 
 @pytest.mark.e2e
-def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(tmp_path: Path, authority: Authority) -> None:
+def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(
+    tmp_path: Path, authority: CertificateAuthority
+) -> None:
     issue(authority, tmp_path)
     key = tmp_path / "tls.key"
     openssl = shutil.which("openssl")
@@ -162,7 +170,7 @@ def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(tmp_pat
         serving_certificate(tmp_path)
 
 
-def test_tls_1_1_is_refused(tmp_path: Path, authority: Authority) -> None:
+def test_tls_1_1_is_refused(tmp_path: Path, authority: CertificateAuthority) -> None:
     issue(authority, tmp_path)
     old = trusting(authority)
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
@@ -174,11 +182,11 @@ def test_tls_1_1_is_refused(tmp_path: Path, authority: Authority) -> None:
         assert ask(server, "/hello", context=trusting(authority)).status == 200
 
 
-def test_a_client_can_not_ask_for_new_keys_again_and_again(authority: Authority) -> None:
+def test_a_client_can_not_ask_for_new_keys_again_and_again(authority: CertificateAuthority) -> None:
     assert serving_context(b"".join(authority.server(["127.0.0.1"]))).options & ssl.OP_NO_RENEGOTIATION
 
 
-def test_clients_that_do_not_shake_hands_keep_nobody_waiting(tmp_path: Path, authority: Authority) -> None:
+def test_clients_that_do_not_shake_hands_keep_nobody_waiting(tmp_path: Path, authority: CertificateAuthority) -> None:
     issue(authority, tmp_path)
     limits = Limits(handshake=0.2)
     with serving(ROUTES, tls=CertificateDirectory(tmp_path), limits=limits) as server, raw(server) as silent:
@@ -200,7 +208,9 @@ class Interrupted(ssl.SSLContext):
         return wrapped
 
 
-def test_a_server_that_stops_during_a_handshake_waits_for_no_request(tmp_path: Path, authority: Authority) -> None:
+def test_a_server_that_stops_during_a_handshake_waits_for_no_request(
+    tmp_path: Path, authority: CertificateAuthority
+) -> None:
     issue(authority, tmp_path)
     context = Interrupted(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")

@@ -13,8 +13,8 @@ from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection import LeaderElectionRecord
 from clientgo.leaderelection.timing import Timing
 from clientgo.meta import ObjectMeta
-from clientgo.sharding.hashing import View
 from clientgo.sharding.member import Member
+from clientgo.sharding.ownership import View
 from clientgo.sharding.slots import Slot
 from clientgo.testing.clock import FakeClock
 

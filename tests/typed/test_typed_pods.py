@@ -9,8 +9,7 @@ import pytest
 from clientgo.errors import BadRequest, ConnectionFailed, LeaseNotHeld, MethodNotAllowed, NotFound, TooManyRequests
 from clientgo.kubernetes.clients.core_v1 import CoreV1, PodClient
 from clientgo.lifecycle import Group
-from clientgo.manager.fieldvalidation import ValidatingRequester
-from clientgo.manager.timelimit import LimitedRequester, ReconciliationTimeout, limited
+from clientgo.manager.requesters import LimitedRequester, ReconciliationTimeout, ValidatingRequester, limited
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
@@ -133,7 +132,7 @@ def test_log_needs_a_requester_that_streams() -> None:
 def test_log_is_read_through_the_requesters_of_a_manager() -> None:
     clock, may_write = FakeClock(auto=True), threading.Event()
     transport = FakeTransport(FakeStream(b"a\n", end=True))
-    requester = LimitedRequester(client(transport, clock=clock), clock=clock)
+    requester = LimitedRequester(client(transport, clock=clock))
     fenced = pods(ValidatingRequester(FencedRequester(requester, may_write.is_set), "Strict"))
     with limited(1.0, clock=clock), fenced.logs("web") as log:
         assert list(log) == [b"a"]

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.pki import CertificateAuthority
 from clientgo.webhook import WebhookServer, webhook_managed_by
-from clientgo.webhook.authority import Authority
 from tests.webhook.homes import Home, HomeValidator, certificate, running
 
 
 @pytest.fixture
-def authority(tmp_path: Path) -> Authority:
+def authority(tmp_path: Path) -> CertificateAuthority:
     return certificate(tmp_path)
 
 
 @pytest.fixture
-def server(tmp_path: Path, authority: Authority) -> Iterator[WebhookServer]:
+def server(tmp_path: Path, authority: CertificateAuthority) -> Iterator[WebhookServer]:
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
     webhook_managed_by(server).for_(Home).with_validator(HomeValidator()).complete()
     with running(server):

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clientgo.clock import SYSTEM_CLOCK
 from clientgo.lifecycle import Group
 from clientgo.meta import EMPTY_MAP, Int32, ObjectMeta, WebhookConversion, api_type, replace
 from clientgo.meta.declarations import admission_webhook
+from clientgo.pki import CertificateAuthority
 from clientgo.serving import Response, ServingRequest
 from clientgo.webhook import AdmissionRequest, Denied, Warnings, WebhookServer, field
-from clientgo.webhook.authority import Authority
 
 GROUP = "ajd.my.domain"
 
@@ -197,11 +196,11 @@ def patch_of(answer: Object) -> list[Object]:
     return found
 
 
-def certificate(folder: Path, authority: Authority | None = None) -> Authority:
+def certificate(folder: Path, authority: CertificateAuthority | None = None) -> CertificateAuthority:
     """Write a serving certificate for this machine; gives the authority that vouches for it."""
-    signer = authority if authority is not None else Authority.create(lasts=3600.0, clock=SYSTEM_CLOCK)
+    signer = authority if authority is not None else CertificateAuthority.create("test-ca")
     folder.mkdir(exist_ok=True)
-    for name, content in zip(("tls.crt", "tls.key"), signer.serving_pair(["localhost", "127.0.0.1"]), strict=True):
+    for name, content in zip(("tls.crt", "tls.key"), signer.server(["localhost", "127.0.0.1"]), strict=True):
         (folder / name).write_bytes(content)
     return signer
 
@@ -216,7 +215,9 @@ def running(server: WebhookServer) -> Iterator[WebhookServer]:
         yield server
 
 
-def ask(server: WebhookServer, path: str, body: bytes | Object, authority: Authority, **headers: str) -> Response:
+def ask(
+    server: WebhookServer, path: str, body: bytes | Object, authority: CertificateAuthority, **headers: str
+) -> Response:
     """One request over TLS, by a client that trusts the authority."""
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)

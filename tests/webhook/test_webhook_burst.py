@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
+from clientgo.pki import CertificateAuthority
 from clientgo.webhook import WebhookServer, validate_path
-from clientgo.webhook.authority import Authority
 from tests.webhook.homes import Home, home, review
 
 PATH = validate_path(Home)
@@ -34,7 +34,7 @@ async def post_review(server: WebhookServer, context: ssl.SSLContext, body: byte
     return ALLOWED if response["allowed"] else "denied"
 
 
-async def burst(server: WebhookServer, authority: Authority, count: int) -> tuple[Counter[str], int]:
+async def burst(server: WebhookServer, authority: CertificateAuthority, count: int) -> tuple[Counter[str], int]:
     """Send `count` reviews at once; return their results, and the largest number of the server's threads seen."""
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     body, threads = json.dumps(review("CREATE", home(owner="ann"))).encode(), 0
@@ -49,7 +49,7 @@ async def burst(server: WebhookServer, authority: Authority, count: int) -> tupl
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("count", [200, 1000])
 def test_concurrent_reviews_are_answered_without_a_reset(
-    count: int, server: WebhookServer, authority: Authority
+    count: int, server: WebhookServer, authority: CertificateAuthority
 ) -> None:
     results, threads = asyncio.run(burst(server, authority, count))
     assert results == {ALLOWED: count}

@@ -11,18 +11,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from cryptography import x509
-from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest import Environment
-from clientgo.errors import ConfigError, NotFound
+from clientgo.errors import NotFound
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import encode_value
+from clientgo.pki import CertificateAuthority
 from clientgo.rest import RESTClient
 from clientgo.rest.request import Request, Requester
 from clientgo.testing.clock import FakeClock
-from clientgo.webhook.authority import Authority, merged
 from clientgo.webhook.injection import CRDS, MUTATING, VALIDATING, Targets, inject_ca, server_names
 from clientgo.webhook.rotation import SelfSignedCertificates
 
@@ -164,7 +162,11 @@ def test_a_certificate_for_other_names_or_of_somebody_else_is_replaced(
     authority = (tmp_path / "ca.crt").read_bytes()
     keeper(installed, tmp_path, clock, hosts=["other.example.com"]).prepare()
     assert all(trusts(bundle, tmp_path, "other.example.com") for bundle in bundles(installed))
-    for name, content in zip(("tls.crt", "tls.key"), Authority.create(lasts=9.0).serving_pair(["x"]), strict=True):
+    for name, content in zip(
+        ("tls.crt", "tls.key"),
+        CertificateAuthority.create("test-ca").server(["x"]),
+        strict=True,
+    ):
         (tmp_path / name).write_bytes(content)
     keeper(installed, tmp_path, clock).prepare()
     assert all(trusts(bundle, tmp_path) for bundle in bundles(installed))
@@ -176,7 +178,7 @@ def test_an_authority_that_can_not_be_used_is_made_anew(
     installed: Requester, tmp_path: Path, clock: LookingClock, damage: str
 ) -> None:
     keeper(installed, tmp_path, clock).prepare()
-    (tmp_path / damage).write_bytes(Authority.create(lasts=9.0).key)
+    (tmp_path / damage).write_bytes(CertificateAuthority.create("test-ca").key)
     keeper(installed, tmp_path, clock).prepare()
     assert all(trusts(bundle, tmp_path) for bundle in bundles(installed))
 
@@ -245,16 +247,6 @@ def test_another_replica_s_authority_stays_trusted(installed: Requester, tmp_pat
         assert bundle.count(b"BEGIN") == 2
 
 
-def test_a_placeholder_is_replaced_and_what_ended_is_left_out(clock: LookingClock) -> None:
-    ended, valid = Authority.create(lasts=-1.0, clock=clock), Authority.create(lasts=9.0, clock=clock)
-    for placeholder in (b"", b"\n", b"-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----"):
-        assert merged(placeholder, add=valid.certificate, clock=clock) == valid.certificate
-    both = ended.certificate + valid.certificate
-    assert merged(both, clock=clock) == valid.certificate
-    assert merged(both, add=valid.certificate, remove=valid.certificate, clock=clock) == valid.certificate
-    assert merged(both, remove=valid.certificate, clock=clock) == b""
-
-
 def test_a_change_of_somebody_else_s_is_not_lost(installed: Requester) -> None:
     """The write is from what was read: whoever came between is read first."""
     targets, seen = Targets(validating=("validating",)), []
@@ -279,51 +271,6 @@ def test_without_a_target_it_is_for_this_machine(installed: Requester, tmp_path:
     SelfSignedCertificates(installed, tmp_path, Targets(), clock=clock).prepare()
     assert trusts((tmp_path / "ca.crt").read_bytes(), tmp_path, "localhost")
     assert not trusts((tmp_path / "ca.crt").read_bytes(), tmp_path, "webhook-service.system.svc")
-
-
-def test_an_authority_signs_servers_certificates_and_nothing_else() -> None:
-    authority = Authority.create(lasts=100.0)
-    signed, _ = authority.serving_pair(["a" * 70])
-    own, leaf = (x509.load_pem_x509_certificate(one) for one in (authority.certificate, signed))
-    assert own.extensions.get_extension_for_class(x509.BasicConstraints).value == x509.BasicConstraints(True, 0)
-    assert leaf.extensions.get_extension_for_class(x509.BasicConstraints).value == x509.BasicConstraints(False, None)
-    purposes = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-    assert list(purposes) == [ExtendedKeyUsageOID.SERVER_AUTH]
-    for certificate, may in ((own, {"key_cert_sign", "crl_sign"}), (leaf, {"digital_signature"})):
-        usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
-        uses = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
-        assert {name for name in (*uses, "key_cert_sign", "crl_sign") if getattr(usage, name)} == may
-
-
-def test_a_certificate_has_ended_at_the_moment_it_ends() -> None:
-    clock = FakeClock()
-    authority = Authority.create(lasts=100.0, clock=clock)
-    clock.step(99.0)
-    assert merged(authority.certificate, clock=clock) == authority.certificate
-    clock.step(1.0)
-    assert merged(authority.certificate, clock=clock) == b""
-
-
-def test_an_authority_vouches_for_what_it_signed_while_it_is_valid(clock: LookingClock) -> None:
-    authority = Authority.create(lasts=100.0, clock=clock)
-    certificate, _ = authority.serving_pair(["a", "10.0.0.1"])
-    assert authority.vouches_for(certificate, ["10.0.0.1", "a"])
-    assert not authority.vouches_for(certificate, ["a", "b"])
-    assert not authority.vouches_for(b"", [])
-    assert not authority.vouches_for(authority.certificate, [])  # which is for no name
-    assert not Authority.create(lasts=100.0, clock=clock).vouches_for(certificate, ["a"])
-    clock.step(101.0)
-    assert not authority.vouches_for(certificate, ["a"])
-
-
-def test_what_is_no_authority_is_told_in_a_sentence() -> None:
-    authority, other = Authority.create(lasts=9.0), Authority.create(lasts=9.0)
-    with pytest.raises(ConfigError, match="the authority of the webhooks can't be read"):
-        Authority(b"x", b"y")
-    with pytest.raises(ConfigError, match="a key that is not its own"):
-        Authority(authority.certificate, other.key)
-    with pytest.raises(ValueError, match="a name at least"):
-        authority.serving_pair([])
 
 
 def test_threads_of_the_manager_can_run_it(installed: Requester, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
+from clientgo.pki import CertificateAuthority
 from clientgo.serving import Limits, Unhealthy
 from clientgo.webhook import (
     AdmissionRequest,
@@ -26,7 +26,6 @@ from clientgo.webhook import (
     webhooks_enabled,
 )
 from clientgo.webhook.answering import LARGEST_ADMISSION
-from clientgo.webhook.authority import Authority
 from clientgo.webhook.server import LARGEST_CONVERSION, default_cert_dir
 from tests.webhook.homes import Home, HomeV2, answer_of, ask, certificate, home, review, running, stopped
 
@@ -36,18 +35,20 @@ PATH = validate_path(Home)
 
 
 @pytest.mark.feature("A-15")
-def test_a_review_over_tls_is_answered(server: WebhookServer, authority: Authority) -> None:
+def test_a_review_over_tls_is_answered(server: WebhookServer, authority: CertificateAuthority) -> None:
     answer = answer_of(ask(server, f"{PATH}?timeout=10s", review("CREATE", home(owner="ann")), authority))
     assert (answer["uid"], answer["allowed"]) == (review()["request"]["uid"], True)
     assert server.url == f"https://127.0.0.1:{server.port}"
 
 
-def test_the_largest_objects_an_api_server_takes_are_judged(server: WebhookServer, authority: Authority) -> None:
+def test_the_largest_objects_an_api_server_takes_are_judged(
+    server: WebhookServer, authority: CertificateAuthority
+) -> None:
     old, new = home(owner="x" * 3 * 1024 * 1024), home(owner="y" * 3 * 1024 * 1024)
     assert answer_of(ask(server, PATH, review("UPDATE", new, old), authority))["allowed"]
 
 
-def test_other_paths_and_methods_and_bodies_are_refused(server: WebhookServer, authority: Authority) -> None:
+def test_other_paths_and_methods_and_bodies_are_refused(server: WebhookServer, authority: CertificateAuthority) -> None:
     assert ask(server, "/none", review(), authority).status == 404
     assert ask(server, PATH, review(), authority, **{"Content-Type": "text/plain"}).status == 415
     context = ssl.create_default_context(cadata=authority.certificate.decode())
@@ -61,7 +62,9 @@ def test_other_paths_and_methods_and_bodies_are_refused(server: WebhookServer, a
         assert connection.getresponse().status == 413
 
 
-def test_a_new_certificate_is_served_at_once(server: WebhookServer, authority: Authority, tmp_path: Path) -> None:
+def test_a_new_certificate_is_served_at_once(
+    server: WebhookServer, authority: CertificateAuthority, tmp_path: Path
+) -> None:
     other = certificate(tmp_path)
     assert ask(server, PATH, review("CREATE", home()), other).status == 200
     with pytest.raises(ssl.SSLCertVerificationError):
@@ -92,7 +95,7 @@ def test_certificates_are_looked_for_where_kubebuilder_mounts_them() -> None:
 
 
 @pytest.mark.feature("B-CR-12")
-def test_it_is_ready_while_it_serves(tmp_path: Path, authority: Authority) -> None:
+def test_it_is_ready_while_it_serves(tmp_path: Path, authority: CertificateAuthority) -> None:
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
     check = server.started_checker()
     with pytest.raises(Unhealthy, match="has not been started"):
@@ -107,7 +110,7 @@ def test_it_is_ready_while_it_serves(tmp_path: Path, authority: Authority) -> No
         server.start(stopped())
 
 
-def test_a_request_that_is_being_judged_at_the_end_is_answered(tmp_path: Path, authority: Authority) -> None:
+def test_a_request_that_is_being_judged_at_the_end_is_answered(tmp_path: Path, authority: CertificateAuthority) -> None:
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
     asked, may_answer = threading.Event(), threading.Event()
 
@@ -136,7 +139,7 @@ def test_a_request_that_is_being_judged_at_the_end_is_answered(tmp_path: Path, a
 
 
 @pytest.mark.feature("B-CR-12")
-def test_the_least_version_of_tls_is_an_option(tmp_path: Path, authority: Authority) -> None:
+def test_the_least_version_of_tls_is_an_option(tmp_path: Path, authority: CertificateAuthority) -> None:
     options = (tls_minimum(ssl.TLSVersion.TLSv1_3),)
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, tls_options=options)
     server.register("/x", lambda request: allowed())
@@ -150,7 +153,9 @@ def test_the_least_version_of_tls_is_an_option(tmp_path: Path, authority: Author
 
 
 @pytest.mark.feature("B-CR-12")
-def test_http_2_is_not_spoken_even_with_who_would_rather(server: WebhookServer, authority: Authority) -> None:
+def test_http_2_is_not_spoken_even_with_who_would_rather(
+    server: WebhookServer, authority: CertificateAuthority
+) -> None:
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     context.set_alpn_protocols(["h2", "http/1.1"])
     plain = socket.create_connection(("127.0.0.1", server.port), timeout=10)
@@ -158,8 +163,8 @@ def test_http_2_is_not_spoken_even_with_who_would_rather(server: WebhookServer, 
         assert connection.selected_alpn_protocol() != "h2"
 
 
-def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: Authority) -> None:
-    clients = Authority.create(lasts=3600.0, clock=SYSTEM_CLOCK)
+def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: CertificateAuthority) -> None:
+    clients = CertificateAuthority.create("test-ca")
     (tmp_path / "ca.crt").write_bytes(clients.certificate)
     options = (client_authority(tmp_path / "ca.crt"),)
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, tls_options=options)
@@ -171,7 +176,7 @@ def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: Autho
         broken.start(stopped())
 
 
-def test_limits_may_be_one_s_own(tmp_path: Path, authority: Authority) -> None:
+def test_limits_may_be_one_s_own(tmp_path: Path, authority: CertificateAuthority) -> None:
     limits = Limits(body=len(json.dumps(review())) + 10)
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, limits=limits)
     server.register("/x", lambda request: allowed())

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from clientgo.apiserver.auth.keptkeys import kept
 from clientgo.apiserver.storage.journal import DataUnusable
+from clientgo.errors import ConfigError
 from clientgo.tls import add_authorities, load_key_pair, server_context
 
 WEEK = timedelta(days=7)
-_FILE = "ca.pem"
+_FILE, _NAME = "ca.pem", "clientgo-embedded-ca"
 
 
 class ServingCertificates:
@@ -23,14 +24,14 @@ class ServingCertificates:
     def __init__(self, hosts: Iterable[str], folder: Path | None = None) -> None:
         """`hosts` are the names and addresses under which the server is reached."""
         # Loaded here: it costs a tenth of a second that a server without TLS does not wait for.
-        from clientgo.apiserver.http.tls import Authority  # noqa: PLC0415
+        from clientgo.pki import CertificateAuthority  # noqa: PLC0415
 
-        self._make = Authority
+        self._create = CertificateAuthority.create
         self._hosts = tuple(hosts)
-        pem = kept(folder, _FILE, lambda: Authority().pem)
+        pem = kept(folder, _FILE, lambda: self._create(_NAME).pem)
         try:
-            self._authority = Authority(pem=pem)
-        except ValueError as error:
+            self._authority = CertificateAuthority(pem, pem)
+        except ConfigError as error:
             raise DataUnusable(f"the data in {folder} is damaged ({_FILE}: {error}): restore it") from error
         self.context: ssl.SSLContext = server_context(b"".join(self._authority.server(self._hosts)))
         # A client may show a certificate signed by the authority, or none.
@@ -63,6 +64,6 @@ class ServingCertificates:
 
     def replace_authority(self) -> None:
         """Sign by another authority from now on, and show its certificate; clients of the old one are still known."""
-        self._authority = self._make()
+        self._authority = self._create(_NAME)
         add_authorities(self.context, self.ca.decode())
         self.renew()

@@ -10,16 +10,18 @@ import pytest
 from clientgo.errors import Conflict, Forbidden, NotFound
 from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection.bounded import BoundedLock
-from clientgo.leaderelection.candidate import Candidate
-from clientgo.leaderelection.metrics import ElectionMetrics
+from clientgo.leaderelection.candidate import Candidate, ElectionMetrics
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation
 from clientgo.leaderelection.reporter import Reporter
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
+from clientgo.testing.metrics import recorded_metrics
 from tests.leaderelection.election import (
     CANCELLED,
     HOURS,
+    SECONDS,
+    Bench,
     Script,
     Updates,
     candidate,
@@ -343,3 +345,28 @@ def test_a_lease_that_was_only_read_is_not_held_even_under_ones_own_name() -> No
 def test_state_is_shown() -> None:
     one = candidate(FakeClientset(), FakeClock())
     assert repr(one) == "<Candidate baz for foo/bar, held by nobody>"
+
+
+@pytest.mark.feature("B-LE-15")
+def test_leading_and_slow_renewals_are_counted_by_name() -> None:
+    with recorded_metrics() as kept:
+        bench = Bench(name="mine")
+
+    def update(number: int) -> None:
+        if number == 2:
+            raise Conflict("changed")
+
+    Updates(bench.clientset, "update", update)
+    status, slow = kept["leader_election_master_status", "mine"], kept["leader_election_slowpath_total", "mine"]
+    assert status.history == [0.0]
+    with bench.running():
+        assert bench.led.wait(SECONDS)
+        bench.clock.wait_for_sleeps(1)
+        assert status.history == [0.0, 1.0]
+        assert slow.history == []
+        bench.clock.step(1.0)
+        bench.clock.wait_for_sleeps(2)
+        assert slow.history == [1.0]
+    assert status.history == [0.0, 1.0, 0.0]
+    assert len(kept.metrics) == 2
+    assert set(kept.labels.values()) == {("name",)}

@@ -4,9 +4,9 @@ import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.manager.enqueueing import EventHandler, MapFunc, MapFuncs, itself, owners_of
 from clientgo.manager.predicates import Funcs, Predicate
 from clientgo.manager.priority import LOW, NORMAL
+from clientgo.manager.sources import EventHandler, MapFunc, MapFuncs, itself, owners_of
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, object_name, replace
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import new_foo

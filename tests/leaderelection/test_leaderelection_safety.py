@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from clientgo.errors import ConnectionFailed
-from clientgo.leaderelection.candidate import Candidate
+from clientgo.leaderelection.candidate import Candidate, ElectionMetrics
 from clientgo.leaderelection.lock import LeaseLock
-from clientgo.leaderelection.metrics import ElectionMetrics
 from clientgo.leaderelection.record import LeaderElectionRecord
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset

@@ -4,7 +4,7 @@ import pytest
 
 from clientgo.errors import ConnectionFailed, TooManyRequests
 from clientgo.manager import Controller, ControllerOptions
-from clientgo.manager.timelimit import LimitedRequester, ReconciliationTimeout, limited
+from clientgo.manager.requesters import LimitedRequester, ReconciliationTimeout, limited
 from clientgo.meta import ObjectName, api_of
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
@@ -40,7 +40,7 @@ class Slow:
 def test_requests_get_what_time_is_left_and_none_is_sent_after() -> None:
     clock = FakeClock()
     slow = Slow(clock)
-    requester = LimitedRequester(slow, clock=clock)
+    requester = LimitedRequester(slow)
     with limited(5.0, clock=clock):
         requester.do(GET)
         requester.do(Request(verb="get", resource=GET.resource, name="a", timeout=2.5))
@@ -56,7 +56,7 @@ def test_retries_of_a_request_end_with_the_reconciliation() -> None:
     clock, transport = FakeClock(auto=True), FakeTransport(*[refusal(429, retry_after=1)] * 10)
     client = RESTClient(Config("http://api"), transport=transport, clock=clock)
     with limited(2.5, clock=clock), pytest.raises(TooManyRequests):
-        LimitedRequester(client, clock=clock).do(GET)
+        LimitedRequester(client).do(GET)
     assert (clock.now(), len(transport.sent)) == (2.5, 3)
 
 
@@ -66,9 +66,9 @@ def test_opening_a_watch_is_limited() -> None:
     watch = Request(verb="watch", resource=GET.resource)
     with limited(2.5, clock=clock):
         with pytest.raises(TooManyRequests):
-            LimitedRequester(client, clock=clock).watch(watch)
+            LimitedRequester(client).watch(watch)
         with pytest.raises(ReconciliationTimeout):
-            LimitedRequester(client, clock=clock).watch(watch)
+            LimitedRequester(client).watch(watch)
     assert (clock.now(), len(transport.sent)) == (2.5, 3)
 
 
@@ -76,7 +76,7 @@ def test_without_a_limit_requests_are_as_they_were() -> None:
     clock = FakeClock()
     slow = Slow(clock)
     with limited(0.0, clock=clock):
-        LimitedRequester(slow, clock=clock).do(GET)
+        LimitedRequester(slow).do(GET)
     assert slow.timeouts == [None]
 
 
@@ -85,7 +85,7 @@ def test_without_a_limit_requests_are_as_they_were() -> None:
 @pytest.mark.parametrize(("seconds", "timeouts"), [(4.0, 1), (3.0, 1), (5.0, 1), (0.0, 0)])
 def test_a_reconciliation_out_of_time_is_counted_and_tried_again(seconds: float, timeouts: int) -> None:
     clock = FakeClock()
-    requester = LimitedRequester(Slow(clock), clock=clock)
+    requester = LimitedRequester(Slow(clock))
 
     def reconcile(_: ObjectName) -> None:
         for request in [GET] * 4:

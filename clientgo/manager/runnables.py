@@ -1,6 +1,7 @@
 """What a manager runs, in groups that begin one after another and end in the opposite order."""
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -57,7 +58,7 @@ def name_of(runnable: Runnable) -> str:
     return str(own or type(runnable).__name__)
 
 
-class Stage:
+class RunnableGroup:
     """Runnables that begin and end together; each has a thread of its own."""
 
     def __init__(self, name: str, failed: Callable[[BaseException], None], *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -71,7 +72,7 @@ class Stage:
         self._waiting: list[Runnable] | None = []
 
     def __repr__(self) -> str:
-        return f"<Stage {self.name} {self._group!r}>"
+        return f"<RunnableGroup {self.name} {self._group!r}>"
 
     @property
     def stop_event(self) -> threading.Event:
@@ -95,11 +96,11 @@ class Stage:
         for runnable in runnables:
             self._wait_until_ready(runnable, stop)
 
-    def end(self, timeout: float | None) -> list[str]:
-        """Tell all to end and wait, at most `timeout` seconds; returns the names of the threads that have not."""
+    def end(self, timeout: float) -> list[str]:
+        """Stop all and wait at most `timeout` seconds, infinity for no limit; return the threads still running."""
         self._group.stop()
         try:
-            self._group.join(timeout)
+            self._group.join(None if timeout == math.inf else timeout)
         except StillRunning:
             return self._group.alive()
         return []

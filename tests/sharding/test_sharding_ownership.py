@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.sharding.hashing import MOST_SLOTS, Draw, owner
+from clientgo.sharding.ownership import MOST_SLOTS, Draw, owner
 
 VIEWS = st.frozensets(st.integers(0, 15), min_size=1)
 

@@ -8,7 +8,7 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.meta import ObjectMeta, OwnerReference, to_dict
 from clientgo.meta import replace as changed
 from controller.api.v1alpha1 import Foo, FooSpec
-from controller.desired import Create, Foreign, Nothing, Scale, new_deployment, plan
+from controller.desired import Create, Foreign, Nothing, Resize, new_deployment, plan
 
 FOO = Foo(
     metadata=ObjectMeta(name="test", namespace="default", uid="foo-uid"),
@@ -56,7 +56,7 @@ def test_a_deployment_as_asked_for_needs_nothing() -> None:
 
 def test_another_number_of_replicas_is_scaled_to() -> None:
     wanted = replace(FOO, spec=replace(FOO.spec, replicas=3))
-    assert plan(wanted, new_deployment(FOO)) == Scale(new_deployment(FOO), 3)
+    assert plan(wanted, new_deployment(FOO)) == Resize(new_deployment(FOO), 3)
 
 
 def test_a_foo_that_names_no_number_leaves_the_number_alone() -> None:

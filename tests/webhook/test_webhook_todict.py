@@ -9,14 +9,14 @@ import pytest
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import Int32, ObjectMeta, api_type, from_dict
 from clientgo.webhook import Hub
-from clientgo.webhook.explicit import explicit
+from clientgo.webhook.todict import to_dict_with_defaults
 from tests.webhook.homes import GROUP, Garden, Home, HomeSpec, HomeSpecV2, HomeV2, grown, home, shrunk
 
 META = ObjectMeta(name="a")
 
 
 def spec(obj: object) -> Any:
-    return explicit(obj)["spec"]
+    return to_dict_with_defaults(obj)["spec"]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def spec(obj: object) -> Any:
 )
 def test_what_is_written(given: HomeSpec, written: Any) -> None:
     assert spec(Home(META, given)) == written
-    assert from_dict(Home, explicit(Home(META, given))) == Home(META, given)
+    assert from_dict(Home, to_dict_with_defaults(Home(META, given))) == Home(META, given)
 
 
 @api_type(group=GROUP, version="v1")
@@ -47,13 +47,13 @@ class Shed:
 
 
 def test_what_must_be_there_is_even_if_it_is_empty() -> None:
-    made = explicit(Shed(META, Garden()))
+    made = to_dict_with_defaults(Shed(META, Garden()))
 
     assert made == {"apiVersion": f"{GROUP}/v1", "kind": "Shed", "metadata": {"name": "a"}, "spec": {}, "doors": 1}
 
 
 def test_structs_of_the_library_are_written_as_ever() -> None:
-    written = explicit(ConfigMap(metadata=META, data={"a": "b"}, binary_data={"c": b"d"}))
+    written = to_dict_with_defaults(ConfigMap(metadata=META, data={"a": "b"}, binary_data={"c": b"d"}))
 
     assert written == {
         "apiVersion": "v1",
@@ -74,7 +74,7 @@ class Odd(msgspec.Struct, frozen=True, kw_only=True):
 def test_what_was_not_said_stays_unsaid() -> None:
     kind = api_type(group=GROUP, version="v1")(Odd)
 
-    assert explicit(kind()).keys() == {"apiVersion", "kind", "metadata"}
+    assert to_dict_with_defaults(kind()).keys() == {"apiVersion", "kind", "metadata"}
 
 
 @pytest.mark.feature("A-18")

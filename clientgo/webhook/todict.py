@@ -26,7 +26,7 @@ class _Plan(NamedTuple):
     deep: tuple[tuple[str, str], ...]
 
 
-def explicit(obj: object) -> dict[str, Json]:
+def to_dict_with_defaults(obj: object) -> dict[str, Json]:
     """`obj`, of an API kind, as the dict its JSON stands for, with its defaults."""
     made = to_dict(obj)
     _fill(made, to_wire(obj))

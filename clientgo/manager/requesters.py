@@ -8,15 +8,17 @@ limited. A helper thread is limited if it is started with `contextvars.copy_cont
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Literal, get_args
 
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
+from clientgo.rest.limits import Deadline
 from clientgo.rest.request import ByteStream, EventStream, Request, Requester, open_stream
 
-# The end of the running reconciliation, by the clock of `limited`'s caller.
-_UNTIL: ContextVar[float | None] = ContextVar("until", default=None)
+# Not the deadline of the request under way (`clientgo.rest.limits`): a stream may be read after its request has ended.
+_DEADLINE: ContextVar[Deadline | None] = ContextVar("reconciliation", default=None)
 
 
 class ReconciliationTimeout(ClientGoError):
@@ -29,25 +31,26 @@ def limited(seconds: float, *, clock: Clock = SYSTEM_CLOCK) -> Iterator[None]:
     if seconds <= 0:
         yield
         return
-    token = _UNTIL.set(clock.now() + seconds)
+    deadline = Deadline(seconds, clock)
+    deadline.start()
+    token = _DEADLINE.set(deadline)
     try:
         yield
     finally:
-        _UNTIL.reset(token)
+        _DEADLINE.reset(token)
 
 
-def limit_of_wait(seconds: float, *, clock: Clock = SYSTEM_CLOCK) -> float:
+def limit_of_wait(seconds: float) -> float:
     """Return `seconds`, or the time left of the running reconciliation if that is less; 0 at least."""
-    until = _UNTIL.get()
-    return seconds if until is None else max(0.0, min(seconds, until - clock.now()))
+    deadline = _DEADLINE.get()
+    return seconds if deadline is None else max(0.0, min(seconds, deadline.left()))
 
 
 class LimitedRequester:
     """Passes requests on with the time that is left as their timeout."""
 
-    def __init__(self, requester: Requester, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, requester: Requester) -> None:
         self._requester = requester
-        self._clock = clock
 
     def do(self, request: Request) -> bytes:
         """Return the body of the answer; raise `ReconciliationTimeout` if it is too late to ask."""
@@ -62,12 +65,42 @@ class LimitedRequester:
         return open_stream(self._requester, self._limited(request))
 
     def _limited(self, request: Request) -> Request:
-        until = _UNTIL.get()
-        if until is None:
+        deadline = _DEADLINE.get()
+        if deadline is None:
             return request
-        left = until - self._clock.now()
+        left = deadline.left()
         if left <= 0:
             what = f"{request.verb} {request.resource.resource}"
             raise ReconciliationTimeout(f"{what} not sent: the time of this reconciliation is up")
         timeout = left if request.timeout is None else min(left, request.timeout)
         return msgspec.structs.replace(request, timeout=timeout)
+
+
+FieldValidation = Literal["Strict", "Warn", "Ignore"]
+
+_WRITES = ("create", "update", "patch", "apply")
+
+
+class ValidatingRequester:
+    """Asks so for every write that it passes on; ValueError for another word than the three."""
+
+    def __init__(self, requester: Requester, validation: FieldValidation) -> None:
+        if validation not in get_args(FieldValidation):
+            known = ", ".join(get_args(FieldValidation))
+            raise ValueError(f"field validation is one of {known}, and not {validation!r}")
+        self._requester = requester
+        self._query = {"fieldValidation": validation}
+
+    def do(self, request: Request) -> bytes:
+        """The body of the answer."""
+        if request.verb in _WRITES:
+            request = msgspec.structs.replace(request, query={**request.query, **self._query})
+        return self._requester.do(request)
+
+    def watch(self, request: Request) -> EventStream:
+        """Open a watch."""
+        return self._requester.watch(request)
+
+    def stream(self, request: Request) -> ByteStream:
+        """Open a stream."""
+        return open_stream(self._requester, request)
