@@ -17,7 +17,7 @@ from clientgo.cli.bundle.command import make_bundle, validate_bundle
 from clientgo.cli.chart import make_chart
 from clientgo.cli.completion import script
 from clientgo.cli.creating import create_api, create_webhook, edit, init, say
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.running import run
 from clientgo.codegen.problems import reason_of
 from clientgo.version import VERSION
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(given)
     try:
         return _COMMANDS[options.command](options, Path.cwd())
-    except Refused as error:
+    except CommandError as error:
         print(f"clientgo {options.command}: {error}", file=sys.stderr)  # noqa: T201  # the command's answer
         return 1
     except OSError as error:

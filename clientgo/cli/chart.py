@@ -16,7 +16,7 @@ from clientgo.cli.bundle.objects import Object, at, mapping, mappings, name_of, 
 from clientgo.cli.bundle.rendered import render
 from clientgo.cli.bundle.rules import SEMVER
 from clientgo.cli.bundle.serviceversion import PLACEHOLDER
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
 from clientgo.meta.yamlwriting import to_scalar
 
@@ -62,11 +62,11 @@ def make_chart(options: argparse.Namespace, root: Path, *, say: Callable[[str], 
     """Write `dist/chart` anew.
 
     Raises:
-        Refused: there is no project, the version is none, or config/default can't be rendered.
+        CommandError: there is no project, the version is none, or config/default can't be rendered.
     """
     project = Project.read(root)
     if not SEMVER.fullmatch(options.version):
-        raise Refused(f"{options.version!r} is no semantic version: write one like 0.1.0")
+        raise CommandError(f"{options.version!r} is no semantic version: write one like 0.1.0")
     objects = render(root, os.environ.get("KUBECTL") or "kubectl", DEFAULT).objects
     files = chart_files(project.name, options.version, options.image, objects)
     for old in sorted((root / FOLDER / "templates").glob("*.yaml")):

@@ -4,11 +4,11 @@ import importlib
 from dataclasses import dataclass
 
 from clientgo.cli import names
-from clientgo.cli.archive import parts
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, Resource, package_of, types_of
 from clientgo.cli.scaffold import add_package, check_beside, words_of
-from clientgo.cli.tree import Tree
+from clientgo.cli.scaffold_writer import ScaffoldWriter
+from clientgo.cli.template_files import parts
 from clientgo.meta.scheme import ApiType, api_of
 
 
@@ -45,30 +45,30 @@ class Controlling:
 
 
 def controlling(project: Project, resource: Resource, name: str) -> Controlling:
-    """The controller of that name; raises `Refused` for a name that can't be, or that another kind's has."""
+    """The controller of that name; raises `CommandError` for a name that can't be, or that another kind's has."""
     if not name or name == resource.kind.lower():
         return Controlling(resource)
     names.controller(name)
     for other in project.resources:
         if other.kind != resource.kind and name in (other.kind.lower(), *other.named):
-            raise Refused(f"a controller of {other.kind} is called {name} already: choose another name")
+            raise CommandError(f"a controller of {other.kind} is called {name} already: choose another name")
     return Controlling(resource, name)
 
 
-def add_controller(tree: Tree, project: Project, wanted: Controlling) -> None:
+def add_controller(writer: ScaffoldWriter, project: Project, wanted: Controlling) -> None:
     """Write a controller, and have the manager run it."""
     resource = wanted.resource
-    add_package(tree, resource, "controllers", "What is done about the kinds of {}.")
+    add_package(writer, resource, "controllers", "What is done about the kinds of {}.")
     for archive in ("builtin" if resource.core else "controller", "controlled"):
         for part in parts(archive, {**words_of(project, resource), **wanted.words()}):
-            tree.add(part)
+            writer.add(part)
 
 
 def built_in(project: Project, group: str, version: str, kind: str) -> Resource | None:
     """One of Kubernetes' kinds: `apps`, `v1`, `Deployment`; None if there is none of these names in the library.
 
     Raises:
-        Refused: a kind of the project would be in its way.
+        CommandError: a kind of the project would be in its way.
     """
     api = _known(group, version, kind)
     if api is None or project.find(group, version, kind) is not None:
@@ -82,7 +82,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> Resource 
     for other in project.resources:
         if other.kind.lower() == kind.lower():
             check_beside(other, project, whole, kind)
-            raise Refused(f"{kind} is a kind of this project already: its controllers would have one name")
+            raise CommandError(f"{kind} is a kind of this project already: its controllers would have one name")
     return made
 
 

@@ -15,7 +15,7 @@ def run_codegen(root: Path, what: str, *, verify: bool) -> int:
     """Write what `hack/<what>.yaml` says; with `verify` tell what would change instead. Returns the exit code.
 
     Raises:
-        Refused: the folder has no project.
+        CommandError: the folder has no project.
     """
     project = Project.read(root)
     kinds = any(resource.api for resource in project.resources)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.cli import names
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.meta.plural import plural_of
 from clientgo.meta.yamltext import NotYAML, read_yaml
 from clientgo.meta.yamlwriting import to_yaml
@@ -125,13 +125,13 @@ class Project:
         """What the PROJECT file of a folder says.
 
         Raises:
-            Refused: there is none, or it can't be understood.
+            CommandError: there is none, or it can't be understood.
         """
         try:
             [said] = read_yaml((root / FILE).read_text(encoding="utf-8"))
             layout = said["layout"]
             if LAYOUT not in layout:
-                raise Refused(f"PROJECT is of another tool: its layout is {', '.join(map(str, layout))}, not {LAYOUT}")
+                raise CommandError(f"unknown layout {', '.join(map(str, layout))} in PROJECT: expected {LAYOUT}")
             return cls(
                 name=_checked(names.project_name, str(said["projectName"])),
                 domain=_checked(names.domain, str(said["domain"])),
@@ -143,13 +143,15 @@ class Project:
                 resources=[_resource(one) for one in said.get("resources", [])],
             )
         except FileNotFoundError:
-            raise Refused(
+            raise CommandError(
                 "there is no project in this folder: begin one with clientgo init, or change to its folder"
             ) from None
         except NotYAML as error:
-            raise Refused(f"invalid PROJECT, line {error.line}: {error}: restore it from version control") from error
+            raise CommandError(
+                f"invalid PROJECT, line {error.line}: {error}: restore it from version control"
+            ) from error
         except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
-            raise Refused("invalid PROJECT: restore it from version control") from error
+            raise CommandError("invalid PROJECT: restore it from version control") from error
 
 
 def package_of(group: str) -> str:
@@ -167,8 +169,8 @@ def _checked(check: Callable[[str], str], name: str) -> str:
     # Names become parts of paths and of programs.
     try:
         return check(name)
-    except Refused as error:
-        raise Refused(f"invalid PROJECT: {error}") from error
+    except CommandError as error:
+        raise CommandError(f"invalid PROJECT: {error}") from error
 
 
 def _resource(said: dict[str, Any]) -> Resource:

@@ -14,13 +14,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
-from clientgo.cli.sources import Look, broken, changed, look
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.signals import on_signals
 
@@ -31,6 +30,11 @@ POLL_SECONDS = 0.3
 
 GRACE_SECONDS = 40.0
 """How long a manager may take to end: its own 30 s, and some. config/manager gives it as much in a cluster."""
+
+Look = Mapping[Path, tuple[int, int]]
+"""When each file was written last, in nanoseconds, and how long it is."""
+
+_NOT_THE_MANAGERS = frozenset({"__pycache__", "dist", "node_modules", "tests"})
 
 
 class Program(Protocol):
@@ -119,11 +123,11 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
     """Run the manager, with `--reload` again after each change; returns its exit code.
 
     Raises:
-        Refused: the folder has no project, or the project no main.py.
+        CommandError: the folder has no project, or the project no main.py.
     """
     Project.read(root)
     if not (root / MAIN).is_file():
-        raise Refused(f"the project has no {MAIN}, which is what is run")
+        raise CommandError(f"the project has no {MAIN}, which is what is run")
     command = [sys.executable, MAIN, *options.arguments]
     if not options.reload:
         os.execv(sys.executable, command)  # nosec B606  # the project's own main, in this one's place
@@ -159,3 +163,48 @@ def _as_shells_say(code: int) -> int:
 
 def _tell(text: str) -> None:
     print(f"clientgo run: {text}", file=sys.stderr, flush=True)  # noqa: T201  # the command's answer
+
+
+def look(root: Path) -> Look:
+    """The files that the manager may be made of: not its tests, nothing hidden, no environment of Python's."""
+    return dict(_files(root))
+
+
+def changed(before: Look, after: Look) -> list[Path]:
+    """What was written, made or removed between two looks, in order."""
+    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+def broken(paths: Iterable[Path]) -> str:
+    """The first of these files that is no Python, as `path:line: what is wrong with it`; empty if all are well."""
+    for path in paths:
+        try:
+            compile(path.read_bytes(), str(path), "exec")
+        except FileNotFoundError:
+            continue
+        except SyntaxError as error:
+            return f"{path}:{error.lineno or 1}: {error.msg}"
+        except ValueError as error:  # Python before 3.11.4 says this of null bytes
+            return f"{path}:1: {error}"
+        except OSError as error:
+            return f"{path}: {error}"
+    return ""
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return  # removed meanwhile, or not for us to read
+    if any(entry.name == "pyvenv.cfg" for entry in entries):
+        return
+    for entry in entries:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith(".") and entry.name not in _NOT_THE_MANAGERS:
+                    yield from _files(Path(entry.path))
+            elif entry.name.endswith(".py"):
+                seen = entry.stat()
+                yield Path(entry.path), (seen.st_mtime_ns, seen.st_size)
+        except OSError:
+            continue

@@ -5,43 +5,43 @@ import keyword
 from pathlib import Path
 
 from clientgo.cli import names
-from clientgo.cli.archive import Part, parts
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, Resource, package_of
-from clientgo.cli.tree import Tree
+from clientgo.cli.scaffold_writer import ScaffoldWriter
+from clientgo.cli.template_files import Part, parts
 from clientgo.version import VERSION
 
 _OWN = frozenset({"controller", "log", "logging", "manager", "name", "rbac", "request", "self"})
 """Words that the scaffold's code has a use for, besides Python's."""
 
 
-def begin(tree: Tree, project: Project, header: str = "") -> None:
+def begin(writer: ScaffoldWriter, project: Project, header: str = "") -> None:
     """The files of a project that has no kinds yet; `header` is what generated files begin with."""
     words = {**_project_words(project), "header": header.removesuffix("\n") or f"# Part of {project.name}."}
     for archive in ("project", "make", "config", *(("namespaced",) if project.namespaced else ())):
         for part in parts(archive, words):
-            tree.add(part)
+            writer.add(part)
 
 
 def begin_allowed(root: Path) -> None:
-    """Raises `Refused` unless a project may begin in this folder: one that is empty, but for version control's."""
+    """Raises `CommandError` unless a project may begin in this folder: one that is empty, but for version control's."""
     there = sorted(path.name for path in root.iterdir() if path.name != ".git")
     if there:
-        raise Refused(f"{root.resolve()} is not empty ({', '.join(there[:3])}): a project begins in an empty folder")
+        raise CommandError(f"{root.resolve()} is not empty ({', '.join(there[:3])}): run init in an empty folder")
 
 
-def add_api(tree: Tree, project: Project, resource: Resource) -> None:
+def add_api(writer: ScaffoldWriter, project: Project, resource: Resource) -> None:
     """The types, sample and roles of a kind."""
-    add_package(tree, resource, "api", "The kinds of {}.")
+    add_package(writer, resource, "api", "The kinds of {}.")
     for part in parts("api", words_of(project, resource)):
-        tree.add(part)
+        writer.add(part)
 
 
 def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> Resource:
     """The resource of these names in the project, or a new one that is not in it yet.
 
     Raises:
-        Refused: a name can't be used.
+        CommandError: a name can't be used.
     """
     names.group(group), names.version(version), names.kind(kind)
     known = project.find(group, version, kind)
@@ -54,7 +54,7 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     made.plural = names.plural(plural) if plural else sibling.plural if sibling else made.usual_plural
     taken = next((one for one in project.resources if _is_served_as(one, made)), None)
     if taken is not None:
-        raise Refused(f"the plural {made.plural!r} is already used by {taken.kind}: choose another with --plural")
+        raise CommandError(f"the plural {made.plural!r} is already used by {taken.kind}: choose another with --plural")
     # A kind's versions lie side by side, because its one controller is for all of them.
     made.grouped = sibling.grouped if sibling else project.multigroup
     return made
@@ -65,20 +65,20 @@ def _is_served_as(one: Resource, other: Resource) -> bool:
 
 
 def check_beside(other: Resource, project: Project, group: str, kind: str) -> None:
-    """Raises `Refused` if a kind of the project would be in the way of a kind of this group."""
+    """Raises `CommandError` if a kind of the project would be in the way of a kind of this group."""
     if other.group != group and not project.multigroup and not other.core:
-        raise Refused(
+        raise CommandError(
             f"this project's group is {other.group}: clientgo edit --multigroup lets it have others beside it"
         )
     if other.group != group and package_of(other.group) == package_of(group):
-        raise Refused(f"the groups {group} and {other.group} would be one Python package: choose another name")
+        raise CommandError(f"the groups {group} and {other.group} would be one Python package: choose another name")
     if other.kind.lower() != kind.lower():
         return
     if other.kind != kind:
-        raise Refused(f"{kind} differs from {other.kind} by its case alone: their files would have one name")
+        raise CommandError(f"{kind} differs from {other.kind} by its case alone: their files would have one name")
     if other.group != group:
         # Controllers and roles are called by their kinds.
-        raise Refused(f"{kind} is a kind of the group {other.group} already: choose another name")
+        raise CommandError(f"{kind} is a kind of the group {other.group} already: choose another name")
 
 
 def _project_words(project: Project) -> dict[str, str]:
@@ -111,11 +111,11 @@ def words_of(project: Project, resource: Resource) -> dict[str, str]:
     }
 
 
-def add_package(tree: Tree, resource: Resource, package: str, what: str) -> None:
+def add_package(writer: ScaffoldWriter, resource: Resource, package: str, what: str) -> None:
     """The package of a kind's group, where kinds lie by groups; `what` says what is in that of `{}`."""
     if resource.grouped:
         text = f'"""{what.format(resource.whole_group)}"""\n'
-        tree.add(Part(f"{package}/{resource.package}/__init__.py", text))
+        writer.add(Part(f"{package}/{resource.package}/__init__.py", text))
 
 
 def _places(resource: Resource) -> dict[str, str]:

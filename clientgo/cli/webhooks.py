@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from clientgo.cli.archive import parts
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, Resource
 from clientgo.cli.scaffold import add_package, words_of
-from clientgo.cli.tree import Tree
+from clientgo.cli.scaffold_writer import ScaffoldWriter
+from clientgo.cli.template_files import parts
 
 _PATH = re.compile(r"/[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?")
 
@@ -48,26 +48,26 @@ def asked(project: Project, resource: Resource, options: argparse.Namespace) -> 
     """What the options ask for.
 
     Raises:
-        Refused: it is nothing, or nothing that can be.
+        CommandError: it is nothing, or nothing that can be.
     """
     chosen = {"defaulting": options.defaulting, "validation": options.programmatic_validation}
     given = {"defaulting": options.defaulting_path, "validation": options.validation_path}
     for sort, path in given.items():
         _check_path(sort, path, wanted=chosen[sort])
     if options.spoke and not options.conversion:
-        raise Refused("--spoke names the versions that are converted: say --conversion too")
+        raise CommandError("--spoke names the versions that are converted: say --conversion too")
     if not any(chosen.values()) and not options.conversion:
-        raise Refused(
+        raise CommandError(
             "there is nothing to create: say --defaulting, --programmatic-validation, --conversion, or several of them"
         )
     if options.conversion and resource.core:
-        raise Refused(f"{resource.kind} is a kind of Kubernetes' own: the API server converts it by itself")
+        raise CommandError(f"{resource.kind} is a kind of Kubernetes' own: the API server converts it by itself")
     spokes = _spokes(project, resource, options.spoke, force=options.force) if options.conversion else []
     sorts = tuple(sort for sort, wanted in chosen.items() if wanted)
     return Asked(sorts, {sort: path for sort, path in given.items() if path}, tuple(spokes), options.force)
 
 
-def add_webhooks(tree: Tree, project: Project, resource: Resource, wanted: Asked) -> None:
+def add_webhooks(writer: ScaffoldWriter, project: Project, resource: Resource, wanted: Asked) -> None:
     """Write the webhooks of a kind, with the project's first their server, and have the resource remember them."""
     # Of Kubernetes' kinds there are no samples that a test could take.
     tests = "served" if resource.core else "test"
@@ -77,14 +77,14 @@ def add_webhooks(tree: Tree, project: Project, resource: Resource, wanted: Asked
         archives.append("hub")
     _remember(resource, wanted)
     words = _words(project, resource)
-    add_package(tree, resource, "webhooks", "Webhooks of {}.")
+    add_package(writer, resource, "webhooks", "Webhooks of {}.")
     for archive in archives:
         for part in parts(archive, words):
-            tree.add(part)
+            writer.add(part)
     for spoke in wanted.spokes:
         theirs = words_of(project, spoke)
         for part in parts("spoke", {**words, **{f"spoke_{name}": theirs[name] for name in _OF_A_SPOKE}}):
-            tree.add(part)
+            writer.add(part)
 
 
 def _shared(project: Project, resource: Resource, wanted: Asked) -> Iterator[str]:
@@ -120,9 +120,9 @@ def _words(project: Project, resource: Resource) -> dict[str, str]:
 
 def _check_path(sort: str, path: str, *, wanted: bool) -> None:
     if path and not wanted:
-        raise Refused(f"--{sort}-path is where {_FLAGS[sort]} puts a webhook: say that too")
+        raise CommandError(f"--{sort}-path is where {_FLAGS[sort]} puts a webhook: say that too")
     if path and not _PATH.fullmatch(path):
-        raise Refused(f"{path!r} can't be a webhook's path: write one like /{_PREFIXES[sort]}-foo")
+        raise CommandError(f"{path!r} can't be a webhook's path: write one like /{_PREFIXES[sort]}-foo")
 
 
 def _spokes(project: Project, hub: Resource, versions: Sequence[str], *, force: bool) -> list[Resource]:
@@ -133,9 +133,9 @@ def _spokes(project: Project, hub: Resource, versions: Sequence[str], *, force: 
     others = [one for one in project.resources if _is_kind_of(one, hub) and one.api and one is not hub]
     for other in others:
         if other.webhooks.get("conversion"):
-            raise Refused(f"{other.version} is the hub of {hub.kind} already: a kind has one")
+            raise CommandError(f"{other.version} is the hub of {hub.kind} already: a kind has one")
     if not others:
-        raise Refused(
+        raise CommandError(
             f"there is nothing to convert: {hub.version} is the only version of {hub.kind}; clientgo create api"
             " makes another"
         )
@@ -146,10 +146,10 @@ def _spokes(project: Project, hub: Resource, versions: Sequence[str], *, force: 
 
 def _version(others: Iterable[Resource], hub: Resource, version: str) -> Resource:
     if version == hub.version:
-        raise Refused(f"{version} is the hub and can't be a spoke too: name other versions with --spoke")
+        raise CommandError(f"{version} is the hub and can't be a spoke too: name other versions with --spoke")
     found = next((one for one in others if one.version == version), None)
     if found is None:
-        raise Refused(f"{version} is no version of {hub.kind} in this project: clientgo create api makes it one")
+        raise CommandError(f"{version} is no version of {hub.kind} in this project: clientgo create api makes it one")
     return found
 
 

@@ -71,7 +71,7 @@ def test_init_refuses_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.
     (tmp_path / "mine").touch()
 
     assert clientgo(tmp_path, "init") == 1
-    assert "is not empty (mine): a project begins in an empty folder" in capsys.readouterr().err
+    assert "is not empty (mine): run init in an empty folder" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
@@ -90,7 +90,7 @@ def test_a_project_is_called_as_its_folder_unless_it_is_named(tmp_path: Path) ->
 
 def test_a_bad_name_leaves_the_folder_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert clientgo(tmp_path, "init", "--project-name", "Foo_") == 1
-    assert capsys.readouterr().err.startswith("clientgo init: 'Foo_' can't be a project's name")
+    assert capsys.readouterr().err.startswith("clientgo init: invalid project name 'Foo_'")
     assert list(tmp_path.iterdir()) == []
 
 

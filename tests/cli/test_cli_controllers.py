@@ -81,7 +81,7 @@ def test_a_kind_may_have_several_controllers(tmp_path: Path) -> None:
     [
         ((*FOO, *SECOND), "Foo of samplecontroller.c9g.io/v1alpha1 has a controller backup already"),
         ((*DEPLOYMENT, *SECOND), "a controller of Foo is called backup already: choose another name"),
-        ((*DEPLOYMENT, "--controller", "--controller-name", "Foo_"), "'Foo_' can't be a controller's name"),
+        ((*DEPLOYMENT, "--controller", "--controller-name", "Foo_"), "invalid controller name 'Foo_'"),
         (("--group", "core", "--version", "v1", "--kind", "Pod", "--resource"), "this project's group is"),
         (("--group", "apps", "--version", "v2", "--kind", "Deployment", *SECOND), "this project's group is"),
         (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "this project's group is"),

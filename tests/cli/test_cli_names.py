@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.cli.names import PROJECT_LENGTH, Refused, domain, group, kind, plural, project_name, proposed, version
+from clientgo.cli.names import (
+    PROJECT_LENGTH,
+    CommandError,
+    domain,
+    group,
+    kind,
+    plural,
+    project_name,
+    proposed,
+    version,
+)
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -39,25 +49,25 @@ def test_a_good_name_is_taken_as_it_is(check: Callable[[str], str], name: str) -
         (project_name, "Foo", "lower case"),
         (project_name, "-foo", "beginning and ending with a letter or digit"),
         (project_name, "f" * (PROJECT_LENGTH + 1), "too long"),
-        (project_name, "foo\n", "can't be a project's name"),
-        (domain, "c9g..io", "one like example.com"),
-        (domain, "", "one like example.com"),
+        (project_name, "foo\n", "invalid project name"),
+        (domain, "c9g..io", "such as example.com"),
+        (domain, "", "such as example.com"),
         (group, "", "group cannot be empty"),
-        (group, "Foo", "can't be a group"),
+        (group, "Foo", "invalid group"),
         (version, "", "version cannot be empty"),
-        (version, "1", "one like v1"),
-        (version, "v0", "one like v1"),
-        (version, "v1.2", "one like v1"),
+        (version, "1", "such as v1"),
+        (version, "v0", "such as v1"),
+        (version, "v1.2", "such as v1"),
         (kind, "", "kind cannot be empty"),
-        (kind, "foo", "begin with a capital"),
+        (kind, "foo", "a capital letter, then"),
         (kind, "Foo-Bar", "letters and digits"),
-        (kind, "None", "a word of Python"),
-        (kind, "Condition", "use a class of that name"),
+        (kind, "None", "a Python keyword"),
+        (kind, "Condition", "import a class of that name"),
         (plural, "9foos", "beginning with a letter"),
     ],
 )
 def test_a_bad_name_is_refused_in_one_sentence(check: Callable[[str], str], name: str, told: str) -> None:
-    with pytest.raises(Refused, match=re.escape(told)) as refused:
+    with pytest.raises(CommandError, match=re.escape(told)) as refused:
         check(name)
     assert "\n" not in str(refused.value)
 
@@ -66,7 +76,7 @@ def test_a_bad_name_is_refused_in_one_sentence(check: Callable[[str], str], name
 def test_the_longest_object_of_a_deployment_has_a_name_that_kubernetes_takes(name: str) -> None:
     try:
         project_name(name)
-    except Refused:
+    except CommandError:
         return
     assert LABEL.fullmatch(f"{name}-controller-manager-metrics-service")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.project import FILE, LAYOUT, Project, Resource
 from clientgo.version import VERSION
 
@@ -52,7 +52,7 @@ def test_what_is_written_is_read(tmp_path: Path, plural: str, several: bool) -> 
 
 
 def test_a_folder_without_project_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="there is no project in this folder"):
+    with pytest.raises(CommandError, match="there is no project in this folder"):
         Project.read(tmp_path)
 
 
@@ -60,17 +60,17 @@ def test_a_folder_without_project_is_told(tmp_path: Path) -> None:
 def test_what_is_no_project_file_is_told_in_one_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
 
-    with pytest.raises(Refused, match="invalid PROJECT"):
+    with pytest.raises(CommandError, match="invalid PROJECT"):
         Project.read(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("projectName: foo", "projectName: ../foo", "'../foo' can't be a project's name"),
-        ("domain: example.com", "domain: a b", "'a b' can't be a domain"),
-        ("kind: Foo", "kind: ../Foo", "'../Foo' can't be a kind"),
-        ("version: v1", "version: v0", "'v0' can't be a version"),
+        ("projectName: foo", "projectName: ../foo", "invalid project name '../foo'"),
+        ("domain: example.com", "domain: a b", "invalid domain 'a b'"),
+        ("kind: Foo", "kind: ../Foo", "invalid kind '../Foo'"),
+        ("version: v1", "version: v0", "invalid version 'v0'"),
         ("version: v1", "version: v1\n  webhooks: {spoke: 5}", "restore it from version control"),
     ],
     ids=["name", "domain", "kind", "version", "spoke"],
@@ -83,7 +83,7 @@ def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, 
     project.write(tmp_path)
     (tmp_path / FILE).write_text((tmp_path / FILE).read_text().replace(old, new))
 
-    with pytest.raises(Refused, match="invalid PROJECT: ") as raised:
+    with pytest.raises(CommandError, match="invalid PROJECT: ") as raised:
         Project.read(tmp_path)
     assert told in str(raised.value)
 
@@ -91,5 +91,5 @@ def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, 
 def test_another_tools_project_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("layout: [go.kubebuilder.io/v4]\n")
 
-    with pytest.raises(Refused, match=r"of another tool: its layout is go.kubebuilder.io/v4"):
+    with pytest.raises(CommandError, match=r"unknown layout go.kubebuilder.io/v4 in PROJECT"):
         Project.read(tmp_path)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.cli.running import Process, Program, Reloader
-from clientgo.cli.sources import broken, changed, look
+from clientgo.cli.running import Process, Program, Reloader, broken, changed, look
 from tests.cli.processes import wait_for
 from tests.cli.projects import clientgo, new_project
 

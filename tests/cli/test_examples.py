@@ -1,4 +1,7 @@
-"""The projects below examples/: made with the command, changed by hand where it is said here, and sound."""
+"""The projects in examples/: two complete ones, and the edited files of two others, which are scaffolded here.
+
+After a change of the scaffold: CLIENTGO_UPDATE_GOLDEN=1 pytest tests/cli/test_examples.py, and read the difference.
+"""
 
 import os
 import shutil
@@ -20,13 +23,15 @@ GENERATED = ("generated/", "config/crd/bases/", "config/webhook/manifests.yaml",
 
 @dataclass(frozen=True)
 class Example:
-    """How a project was begun, which of its files a hand has changed or added, and what it generates."""
+    """Commands that scaffold a project, the files edited or added afterwards, and the generators it runs."""
 
     folder: str
     commands: Sequence[Sequence[str]]
-    by_hand: frozenset[str]
+    edited: frozenset[str]
     generates: tuple[str, ...] = ("manifests",)
     added: frozenset[str] = frozenset()
+    complete: bool = False
+    """Whether examples/ holds every file of the project, or only those edited and added."""
 
 
 def kind(group: str, version: str, name: str) -> tuple[str, ...]:
@@ -62,6 +67,7 @@ IPPOOL = Example(
         }
     ),
     ("manifests", "generate"),
+    complete=True,
 )
 HOME = Example(
     "home",
@@ -81,6 +87,7 @@ HOME = Example(
             "webhooks/v1/home_validator.py",
         }
     ),
+    complete=True,
 )
 REDIS = Example(
     "rediscluster",
@@ -104,7 +111,6 @@ REDIS = Example(
     ),
     added=frozenset({"controllers/rediscluster_parts.py", "tests/test_rediscluster_parts.py"}),
 )
-ALL = (FOO, IPPOOL, HOME, REDIS)
 EXAMPLES = pytest.mark.parametrize(
     "example",
     [
@@ -116,29 +122,54 @@ EXAMPLES = pytest.mark.parametrize(
 )
 
 
+def scaffolded(example: Example, folder: Path) -> Path:
+    """Run the example's commands in a new folder."""
+    folder.mkdir()
+    for command in example.commands:
+        assert clientgo(folder, *command) == 0
+    return folder
+
+
 def copied(example: Example, to: Path) -> Path:
-    """A copy of a project, as version control would give it."""
+    """Copy the files in examples/, without caches."""
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "dist", ".kubeconfig")
-    return Path(shutil.copytree(ROOT / "examples" / example.folder, to / "project", ignore=ignored))
+    return Path(shutil.copytree(ROOT / "examples" / example.folder, to, ignore=ignored, dirs_exist_ok=True))
+
+
+def checked_out(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> Path:
+    """Return a copy of the whole project, as its author's version control would hold it."""
+    project = tmp_path / "project"
+    if not example.complete:
+        scaffolded(example, project)
+    copied(example, project)
+    for command in () if example.complete else example.generates:
+        run(project, variables, "python", "-m", "clientgo.cli", command)
+    return project
 
 
 @EXAMPLES
-def test_it_is_what_the_command_makes_but_for_what_a_hand_wrote(example: Example, tmp_path: Path) -> None:
-    fresh = tmp_path / "fresh"
-    fresh.mkdir()
-    for command in example.commands:
-        assert clientgo(fresh, *command) == 0
+def test_it_is_what_the_command_makes_but_for_edited_files(example: Example, tmp_path: Path) -> None:
+    fresh, kept = texts(scaffolded(example, tmp_path / "fresh")), texts(copied(example, tmp_path / "kept"))
+    if not example.complete:
+        assert kept.keys() == example.edited | example.added
+        assert {path for path in example.edited if fresh[path] == kept[path]} == set()
+        return
 
-    made, kept = texts(fresh), texts(copied(example, tmp_path))
+    if os.environ.get("CLIENTGO_UPDATE_GOLDEN"):
+        for path in fresh.keys() - example.edited:
+            place = ROOT / "examples" / example.folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(fresh[path])
+        kept = texts(copied(example, tmp_path / "kept"))
     roles = {path for path in kept if path.startswith("config/rbac/") and "DO NOT EDIT" in kept[path]}
-    assert {path for path in made.keys() & kept.keys() if made[path] != kept[path]} == example.by_hand
-    assert made.keys() - kept.keys() == set()
-    assert {path for path in kept.keys() - made.keys() - roles if not path.startswith(GENERATED)} == example.added
+    assert {path for path in fresh.keys() & kept.keys() if fresh[path] != kept[path]} == example.edited
+    assert fresh.keys() - kept.keys() == set()
+    assert {path for path in kept.keys() - fresh.keys() - roles if not path.startswith(GENERATED)} == example.added
 
 
 @EXAMPLES
 def test_it_passes_its_own_checks(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> None:
-    project = copied(example, tmp_path)
+    project = checked_out(example, tmp_path, variables)
 
     for command in example.generates:
         assert run(project, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
@@ -153,7 +184,7 @@ def test_it_passes_its_own_checks(example: Example, tmp_path: Path, variables: M
 def test_its_own_tests_pass_again_on_the_same_server(
     example: Example, tmp_path: Path, variables: Mapping[str, str]
 ) -> None:
-    project = copied(example, tmp_path)
+    project = checked_out(example, tmp_path, variables)
     server = ("KUBECONFIG", "USE_EXISTING_CLUSTER", "KUBEBUILDER_ASSETS")
     chosen = {**variables, **{name: os.environ[name] for name in server if name in os.environ}}
 
@@ -165,7 +196,7 @@ def test_its_own_tests_pass_again_on_the_same_server(
 @pytest.mark.feature("A-35")
 @pytest.mark.feature("A-67")
 def test_webhooks_are_served_with_a_certificate_or_not_at_all(tmp_path: Path, variables: Mapping[str, str]) -> None:
-    project = copied(HOME, tmp_path)
+    project = checked_out(HOME, tmp_path, variables)
     kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
     flags = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()} --webhook-cert-path={tmp_path / 'nothing'}"
     with in_background(project, variables, "make", "cluster", sign="kubeconfig"):

@@ -5,16 +5,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from clientgo.cli.archive import parts
 from clientgo.cli.bundle.files import Channels, bundle_files, write
 from clientgo.cli.bundle.reading import read
 from clientgo.cli.bundle.rendered import render
 from clientgo.cli.bundle.rules import SEMVER, required
 from clientgo.cli.bundle.serviceversion import Release
 from clientgo.cli.bundle.suites import SUITES
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
-from clientgo.cli.tree import Tree
+from clientgo.cli.scaffold_writer import ScaffoldWriter
+from clientgo.cli.template_files import parts
 
 Say = Callable[[str], object]
 
@@ -23,17 +23,17 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
     """Write `bundle/` and `bundle.Dockerfile`, after config/manifests, which is begun if it is not there.
 
     Raises:
-        Refused: there is no project, nothing to bundle, or it can't be rendered.
+        CommandError: there is no project, nothing to bundle, or it can't be rendered.
     """
     project = Project.read(root)
     if not any(one.api for one in project.resources):
-        raise Refused("there is nothing to bundle yet: add a kind with clientgo create api")
+        raise CommandError("there is nothing to bundle yet: add a kind with clientgo create api")
     if not SEMVER.fullmatch(options.version):
-        raise Refused(f"{options.version!r} is no semantic version: write one like 0.1.0")
-    tree = Tree(root, tell=lambda done, path: done != "kept" and say(f"{done:<8} {path}"))
+        raise CommandError(f"{options.version!r} is no semantic version: write one like 0.1.0")
+    writer = ScaffoldWriter(root, tell=lambda done, path: done != "kept" and say(f"{done:<8} {path}"))
     for part in parts("olm", _words(project)):
-        tree.add(part)
-    tree.close()
+        writer.add(part)
+    writer.close()
     release = Release(options.package or project.name, options.version, options.image, options.use_image_digests)
     channels = Channels(tuple(options.channels.split(",")), options.default_channel)
     files = bundle_files(render(root, os.environ.get("KUBECTL") or "kubectl"), release, channels)
@@ -46,11 +46,11 @@ def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int
     """Say every violation, a line each; 1 if there is one that keeps the bundle from being installed.
 
     Raises:
-        Refused: there is no such folder.
+        CommandError: there is no such folder.
     """
     folder = root / options.folder
     if not folder.is_dir():
-        raise Refused(f"there is no folder {options.folder}: clientgo bundle makes it")
+        raise CommandError(f"there is no folder {options.folder}: clientgo bundle makes it")
     bundle = read(folder)
     found = list(required(bundle))
     if bundle.version:

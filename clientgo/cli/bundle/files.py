@@ -50,7 +50,7 @@ def labels(package: str, channels: Channels, *, tested: bool) -> dict[str, str]:
 
 
 def bundle_files(rendered: Rendered, release: Release, channels: Channels) -> dict[str, str]:
-    """Every file of the bundle by its path in the project; raises `Refused`."""
+    """Every file of the bundle by its path in the project; raises `CommandError`."""
     scorecard = rendered.scorecard
     said = labels(release.package, channels, tested=scorecard is not None)
     version = service_version(rendered, release)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clientgo.cli.bundle.objects import Object, at, group_of, mapping, mappings, name_of, of_kind, text
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 from clientgo.meta.yamltext import NotYAML, read_yaml
 
 MANIFESTS = "config/manifests"
@@ -28,10 +28,10 @@ class Rendered:
 
     @property
     def base(self) -> Object:
-        """The ClusterServiceVersion that a hand wrote; raises `Refused` unless there is one."""
+        """The ClusterServiceVersion that a hand wrote; raises `CommandError` unless there is one."""
         found = of_kind(self.objects, "ClusterServiceVersion")
         if len(found) != 1:
-            raise Refused(f"{MANIFESTS} has {len(found)} ClusterServiceVersions: it needs one, below bases/")
+            raise CommandError(f"{MANIFESTS} has {len(found)} ClusterServiceVersions: it needs one, below bases/")
         return found[0]
 
     @property
@@ -95,24 +95,26 @@ def render(root: Path, kubectl: str, folder: str = MANIFESTS) -> Rendered:
     """Render a kustomization with kubectl.
 
     Raises:
-        Refused: there is no kubectl, or it can't render the folder, or what comes out is no YAML.
+        CommandError: there is no kubectl, or it can't render the folder, or what comes out is no YAML.
     """
     command = [kubectl, "kustomize", folder]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # nosec B603  # as asked
     except OSError as error:
-        raise Refused(f"{kubectl} can't be run, which renders {folder}: {error.strerror or error}") from error
+        raise CommandError(f"cannot run {kubectl} to render {folder}: {error.strerror or error}") from error
     if done.returncode:
-        raise Refused(f"{' '.join(command)} failed: {' '.join(done.stderr.split()) or f'exit code {done.returncode}'}")
+        raise CommandError(
+            f"{' '.join(command)} failed: {' '.join(done.stderr.split()) or f'exit code {done.returncode}'}"
+        )
     return parse(done.stdout, folder)
 
 
 def parse(said: str, folder: str = MANIFESTS) -> Rendered:
-    """The objects in a rendered text; raises `Refused`."""
+    """The objects in a rendered text; raises `CommandError`."""
     try:
         documents: Iterable[object] = read_yaml(said)
     except NotYAML as error:
-        raise Refused(f"what {folder} renders to is no YAML: line {error.line}: {error}") from error
+        raise CommandError(f"what {folder} renders to is no YAML: line {error.line}: {error}") from error
     return Rendered(tuple(mappings(list(documents))))
 
 

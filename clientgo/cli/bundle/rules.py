@@ -6,12 +6,10 @@ registry's checks of a bundle's format. Texts are ours.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clientgo.cli.bundle.metadata import metadata_rules
 from clientgo.cli.bundle.objects import OPERATORS, Object, at, mapping, mappings, name_of, text, texts
-from clientgo.cli.bundle.ownership import ownership
 from clientgo.cli.bundle.reading import Bundle, Finding
 from clientgo.cli.bundle.shape import CLUSTER_SERVICE_VERSION, misshapen
 
@@ -151,3 +149,144 @@ def _size(bundle: Bundle) -> Iterator[Finding]:
         yield Finding("error", "manifests", f"packed it has {bundle.size} bytes, and may have {MOST_BYTES}")
     elif bundle.size > 0.85 * MOST_BYTES:
         yield Finding("warning", "manifests", f"packed it has {bundle.size} bytes, and may have {MOST_BYTES}")
+
+
+_PREFIX = "operators.operatorframework.io.bundle."
+_MUST_BE = {"mediatype.v1": "registry+v1", "manifests.v1": "manifests/", "metadata.v1": "metadata/"}
+_WHERE = "metadata/annotations.yaml"
+_CHANNEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_PACKAGE = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+
+SUPPORTED = frozenset(
+    {
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ClusterServiceVersion",
+        "ConfigMap",
+        "ConsoleCLIDownload",
+        "ConsoleLink",
+        "ConsolePlugin",
+        "ConsoleQuickStart",
+        "ConsoleYAMLSample",
+        "CustomResourceDefinition",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+        "PodMonitor",
+        "PriorityClass",
+        "PrometheusRule",
+        "Role",
+        "RoleBinding",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+        "ServiceMonitor",
+        "VerticalPodAutoscaler",
+    }
+)
+"""The kinds that OLM takes from a bundle (operator-registry)."""
+
+REMOVED: Mapping[tuple[str, str], str] = {
+    ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition"): "1.22",
+    ("rbac.authorization.k8s.io/v1beta1", "Role"): "1.22",
+    ("rbac.authorization.k8s.io/v1beta1", "RoleBinding"): "1.22",
+    ("rbac.authorization.k8s.io/v1beta1", "ClusterRole"): "1.22",
+    ("rbac.authorization.k8s.io/v1beta1", "ClusterRoleBinding"): "1.22",
+    ("scheduling.k8s.io/v1beta1", "PriorityClass"): "1.22",
+    ("policy/v1beta1", "PodDisruptionBudget"): "1.25",
+}
+"""The APIs of such kinds that Kubernetes no longer has, and since which of its versions."""
+
+
+def metadata_rules(bundle: Bundle) -> Iterator[Finding]:
+    """What is wrong with annotations, labels and kinds."""
+    if bundle.annotations:
+        yield from (Finding("error", _WHERE, sentence) for sentence in _annotations(bundle.annotations))
+    if bundle.labels is not None and bundle.annotations:
+        yield from _label_findings(bundle)
+    for path, obj in bundle.objects.items():
+        kind, version = text(obj.get("kind")), text(obj.get("apiVersion"))
+        if kind not in SUPPORTED:
+            yield Finding("error", path, f"OLM installs no {kind} from a bundle: take {name_of(obj)!r} out")
+        since = REMOVED.get((version, kind))
+        if since:
+            yield Finding("error", path, f"{kind} of {version} is gone since Kubernetes {since}: use the stable API")
+
+
+def _annotations(said: Mapping[str, object]) -> Iterator[str]:
+    for name, value in _MUST_BE.items():
+        if said.get(_PREFIX + name) != value:
+            yield f"{_PREFIX}{name} is {said.get(_PREFIX + name)!r}, and has to be {value!r}"
+    package = text(said.get(_PREFIX + "package.v1"))
+    if not _PACKAGE.fullmatch(package):
+        yield f"{_PREFIX}package.v1 is {package!r}, and has to be the package's name: lower case letters, digits, '-'"
+    channels = text(said.get(_PREFIX + "channels.v1")).split(",")
+    for channel in channels:
+        if not _CHANNEL.fullmatch(channel):
+            yield f"{_PREFIX}channels.v1 has the channel {channel!r}: write names parted by commas, without spaces"
+    default = said.get(_PREFIX + "channel.default.v1")
+    if default is not None and default not in channels:
+        yield f"{_PREFIX}channel.default.v1 is {default!r}, which is none of the channels {', '.join(channels)}"
+
+
+def _label_findings(bundle: Bundle) -> Iterator[Finding]:
+    labels = bundle.labels or {}
+    differ = sorted(
+        name
+        for name in map(str, labels.keys() | bundle.annotations.keys())
+        if name.startswith(_PREFIX) and labels.get(name) != bundle.annotations.get(name)
+    )
+    for name in differ:
+        yield Finding(
+            "error",
+            "bundle.Dockerfile",
+            f"its label {name} is {labels.get(name)!r}, and the annotation {bundle.annotations.get(name)!r}",
+        )
+
+
+Key = tuple[str, str, str]
+"""A CRD's name, its kind, and one of its versions."""
+
+
+def ownership(bundle: Bundle) -> Iterator[str]:
+    """What is owned is there, and what is there is owned, by name, kind and version; OLM makes the accounts."""
+    there: dict[Key, bool] = {}
+    for definition in bundle.of("CustomResourceDefinition"):
+        yield from _definition(definition)
+        for version in mappings(at(definition, "spec.versions")):
+            key = name_of(definition), text(at(definition, "spec.names.kind")), text(version.get("name"))
+            if key in there:
+                yield f"{' '.join(key)} is defined twice"
+            there[key] = bool(version.get("served"))
+    said = mappings(at(bundle.version, "spec.customresourcedefinitions.owned"))
+    owned = [(text(one.get("name")), text(one.get("kind")), text(one.get("version"))) for one in said]
+    yield from _owned(owned, there)
+    names = {(name, kind) for name, kind, _ in owned}
+    for name, kind in sorted({(name, kind) for name, kind, _ in there} - names):
+        yield f"the CRD {name} ({kind}) is in manifests, and not in customresourcedefinitions.owned"
+    deployments = mappings(at(bundle.version, "spec.install.spec.deployments"))
+    accounts = {text(at(one, "spec.template.spec.serviceAccountName")) for one in deployments}
+    for account in sorted({name_of(one) for one in bundle.of("ServiceAccount")} & accounts):
+        yield f"the ServiceAccount {account} is made by OLM, for the Deployment: take its manifest out"
+
+
+def _owned(owned: list[Key], there: Mapping[Key, bool]) -> Iterator[str]:
+    for key in owned:
+        name, kind, version = key
+        if "." not in name:
+            yield f"the owned CRD {name!r} is not named PLURAL.GROUP"
+        if owned.count(key) > 1:
+            yield f"the owned CRD {name} ({kind}, {version}) is named twice"
+        if key not in there:
+            yield f"the owned CRD {name} ({kind}, {version}) is not in manifests: make bundle puts it there"
+        elif not there[key]:
+            yield f"the owned CRD {name} ({kind}) does not serve its version {version}"
+
+
+def _definition(definition: Object) -> Iterator[str]:
+    name = name_of(definition)
+    group, plural = text(at(definition, "spec.group")), text(at(definition, "spec.names.plural"))
+    if name != f"{plural}.{group}":
+        yield f"the CRD {name!r} has to be called {plural}.{group}, as its plural and group say"
+    stored = [one for one in mappings(at(definition, "spec.versions")) if one.get("storage") is True]
+    if len(stored) != 1:
+        yield f"the CRD {name} stores {len(stored)} versions: exactly one has `storage: true`"

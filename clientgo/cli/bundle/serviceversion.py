@@ -1,15 +1,14 @@
 """The ClusterServiceVersion of a bundle: what a hand wrote in its base, and all that the manifests say."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from clientgo.cli.bundle.objects import OPERATORS, Object, at, mapping, mappings, name_of, text
-from clientgo.cli.bundle.owned import owned
-from clientgo.cli.bundle.permissions import permissions
+from clientgo.cli.bundle.objects import OPERATORS, Object, at, mapping, mappings, name_of, of_kind, text
 from clientgo.cli.bundle.rendered import Rendered
 from clientgo.cli.bundle.webhookdefinitions import webhook_definitions, without_certificates
-from clientgo.cli.names import Refused
+from clientgo.cli.names import CommandError
 
 PLACEHOLDER = "controller:latest"
 """The image that the scaffold's Deployment names, until it is told another."""
@@ -40,7 +39,7 @@ def service_version(rendered: Rendered, release: Release) -> Object:
     """The whole ClusterServiceVersion. Nothing in it depends on when it is made.
 
     Raises:
-        Refused: the base is missing, or digests are wanted of images that have none.
+        CommandError: the base is missing, or digests are wanted of images that have none.
     """
     base = rendered.base
     spec = mapping(base.get("spec"))
@@ -103,5 +102,87 @@ def _related(deployments: list[Object]) -> Iterator[Object]:
         for container in mappings(at(deployment, "spec.template.spec.containers")):
             image = text(container.get("image"))
             if "@sha256:" not in image:
-                raise Refused(f"{image} names no digest: give IMG as NAME@sha256:DIGEST, or do without digests")
+                raise CommandError(f"{image} names no digest: give IMG as NAME@sha256:DIGEST, or do without digests")
             yield {"image": image, "name": text(container.get("name"))}
+
+
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+def owned(definitions: Iterable[Object], said: object) -> list[Object]:
+    """One description for each version that a CRD serves.
+
+    What is `said` in the base of the same name, kind and version stays; names, descriptions and descriptors that are
+    missing there are made from the schema, which has them from the dataclasses' docstrings and `Meta(description=...)`.
+    """
+    known = {_key(one): one for one in mappings(said)}
+    made = [one for definition in definitions for one in _versions(definition)]
+    return [_merged(one, known.get(_key(one), {})) for one in sorted(made, key=_key)]
+
+
+def words(name: str) -> str:
+    """`availableReplicas` as `Available Replicas`, `IPPool` as `IP Pool`."""
+    parts = _WORDS.findall(name)
+    return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts) or name
+
+
+def _versions(definition: Object) -> Iterator[Object]:
+    kind = text(at(definition, "spec.names.kind"))
+    for version in mappings(at(definition, "spec.versions")):
+        if not version.get("served"):
+            continue
+        schema = mapping(at(version, "schema.openAPIV3Schema"))
+        fields = mapping(schema.get("properties"))
+        yield {
+            "description": text(schema.get("description")) or f"{words(kind)} is what this operator looks after.",
+            "displayName": words(kind),
+            "kind": kind,
+            "name": text(at(definition, "metadata.name")),
+            "specDescriptors": list(_descriptors(fields.get("spec"))),
+            "statusDescriptors": list(_descriptors(fields.get("status"))),
+            "version": text(version.get("name")),
+        }
+
+
+def _descriptors(schema: object) -> Iterator[Object]:
+    for name, field in sorted(mapping(mapping(schema).get("properties")).items()):
+        described = {"description": field["description"]} if mapping(field).get("description") else {}
+        yield {**described, "displayName": words(name), "path": name}
+
+
+def _merged(made: Object, said: Object) -> Object:
+    result = {**made, **said}
+    for name in ("specDescriptors", "statusDescriptors"):
+        own = {text(one.get("path")): one for one in mappings(said.get(name))}
+        others = [{**one, **own.pop(one["path"], {})} for one in made[name]]
+        result[name] = [*others, *own.values()]
+        if not result[name]:
+            del result[name]
+    return result
+
+
+def _key(description: Object) -> tuple[str, str, str]:
+    return text(description.get("name")), text(description.get("kind")), text(description.get("version"))
+
+
+def permissions(rendered: Rendered) -> tuple[list[Object], list[Object]]:
+    """(in the namespaces that the operator is for, in the whole cluster), by account."""
+    roles = {(one["kind"], name_of(one)): mappings(one.get("rules")) for one in _roles(rendered)}
+    bindings = rendered.bindings()
+    return (
+        _by_account(of_kind(bindings, "RoleBinding"), roles),
+        _by_account(of_kind(bindings, "ClusterRoleBinding"), roles),
+    )
+
+
+def _roles(rendered: Rendered) -> list[Object]:
+    return of_kind(rendered.objects, "Role", "ClusterRole")
+
+
+def _by_account(bindings: Iterable[Object], roles: dict[tuple[str, str], list[Object]]) -> list[Object]:
+    found: dict[str, list[Object]] = {}
+    for binding in bindings:
+        rules = roles.get((at(binding, "roleRef.kind"), at(binding, "roleRef.name")), [])
+        for account in {str(one.get("name")) for one in mappings(binding.get("subjects"))}:
+            found.setdefault(account, []).extend(rules)
+    return [{"serviceAccountName": account, "rules": rules} for account, rules in sorted(found.items()) if rules]

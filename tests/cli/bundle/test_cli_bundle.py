@@ -11,10 +11,9 @@ import yaml
 from clientgo.apiserver.apiextensions.pruning import prune
 from clientgo.apiserver.apiextensions.schema import schema_faults
 from clientgo.cli.bundle.files import Channels, bundle_files
-from clientgo.cli.bundle.owned import owned, words
 from clientgo.cli.bundle.rendered import parse, render
-from clientgo.cli.bundle.serviceversion import Release
-from clientgo.cli.names import Refused
+from clientgo.cli.bundle.serviceversion import Release, owned, words
+from clientgo.cli.names import CommandError
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -169,7 +168,7 @@ def test_images_are_listed_by_digest_if_they_have_one(project: Path, variables: 
     rendered = parse(run(project, variables, "kubectl", "kustomize", "config/manifests"))
     image = f"registry.example.com/foo@sha256:{'0' * 64}"
 
-    with pytest.raises(Refused, match="controller:latest names no digest: give IMG as NAME@sha256:DIGEST"):
+    with pytest.raises(CommandError, match="controller:latest names no digest: give IMG as NAME@sha256:DIGEST"):
         bundle_files(rendered, Release("foo", "0.2.0", digests=True), Channels())
     files = bundle_files(rendered, Release("foo", "0.2.0", image, digests=True), Channels())
 
@@ -239,17 +238,17 @@ def test_what_can_not_be_bundled_is_refused(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("kubectl", "told"),
     [
-        ("nowhere", "nowhere can't be run, which renders config/manifests: No such file or directory"),
+        ("nowhere", "cannot run nowhere to render config/manifests: No such file or directory"),
         ("false", "false kustomize config/manifests failed"),
     ],
 )
 def test_a_kubectl_that_is_not_there_or_fails_is_told(tmp_path: Path, kubectl: str, told: str) -> None:
-    with pytest.raises(Refused, match=told):
+    with pytest.raises(CommandError, match=told):
         render(tmp_path, kubectl)
 
 
 def test_a_rendering_without_a_version_is_refused() -> None:
-    with pytest.raises(Refused, match="config/manifests has 0 ClusterServiceVersions"):
+    with pytest.raises(CommandError, match="config/manifests has 0 ClusterServiceVersions"):
         _ = parse("kind: Foo\n").base
-    with pytest.raises(Refused, match=r"what config/manifests renders to is no YAML: line 1"):
+    with pytest.raises(CommandError, match=r"what config/manifests renders to is no YAML: line 1"):
         parse("a: [")

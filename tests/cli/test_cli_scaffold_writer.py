@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.cli.archive import Part
-from clientgo.cli.names import Refused
-from clientgo.cli.tree import RECORD, Tree, inserted
+from clientgo.cli.names import CommandError
+from clientgo.cli.scaffold_writer import RECORD, ScaffoldWriter, inserted
+from clientgo.cli.template_files import Part
 
 MAIN = """\
 from clientgo.rest import load_config
@@ -24,7 +24,7 @@ LINES = st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=
 
 def write(root: Path, *parts: Part, force: bool = False) -> list[tuple[str, str]]:
     told: list[tuple[str, str]] = []
-    tree = Tree(root, tell=lambda done, path: told.append((done, path)), force=force)
+    tree = ScaffoldWriter(root, tell=lambda done, path: told.append((done, path)), force=force)
     for part in parts:
         tree.add(part)
     tree.close()
@@ -121,5 +121,5 @@ def test_a_damaged_record_is_told_in_one_sentence(tmp_path: Path, text: str) -> 
     (tmp_path / RECORD).parent.mkdir()
     (tmp_path / RECORD).write_text(text)
 
-    with pytest.raises(Refused, match="is damaged: restore it from version control"):
-        Tree(tmp_path, tell=lambda *_: None)
+    with pytest.raises(CommandError, match=r"invalid .*: restore it from version control"):
+        ScaffoldWriter(tmp_path, tell=lambda *_: None)

@@ -9,8 +9,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from clientgo.cli.archive import Part
-from clientgo.cli.names import Refused
+import msgspec
+
+from clientgo.cli.names import CommandError
+from clientgo.cli.template_files import Part
 from clientgo.codegen.problems import reason_of
 
 RECORD = Path(".clientgo", "scaffold.json")
@@ -21,7 +23,7 @@ Tell = Callable[[str, str], object]
 """Takes what was done to a file, and its path."""
 
 
-class Tree:
+class ScaffoldWriter:
     """The files below `root`; `tell` hears what becomes of each."""
 
     def __init__(self, root: Path, *, tell: Tell, force: bool = False) -> None:
@@ -74,7 +76,7 @@ class Tree:
         except FileNotFoundError:
             before = ""
         except UnicodeDecodeError as error:
-            raise Refused(f"cannot add lines to {part.path}: {reason_of(error)}") from error
+            raise CommandError(f"cannot add lines to {part.path}: {reason_of(error)}") from error
         after = inserted(before, part.marker, part.text)
         if after is None:
             lines = "; ".join(line.strip() for line in part.text.splitlines())
@@ -130,14 +132,11 @@ def _text(lines: list[str]) -> str:
 
 def _read(place: Path) -> dict[str, str]:
     try:
-        known = json.loads(place.read_text(encoding="utf-8"))
+        return msgspec.json.decode(place.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
-    except ValueError as error:
-        raise Refused(f"{place} is damaged: restore it from version control, or remove it and use --force") from error
-    if not isinstance(known, dict):
-        raise Refused(f"{place} is damaged: restore it from version control, or remove it and use --force")
-    return {str(path): str(value) for path, value in known.items()}
+    except msgspec.DecodeError as error:
+        raise CommandError(f"invalid {place}: restore it from version control, or remove it and use --force") from error
 
 
 def _hash(content: bytes) -> str:

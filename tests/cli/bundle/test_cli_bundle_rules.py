@@ -15,7 +15,7 @@ from clientgo.apiserver.apiextensions.schema import schema_faults
 from clientgo.cli.bundle.reading import Bundle, Finding, read
 from clientgo.cli.bundle.rules import MOST_BYTES, required
 from clientgo.cli.bundle.suites import SUITES
-from tests.cli.bundles import BUNDLE, EXAMPLE, NAME, added, found, put, valid
+from tests.cli.bundle.bundles import BUNDLE, EXAMPLE, NAME, added, found, put, valid
 from tests.cli.projects import clientgo
 
 pytestmark = [pytest.mark.feature("A-75"), pytest.mark.feature("E-12")]

@@ -1,1 +1,0 @@
-"""The kinds of samplecontroller.c9g.io/v1alpha1."""

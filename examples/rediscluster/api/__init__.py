@@ -1,1 +1,0 @@
-"""The kinds, a package for each version."""

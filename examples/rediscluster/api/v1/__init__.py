@@ -1,1 +1,0 @@
-"""The kinds of cache.example.com/v1."""

@@ -1,1 +1,0 @@
-"""What the API server asks before it takes an object."""

@@ -1,1 +1,0 @@
-"""Webhooks of cache.example.com/v1."""
