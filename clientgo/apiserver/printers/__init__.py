@@ -1,1 +1,1 @@
-"""How the built-in kinds are printed: one `Printer` per kind, found by `clientgo.apiserver.handlers.tables`."""
+"""Printers of the built-in kinds: the columns that `clientgo.apiserver.handlers.tables` prints for each of them."""

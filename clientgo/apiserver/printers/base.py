@@ -1,17 +1,16 @@
-"""What every printer is made of: column definitions, ages as kubectl shows them, and safe walks into objects.
+"""Columns of printers, and the functions that most cells use: paths, ages, selectors and lists as kubectl shows them.
 
-A printer's cells follow what a real server prints for the kind, because kubectl shows the cells as they come. Objects
-may lack anything (a status not yet written), so every walk gives a default instead of failing.
+A printer is a tuple of columns. Its cells follow what a real server prints for the kind, because kubectl shows the
+cells unchanged. Objects may lack any field (a status not written yet), so every path has a default.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from clientgo.meta.scheme import Column
 
-Cells = Callable[[dict[str, Any], datetime], list[Any]]
+Obj = dict[str, Any]
 
 NAME_DESCRIPTION = (
     "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a"
@@ -25,31 +24,40 @@ CREATED_DESCRIPTION = (
     " in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info:"
     " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 )
-NAME = Column("Name", "string", ".metadata.name", NAME_DESCRIPTION, "name")
-AGE = Column("Age", "string", ".metadata.creationTimestamp", CREATED_DESCRIPTION)
 NONE, UNKNOWN, UNSET, INVALID = "<none>", "<unknown>", "<unset>", "<invalid>"
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
-    """The columns of a kind, and the cells of one object in their order."""
+class Printed(NamedTuple):
+    """A column definition, and the function that computes an object's cell at a given time."""
 
-    columns: tuple[Column, ...]
-    cells: Cells
-
-
-def column(name: str, kind: str = "string", *, wide: bool = False, description: str = "") -> Column:
-    """Define a column that a printer computes; a wide one is shown by `-o wide` only."""
-    return Column(name, kind, "", description or f"{name} of the object.", "", 1 if wide else 0)
+    column: Column
+    cell: Callable[[Obj, datetime], Any]
 
 
-def printer(*columns: Column | str, cells: Cells) -> Printer:
-    """Make a printer; a bare name is a string column."""
-    return Printer(tuple(item if isinstance(item, Column) else column(item) for item in columns), cells)
+Printer = tuple[Printed, ...]
+
+
+def col(
+    title: str, source: str | Callable[[Obj], Any], kind: str = "string", *, default: Any = "", wide: bool = False
+) -> Printed:
+    """Define a column whose cells come from a path such as `spec.replicas`, or from a function of the object.
+
+    A wide column is shown by `kubectl get -o wide` only.
+    """
+    if callable(source):
+        compute = source
+        return timed(title, lambda obj, _: compute(obj), kind, wide=wide)
+    keys = [int(key) if key.isdigit() else key for key in source.split(".")]
+    return timed(title, lambda obj, _: dig(obj, *keys, default=default), kind, wide=wide)
+
+
+def timed(title: str, cell: Callable[[Obj, datetime], Any], kind: str = "string", *, wide: bool = False) -> Printed:
+    """Define a column whose cells depend on the current time."""
+    return Printed(Column(title, kind, "", f"{title} of the object.", "", 1 if wide else 0), cell)
 
 
 def dig(value: Any, *keys: str | int, default: Any = None) -> Any:
-    """Walk into dicts and lists; the default stands in for whatever is absent or null on the way."""
+    """Return the value at a path of keys and indexes; the default replaces whatever is absent or null on the way."""
     for key in keys:
         if isinstance(value, dict):
             value = value.get(key)
@@ -60,30 +68,30 @@ def dig(value: Any, *keys: str | int, default: Any = None) -> Any:
     return default if value is None else value
 
 
-def name(obj: dict[str, Any]) -> str:
-    """Give the object's name."""
+def name(obj: Obj) -> str:
+    """Return the object's name."""
     return str(dig(obj, "metadata", "name", default=""))
 
 
 def items(obj: Any, *keys: str) -> list[Any]:
-    """Give the list at a path, empty where there is none."""
+    """Return the list at a path, empty if there is none."""
     found = dig(obj, *keys, default=[])
     return found if isinstance(found, list) else []
 
 
-def age(obj: dict[str, Any], now: datetime) -> str:
-    """Give the time since the object was made, as `5m` or `3d2h`; `<unknown>` without a time."""
-    return since(dig(obj, "metadata", "creationTimestamp"), now)
+def true_conditions(obj: Obj) -> set[Any]:
+    """Return the types of the status conditions that are True."""
+    return {item.get("type") for item in items(obj, "status", "conditions") if item.get("status") == "True"}
 
 
 def since(timestamp: Any, now: datetime) -> str:
-    """Give the time since an RFC 3339 timestamp; `<unknown>` for none."""
+    """Return the time since an RFC 3339 timestamp, as `5m` or `3d2h`; `<unknown>` for no timestamp."""
     moment = moment_of(timestamp)
     return UNKNOWN if moment is None else human_duration((now - moment).total_seconds())
 
 
 def moment_of(timestamp: Any) -> datetime | None:
-    """Read an RFC 3339 timestamp, with or without fractions of a second; None for anything else."""
+    """Parse an RFC 3339 timestamp, with or without fractions of a second; return None for anything else."""
     if not isinstance(timestamp, str):
         return None
     try:
@@ -94,10 +102,7 @@ def moment_of(timestamp: Any) -> datetime | None:
 
 
 def human_duration(seconds: float) -> str:
-    """Write seconds in two units at most, the second only while it matters (`9m30s`, `12m`, `3d4h`, `80d`).
-
-    The thresholds are those of Kubernetes' `duration.HumanDuration`.
-    """
+    """Format seconds in at most two units (`9m30s`, `12m`, `3d4h`, `80d`), as Kubernetes' `duration.HumanDuration`."""
     if seconds < -1:
         return INVALID
     whole = max(0, int(seconds))
@@ -119,41 +124,49 @@ def human_duration(seconds: float) -> str:
 
 
 def label_text(labels: Any) -> str:
-    """Write labels as `a=b,c=d`, sorted; `<none>` for none."""
+    """Format labels as `a=b,c=d`, sorted; `<none>` for no labels."""
     if not isinstance(labels, Mapping) or not labels:
         return NONE
     return ",".join(f"{key}={labels[key]}" for key in sorted(labels))
 
 
 def selector_text(selector: Any) -> str:
-    """Write a label selector as kubectl takes it (`app=x,tier in (a,b)`); `<none>` where it selects everything."""
+    """Format a label selector as kubectl accepts it (`app=x,tier in (a,b)`); `<none>` for an empty one."""
     parts = [f"{key}={value}" for key, value in sorted(dig(selector, "matchLabels", default={}).items())]
-    for requirement in sorted(items(selector, "matchExpressions"), key=lambda item: str(item.get("key"))):
-        key, values = requirement.get("key"), ",".join(sorted(items(requirement, "values")))
-        parts.append(
-            {
-                "In": f"{key} in ({values})",
-                "NotIn": f"{key} notin ({values})",
-                "Exists": f"{key}",
-                "DoesNotExist": f"!{key}",
-            }.get(str(requirement.get("operator")), f"{key}")
-        )
+    for term in sorted(items(selector, "matchExpressions"), key=lambda item: str(item.get("key"))):
+        key, values = term.get("key"), ",".join(sorted(items(term, "values")))
+        forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "DoesNotExist": f"!{key}"}
+        parts.append(forms.get(str(term.get("operator")), f"{key}"))
     return ",".join(parts) or NONE
 
 
 def joined(values: Sequence[Any], limit: int = 0) -> str:
-    """Join with commas; past the limit `+ 2 more...` says how many are left out, as for endpoints."""
+    """Join with commas; beyond the limit, `+ 2 more...` counts the rest, as for endpoints."""
     texts = [str(value) for value in values]
     if limit and len(texts) > limit:
         return f"{','.join(texts[:limit])} + {len(texts) - limit} more..."
     return ",".join(texts)
 
 
-def containers(spec: Any) -> list[str]:
-    """Give the names and images of a pod spec's containers, each joined by commas."""
-    listed = items(spec, "containers")
-    return [joined([dig(item, key, default="") for item in listed]) for key in ("name", "image")]
+def load_balancer_points(obj: Obj) -> list[Any]:
+    """Return the addresses or host names at which a load balancer serves the object."""
+    return [point.get("ip") or point.get("hostname") for point in items(obj, "status", "loadBalancer", "ingress")]
 
 
-CONTAINERS = (column("Containers", wide=True), column("Images", wide=True))
-SELECTOR = column("Selector", wide=True)
+def containers(*path: str, wide: bool = True) -> Printer:
+    """Define the columns with the names and images of the containers of the pod spec at `path`."""
+
+    def listed(obj: Obj, key: str) -> str:
+        return joined([dig(item, key, default="") for item in items(obj, *path, "containers")])
+
+    return (
+        col("Containers", lambda obj: listed(obj, "name"), wide=wide),
+        col("Images", lambda obj: listed(obj, "image"), wide=wide),
+    )
+
+
+NAME = Printed(Column("Name", "string", ".metadata.name", NAME_DESCRIPTION, "name"), lambda obj, _: name(obj))
+AGE = Printed(
+    Column("Age", "string", ".metadata.creationTimestamp", CREATED_DESCRIPTION),
+    lambda obj, now: since(dig(obj, "metadata", "creationTimestamp"), now),
+)

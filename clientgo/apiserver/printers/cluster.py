@@ -1,168 +1,139 @@
-"""Printers of what configures a cluster: leases, RBAC, networking, policy, admission, scheduling, storage classes."""
+"""Printers of cluster configuration: leases, RBAC, networking, policy, admission, scheduling and storage classes."""
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
 
 from clientgo.apiserver.printers.base import (
     AGE,
     NAME,
     NONE,
     UNSET,
+    Obj,
+    Printed,
     Printer,
-    age,
-    column,
+    col,
     dig,
     items,
     joined,
+    load_balancer_points,
     name,
-    printer,
     selector_text,
 )
 
-Obj = dict[str, Any]
+
+def _subjects(obj: Obj, kind: str) -> str:
+    found = [one for one in items(obj, "subjects") if one.get("kind") == kind]
+    prefixes = [f"{one.get('namespace', '')}/" if kind == "ServiceAccount" else "" for one in found]
+    return ", ".join(prefix + one.get("name", "") for prefix, one in zip(prefixes, found, strict=True))
 
 
-def _lease(obj: Obj, now: datetime) -> list[Any]:
-    return [name(obj), dig(obj, "spec", "holderIdentity", default=""), age(obj, now)]
-
-
-def _binding(obj: Obj, now: datetime) -> list[Any]:
-    role = f"{dig(obj, 'roleRef', 'kind', default='')}/{dig(obj, 'roleRef', 'name', default='')}"
-    subjects: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
-    for subject in items(obj, "subjects"):
-        kind, who = subject.get("kind"), subject.get("name", "")
-        named = f"{subject.get('namespace', '')}/{who}" if kind == "ServiceAccount" else who
-        subjects.setdefault(str(kind), []).append(named)
-    shown = [", ".join(subjects[kind]) for kind in ("User", "Group", "ServiceAccount")]
-    return [name(obj), role, age(obj, now), *shown]
-
-
-def _disruption_budget(obj: Obj, now: datetime) -> list[Any]:
-    bounds = [str(dig(obj, "spec", key, default="N/A")) for key in ("minAvailable", "maxUnavailable")]
-    return [name(obj), *bounds, dig(obj, "status", "disruptionsAllowed", default=0), age(obj, now)]
-
-
-def _ingress(obj: Obj, now: datetime) -> list[Any]:
-    hosts = [rule["host"] for rule in items(obj, "spec", "rules") if rule.get("host")]
-    points = items(obj, "status", "loadBalancer", "ingress")
-    return [
-        name(obj),
-        dig(obj, "spec", "ingressClassName", default=NONE),
-        joined(hosts, 3) or "*",
-        joined([point.get("ip") or point.get("hostname") for point in points]),
-        "80, 443" if items(obj, "spec", "tls") else "80",
-        age(obj, now),
-    ]
-
-
-def _ingress_class(obj: Obj, now: datetime) -> list[Any]:
+def _ingress_parameters(obj: Obj) -> str:
     parameters = dig(obj, "spec", "parameters", default={})
     kind = parameters.get("kind", "")
     if kind and parameters.get("apiGroup"):
         kind = f"{kind}.{parameters['apiGroup']}"
-    text = f"{kind}/{parameters.get('name')}" if parameters else NONE
-    return [name(obj), dig(obj, "spec", "controller", default=""), text, age(obj, now)]
+    return f"{kind}/{parameters.get('name')}" if parameters else NONE
 
 
-def _network_policy(obj: Obj, now: datetime) -> list[Any]:
-    return [name(obj), selector_text(dig(obj, "spec", "podSelector")), age(obj, now)]
+def _slice_addresses(obj: Obj) -> str:
+    found = [address for point in items(obj, "endpoints") for address in items(point, "addresses")]
+    return joined(found, 3) or UNSET
 
 
-def _endpoint_slice(obj: Obj, now: datetime) -> list[Any]:
-    ports = joined([port.get("port") or "*" for port in items(obj, "ports")], 3) or UNSET
-    addresses = [address for point in items(obj, "endpoints") for address in items(point, "addresses")]
-    return [name(obj), obj.get("addressType", ""), ports, joined(addresses, 3) or UNSET, age(obj, now)]
-
-
-def _webhooks(obj: Obj, now: datetime) -> list[Any]:
-    return [name(obj), len(items(obj, "webhooks")), age(obj, now)]
-
-
-def _admission_policy(obj: Obj, now: datetime) -> list[Any]:
+def _param_kind(obj: Obj) -> str:
     kind = dig(obj, "spec", "paramKind", default={})
-    text = f"{kind.get('apiVersion')}/{kind.get('kind')}" if kind else UNSET
-    return [name(obj), len(items(obj, "spec", "validations")), text, age(obj, now)]
+    return f"{kind.get('apiVersion')}/{kind.get('kind')}" if kind else UNSET
 
 
-def _policy_binding(obj: Obj, now: datetime) -> list[Any]:
+def _param_ref(obj: Obj) -> str:
     parameter = dig(obj, "spec", "paramRef", default={})
     who = parameter.get("name", "")
-    text = f"{parameter['namespace']}/{who}" if parameter.get("namespace") else who or UNSET
-    return [name(obj), dig(obj, "spec", "policyName", default=""), text, age(obj, now)]
+    return f"{parameter['namespace']}/{who}" if parameter.get("namespace") else who or UNSET
 
 
-def _priority_class(obj: Obj, now: datetime) -> list[Any]:
-    policy = dig(obj, "preemptionPolicy", default="")
-    return [name(obj), dig(obj, "value", default=0), dig(obj, "globalDefault", default=False), age(obj, now), policy]
-
-
-def _storage_class(obj: Obj, now: datetime) -> list[Any]:
+def _storage_class_name(obj: Obj) -> str:
     default = dig(obj, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
-    return [
-        f"{name(obj)} (default)" if default else name(obj),
-        dig(obj, "provisioner", default=""),
-        dig(obj, "reclaimPolicy", default="Delete"),
-        dig(obj, "volumeBindingMode", default="Immediate"),
-        dig(obj, "allowVolumeExpansion", default=False),
-        age(obj, now),
-    ]
+    return f"{name(obj)} (default)" if default else name(obj)
 
 
-def _created(obj: Obj, _: datetime) -> list[Any]:
-    return [name(obj), dig(obj, "metadata", "creationTimestamp", default="")]
-
-
-DEFAULT = printer(NAME, column("Created At", "date"), cells=_created)
+DEFAULT: Printer = (NAME, col("Created At", "metadata.creationTimestamp", "date"))
 """What a real server prints for built-in kinds without a printer of their own, such as CustomResourceDefinitions."""
 
 _RBAC, _ADMISSION, _NETWORK = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "networking.k8s.io"
-_BINDING = printer(
+_BINDING: Printer = (
     NAME,
-    "Role",
+    col("Role", lambda obj: "/".join(dig(obj, "roleRef", key, default="") for key in ("kind", "name"))),
     AGE,
-    *(column(title, wide=True) for title in ("Users", "Groups", "ServiceAccounts")),
-    cells=_binding,
+    col("Users", lambda obj: _subjects(obj, "User"), wide=True),
+    col("Groups", lambda obj: _subjects(obj, "Group"), wide=True),
+    col("ServiceAccounts", lambda obj: _subjects(obj, "ServiceAccount"), wide=True),
 )
-_WEBHOOKS = printer(NAME, column("Webhooks", "integer"), AGE, cells=_webhooks)
+_WEBHOOKS: Printer = (NAME, col("Webhooks", lambda obj: len(items(obj, "webhooks")), "integer"), AGE)
 
 PRINTERS: Mapping[tuple[str, str], Printer] = {
-    ("coordination.k8s.io", "Lease"): printer(NAME, "Holder", AGE, cells=_lease),
+    ("coordination.k8s.io", "Lease"): (NAME, col("Holder", "spec.holderIdentity"), AGE),
     (_RBAC, "RoleBinding"): _BINDING,
     (_RBAC, "ClusterRoleBinding"): _BINDING,
-    ("policy", "PodDisruptionBudget"): printer(
+    ("policy", "PodDisruptionBudget"): (
         NAME,
-        "Min Available",
-        "Max Unavailable",
-        column("Allowed Disruptions", "integer"),
+        col("Min Available", lambda obj: str(dig(obj, "spec", "minAvailable", default="N/A"))),
+        col("Max Unavailable", lambda obj: str(dig(obj, "spec", "maxUnavailable", default="N/A"))),
+        col("Allowed Disruptions", "status.disruptionsAllowed", "integer", default=0),
         AGE,
-        cells=_disruption_budget,
     ),
-    (_NETWORK, "Ingress"): printer(NAME, "Class", "Hosts", "Address", "Ports", AGE, cells=_ingress),
-    (_NETWORK, "IngressClass"): printer(NAME, "Controller", "Parameters", AGE, cells=_ingress_class),
-    (_NETWORK, "NetworkPolicy"): printer(NAME, "Pod-Selector", AGE, cells=_network_policy),
-    ("discovery.k8s.io", "EndpointSlice"): printer(
-        NAME, "AddressType", "Ports", "Endpoints", AGE, cells=_endpoint_slice
+    (_NETWORK, "Ingress"): (
+        NAME,
+        col("Class", "spec.ingressClassName", default=NONE),
+        col("Hosts", lambda o: joined([r["host"] for r in items(o, "spec", "rules") if r.get("host")], 3) or "*"),
+        col("Address", lambda obj: joined(load_balancer_points(obj))),
+        col("Ports", lambda obj: "80, 443" if items(obj, "spec", "tls") else "80"),
+        AGE,
+    ),
+    (_NETWORK, "IngressClass"): (
+        NAME,
+        col("Controller", "spec.controller"),
+        col("Parameters", _ingress_parameters),
+        AGE,
+    ),
+    (_NETWORK, "NetworkPolicy"): (
+        NAME,
+        col("Pod-Selector", lambda o: selector_text(dig(o, "spec", "podSelector"))),
+        AGE,
+    ),
+    ("discovery.k8s.io", "EndpointSlice"): (
+        NAME,
+        col("AddressType", lambda obj: obj.get("addressType", "")),
+        col("Ports", lambda obj: joined([port.get("port") or "*" for port in items(obj, "ports")], 3) or UNSET),
+        col("Endpoints", _slice_addresses),
+        AGE,
     ),
     (_ADMISSION, "MutatingWebhookConfiguration"): _WEBHOOKS,
     (_ADMISSION, "ValidatingWebhookConfiguration"): _WEBHOOKS,
-    (_ADMISSION, "ValidatingAdmissionPolicy"): printer(
-        NAME, column("Validations", "integer"), "ParamKind", AGE, cells=_admission_policy
-    ),
-    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): printer(
-        NAME, "PolicyName", "ParamRef", AGE, cells=_policy_binding
-    ),
-    ("scheduling.k8s.io", "PriorityClass"): printer(
-        NAME, "Value", "Global-Default", AGE, column("PreemptionPolicy"), cells=_priority_class
-    ),
-    ("storage.k8s.io", "StorageClass"): printer(
+    (_ADMISSION, "ValidatingAdmissionPolicy"): (
         NAME,
-        "Provisioner",
-        "ReclaimPolicy",
-        "VolumeBindingMode",
-        "AllowVolumeExpansion",
+        col("Validations", lambda obj: len(items(obj, "spec", "validations")), "integer"),
+        col("ParamKind", _param_kind),
         AGE,
-        cells=_storage_class,
+    ),
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): (
+        NAME,
+        col("PolicyName", "spec.policyName"),
+        col("ParamRef", _param_ref),
+        AGE,
+    ),
+    ("scheduling.k8s.io", "PriorityClass"): (
+        NAME,
+        col("Value", "value", default=0),
+        col("Global-Default", "globalDefault", default=False),
+        AGE,
+        col("PreemptionPolicy", "preemptionPolicy"),
+    ),
+    ("storage.k8s.io", "StorageClass"): (
+        Printed(NAME.column, lambda obj, _: _storage_class_name(obj)),
+        col("Provisioner", "provisioner"),
+        col("ReclaimPolicy", "reclaimPolicy", default="Delete"),
+        col("VolumeBindingMode", "volumeBindingMode", default="Immediate"),
+        col("AllowVolumeExpansion", "allowVolumeExpansion", default=False),
+        AGE,
     ),
 }
-"""(group, kind) → printer."""
+"""Printers by group and kind."""

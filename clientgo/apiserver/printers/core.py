@@ -1,4 +1,4 @@
-"""Printers of the core group, and of events in both groups that show them."""
+"""Printers of the core group, and of events in both groups that serve them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,82 +6,43 @@ from typing import Any
 
 from clientgo.apiserver.printers.base import (
     AGE,
-    CONTAINERS,
     NAME,
     NONE,
+    UNKNOWN,
     UNSET,
+    Obj,
     Printer,
-    age,
-    column,
+    col,
     containers,
     dig,
     items,
     joined,
     label_text,
+    load_balancer_points,
     name,
-    printer,
     since,
+    timed,
 )
-from clientgo.meta.scheme import Column
 
-Obj = dict[str, Any]
-
-
-def _config_map(obj: Obj, now: datetime) -> list[Any]:
-    size = len(dig(obj, "data", default={})) + len(dig(obj, "binaryData", default={}))
-    return [name(obj), size, age(obj, now)]
+_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
-def _secret(obj: Obj, now: datetime) -> list[Any]:
-    return [name(obj), dig(obj, "type", default=""), len(dig(obj, "data", default={})), age(obj, now)]
-
-
-def _service(obj: Obj, now: datetime) -> list[Any]:
-    spec = dig(obj, "spec", default={})
-    address = dig(spec, "clusterIPs", 0) or spec.get("clusterIP") or NONE
-    selector = label_text(spec.get("selector"))
-    kind = spec.get("type") or NONE
-    return [name(obj), kind, address, _external(obj), _ports(spec), age(obj, now), selector]
-
-
-def _external(obj: Obj) -> str:
+def _external_ip(obj: Obj) -> str:
     spec = dig(obj, "spec", default={})
     fixed = items(spec, "externalIPs")
     if spec.get("type") == "ExternalName":
         return str(spec.get("externalName", ""))
     if spec.get("type") == "LoadBalancer":
-        points = items(obj, "status", "loadBalancer", "ingress")
-        return joined([point.get("ip") or point.get("hostname") for point in points] + fixed) or "<pending>"
+        return joined(load_balancer_points(obj) + fixed) or "<pending>"
     return joined(fixed) or NONE
 
 
-def _ports(spec: Obj) -> str:
+def _service_ports(obj: Obj) -> str:
     texts = []
-    for port in items(spec, "ports"):
+    for port in items(obj, "spec", "ports"):
         node = f":{port['nodePort']}" if port.get("nodePort") else ""
         texts.append(f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}")
     return ",".join(texts) or NONE
-
-
-def _namespace(obj: Obj, now: datetime) -> list[Any]:
-    return [name(obj), dig(obj, "status", "phase", default=""), age(obj, now)]
-
-
-def _node(obj: Obj, now: datetime) -> list[Any]:
-    info = dig(obj, "status", "nodeInfo", default={})
-    addresses = {item.get("type"): item.get("address") for item in reversed(items(obj, "status", "addresses"))}
-    return [
-        name(obj),
-        _node_status(obj),
-        _roles(obj),
-        age(obj, now),
-        info.get("kubeletVersion", ""),
-        addresses.get("InternalIP", NONE),
-        addresses.get("ExternalIP", NONE),
-        info.get("osImage") or "<unknown>",
-        info.get("kernelVersion") or "<unknown>",
-        info.get("containerRuntimeVersion") or "<unknown>",
-    ]
 
 
 def _node_status(obj: Obj) -> str:
@@ -90,7 +51,7 @@ def _node_status(obj: Obj) -> str:
     return f"{state},SchedulingDisabled" if dig(obj, "spec", "unschedulable", default=False) else state
 
 
-def _roles(obj: Obj) -> str:
+def _node_roles(obj: Obj) -> str:
     roles = set()
     for key, value in dig(obj, "metadata", "labels", default={}).items():
         if key.startswith("node-role.kubernetes.io/") and key != "node-role.kubernetes.io/":
@@ -100,45 +61,33 @@ def _roles(obj: Obj) -> str:
     return ",".join(sorted(roles)) or NONE
 
 
-def _service_account(obj: Obj, now: datetime) -> list[Any]:
-    return [name(obj), len(items(obj, "secrets")), age(obj, now)]
+def _node_address(obj: Obj, kind: str) -> Any:
+    addresses = {item.get("type"): item.get("address") for item in reversed(items(obj, "status", "addresses"))}
+    return addresses.get(kind, NONE)
 
 
-def _endpoints(obj: Obj, now: datetime) -> list[Any]:
-    found: list[Any] = []
+def _node_info(obj: Obj, field: str) -> str:
+    return str(dig(obj, "status", "nodeInfo", field) or UNKNOWN)
+
+
+def _endpoints(obj: Obj) -> str:
+    found: list[str] = []
     for subset in items(obj, "subsets"):
         addresses = [item.get("ip") for item in items(subset, "addresses")]
         ports = [item.get("port") for item in items(subset, "ports")]
         found += [f"{address}:{port}" for port in ports for address in addresses] if ports else addresses
-    return [name(obj), joined(found, 3) or NONE, age(obj, now)]
+    return joined(found, 3) or NONE
 
 
-def _event(obj: Obj, now: datetime) -> list[Any]:
-    about = dig(obj, "involvedObject") or dig(obj, "regarding", default={})
+def _event_object(obj: Obj) -> Obj:
+    found: Obj = dig(obj, "involvedObject") or dig(obj, "regarding", default={})
+    return found
+
+
+def _event_object_text(obj: Obj) -> str:
+    about = _event_object(obj)
     kind = str(about.get("kind", "")).lower()
-    first, last, count = _event_times(obj, now)
-    return [
-        last,
-        dig(obj, "type", default=""),
-        dig(obj, "reason", default=""),
-        f"{kind}/{about['name']}" if about.get("name") else kind,
-        about.get("fieldPath", ""),
-        _event_source(obj),
-        str(dig(obj, "message") or dig(obj, "note", default="")).strip(),
-        first,
-        count,
-        name(obj),
-    ]
-
-
-def _event_times(obj: Obj, now: datetime) -> tuple[str, str, int]:
-    begun = dig(obj, "firstTimestamp") or dig(obj, "deprecatedFirstTimestamp") or dig(obj, "eventTime")
-    latest = dig(obj, "lastTimestamp") or dig(obj, "deprecatedLastTimestamp") or begun
-    count = dig(obj, "count") or dig(obj, "deprecatedCount") or 1
-    series = dig(obj, "series")
-    if series:
-        latest, count = series.get("lastObservedTime"), series.get("count", count)
-    return since(begun, now), since(latest, now), count
+    return f"{kind}/{about['name']}" if about.get("name") else kind
 
 
 def _event_source(obj: Obj) -> str:
@@ -148,105 +97,130 @@ def _event_source(obj: Obj) -> str:
     return f"{component}, {instance}" if instance else str(component)
 
 
-_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+def _first_seen(obj: Obj, now: datetime) -> str:
+    return since(dig(obj, "firstTimestamp") or dig(obj, "deprecatedFirstTimestamp") or dig(obj, "eventTime"), now)
 
 
-def _modes(obj: Obj, *keys: str) -> str:
-    return joined([_MODES.get(mode, mode) for mode in items(obj, *keys)])
+def _last_seen(obj: Obj, now: datetime) -> str:
+    if series := dig(obj, "series"):
+        return since(series.get("lastObservedTime"), now)
+    last = dig(obj, "lastTimestamp") or dig(obj, "deprecatedLastTimestamp")
+    return since(last, now) if last else _first_seen(obj, now)
 
 
-def _volume(obj: Obj, now: datetime) -> list[Any]:
+def _event_count(obj: Obj) -> int:
+    count: int = dig(obj, "count") or dig(obj, "deprecatedCount") or 1
+    return (dig(obj, "series") or {}).get("count", count)
+
+
+def _modes(obj: Obj, part: str) -> str:
+    return joined([_MODES.get(mode, mode) for mode in items(obj, part, "accessModes")])
+
+
+def _volume_status(obj: Obj) -> str:
+    return "Terminating" if dig(obj, "metadata", "deletionTimestamp") else dig(obj, "status", "phase", default="")
+
+
+def _claim_ref(obj: Obj) -> str:
     claim = dig(obj, "spec", "claimRef", default={})
-    phase = dig(obj, "status", "phase", default="")
-    return [
-        name(obj),
-        dig(obj, "spec", "capacity", "storage", default=""),
-        _modes(obj, "spec", "accessModes"),
-        dig(obj, "spec", "persistentVolumeReclaimPolicy", default=""),
-        "Terminating" if dig(obj, "metadata", "deletionTimestamp") else phase,
-        f"{claim.get('namespace')}/{claim.get('name')}" if claim else "",
-        dig(obj, "spec", "storageClassName", default=""),
-        dig(obj, "spec", "volumeAttributesClassName", default=UNSET),
-        dig(obj, "status", "reason", default=""),
-        age(obj, now),
-        dig(obj, "spec", "volumeMode", default=UNSET),
-    ]
+    return f"{claim.get('namespace')}/{claim.get('name')}" if claim else ""
 
 
-def _claim(obj: Obj, now: datetime) -> list[Any]:
-    phase = dig(obj, "status", "phase", default="")
-    bound = bool(dig(obj, "spec", "volumeName"))
-    return [
-        name(obj),
-        "Terminating" if dig(obj, "metadata", "deletionTimestamp") else phase,
-        dig(obj, "spec", "volumeName", default=""),
-        dig(obj, "status", "capacity", "storage", default="") if bound else "",
-        _modes(obj, "status", "accessModes") if bound else "",
-        dig(obj, "spec", "storageClassName", default=""),
-        dig(obj, "spec", "volumeAttributesClassName", default=UNSET),
-        age(obj, now),
-        dig(obj, "spec", "volumeMode", default=UNSET),
-    ]
+def _is_bound(claim: Obj) -> bool:
+    return bool(dig(claim, "spec", "volumeName"))
 
 
-def _quota(obj: Obj, now: datetime) -> list[Any]:
-    shown: dict[bool, list[str]] = {True: [], False: []}
-    for key, hard in sorted(dig(obj, "status", "hard", default={}).items()):
-        used = dig(obj, "status", "used", key, default="0")
-        shown[key.startswith("limits")].append(f"{key}: {used}/{hard}")
-    return [name(obj), ", ".join(shown[False]), ", ".join(shown[True]), age(obj, now)]
+def _quota(obj: Obj, *, limits: bool) -> str:
+    return ", ".join(
+        f"{key}: {dig(obj, 'status', 'used', key, default='0')}/{hard}"
+        for key, hard in sorted(dig(obj, "status", "hard", default={}).items())
+        if key.startswith("limits") is limits
+    )
 
 
-def _pod_template(obj: Obj, _: datetime) -> list[Any]:
-    labels = label_text(dig(obj, "template", "metadata", "labels"))
-    return [name(obj), *containers(dig(obj, "template", "spec")), labels]
-
-
-def _wide(*titles: str) -> tuple[Column, ...]:
-    return tuple(column(title, wide=True) for title in titles)
-
-
-_EVENT = printer(
-    *("Last Seen", "Type", "Reason", "Object"),
-    *_wide("Subobject", "Source"),
-    "Message",
-    *_wide("First Seen"),
-    column("Count", wide=True),
-    *_wide("Name"),
-    cells=_event,
+_EVENT: Printer = (
+    timed("Last Seen", _last_seen),
+    col("Type", "type"),
+    col("Reason", "reason"),
+    col("Object", _event_object_text),
+    col("Subobject", lambda obj: _event_object(obj).get("fieldPath", ""), wide=True),
+    col("Source", _event_source, wide=True),
+    col("Message", lambda obj: str(dig(obj, "message") or dig(obj, "note", default="")).strip()),
+    timed("First Seen", _first_seen, wide=True),
+    col("Count", _event_count, wide=True),
+    col("Name", name, wide=True),
 )
-_STORAGE = ("StorageClass", "VolumeAttributesClass")
+_STORAGE: Printer = (
+    col("StorageClass", "spec.storageClassName"),
+    col("VolumeAttributesClass", "spec.volumeAttributesClassName", default=UNSET),
+)
+_VOLUME_MODE = col("VolumeMode", "spec.volumeMode", default=UNSET, wide=True)
 
 PRINTERS: Mapping[tuple[str, str], Printer] = {
-    ("", "ConfigMap"): printer(NAME, "Data", AGE, cells=_config_map),
-    ("", "Secret"): printer(NAME, "Type", "Data", AGE, cells=_secret),
-    ("", "Service"): printer(
-        NAME, "Type", "Cluster-IP", "External-IP", "Port(s)", AGE, *_wide("Selector"), cells=_service
-    ),
-    ("", "Namespace"): printer(NAME, "Status", AGE, cells=_namespace),
-    ("", "Node"): printer(
+    ("", "ConfigMap"): (
         NAME,
-        *("Status", "Roles"),
+        col("Data", lambda obj: sum(len(dig(obj, field, default={})) for field in ("data", "binaryData"))),
         AGE,
-        "Version",
-        *_wide("Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"),
-        cells=_node,
     ),
-    ("", "ServiceAccount"): printer(NAME, "Secrets", AGE, cells=_service_account),
-    ("", "Endpoints"): printer(NAME, "Endpoints", AGE, cells=_endpoints),
+    ("", "Secret"): (NAME, col("Type", "type"), col("Data", lambda obj: len(dig(obj, "data", default={}))), AGE),
+    ("", "Service"): (
+        NAME,
+        col("Type", lambda obj: dig(obj, "spec", "type") or NONE),
+        col("Cluster-IP", lambda obj: dig(obj, "spec", "clusterIPs", 0) or dig(obj, "spec", "clusterIP") or NONE),
+        col("External-IP", _external_ip),
+        col("Port(s)", _service_ports),
+        AGE,
+        col("Selector", lambda obj: label_text(dig(obj, "spec", "selector")), wide=True),
+    ),
+    ("", "Namespace"): (NAME, col("Status", "status.phase"), AGE),
+    ("", "Node"): (
+        NAME,
+        col("Status", _node_status),
+        col("Roles", _node_roles),
+        AGE,
+        col("Version", "status.nodeInfo.kubeletVersion"),
+        col("Internal-IP", lambda obj: _node_address(obj, "InternalIP"), wide=True),
+        col("External-IP", lambda obj: _node_address(obj, "ExternalIP"), wide=True),
+        col("OS-Image", lambda obj: _node_info(obj, "osImage"), wide=True),
+        col("Kernel-Version", lambda obj: _node_info(obj, "kernelVersion"), wide=True),
+        col("Container-Runtime", lambda obj: _node_info(obj, "containerRuntimeVersion"), wide=True),
+    ),
+    ("", "ServiceAccount"): (NAME, col("Secrets", lambda obj: len(items(obj, "secrets"))), AGE),
+    ("", "Endpoints"): (NAME, col("Endpoints", _endpoints), AGE),
     ("", "Event"): _EVENT,
     ("events.k8s.io", "Event"): _EVENT,
-    ("", "PersistentVolume"): printer(
+    ("", "PersistentVolume"): (
         NAME,
-        *("Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", *_STORAGE, "Reason"),
+        col("Capacity", "spec.capacity.storage"),
+        col("Access Modes", lambda obj: _modes(obj, "spec")),
+        col("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
+        col("Status", _volume_status),
+        col("Claim", _claim_ref),
+        *_STORAGE,
+        col("Reason", "status.reason"),
         AGE,
-        *_wide("VolumeMode"),
-        cells=_volume,
+        _VOLUME_MODE,
     ),
-    ("", "PersistentVolumeClaim"): printer(
-        NAME, "Status", "Volume", "Capacity", "Access Modes", *_STORAGE, AGE, *_wide("VolumeMode"), cells=_claim
+    ("", "PersistentVolumeClaim"): (
+        NAME,
+        col("Status", _volume_status),
+        col("Volume", "spec.volumeName"),
+        col("Capacity", lambda obj: dig(obj, "status", "capacity", "storage", default="") if _is_bound(obj) else ""),
+        col("Access Modes", lambda obj: _modes(obj, "status") if _is_bound(obj) else ""),
+        *_STORAGE,
+        AGE,
+        _VOLUME_MODE,
     ),
-    ("", "ResourceQuota"): printer(NAME, "Request", "Limit", AGE, cells=_quota),
-    ("", "PodTemplate"): printer(NAME, *(column(item.name) for item in CONTAINERS), "Pod Labels", cells=_pod_template),
+    ("", "ResourceQuota"): (
+        NAME,
+        col("Request", lambda obj: _quota(obj, limits=False)),
+        col("Limit", lambda obj: _quota(obj, limits=True)),
+        AGE,
+    ),
+    ("", "PodTemplate"): (
+        NAME,
+        *containers("template", "spec", wide=False),
+        col("Pod Labels", lambda obj: label_text(dig(obj, "template", "metadata", "labels"))),
+    ),
 }
-"""(group, kind) → printer."""
+"""Printers by group and kind."""

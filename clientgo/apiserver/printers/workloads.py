@@ -1,4 +1,4 @@
-"""Printers of what runs: apps, batch, pods."""
+"""Printers of workloads: pods, apps, batch and autoscaling."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,83 +6,104 @@ from typing import Any
 
 from clientgo.apiserver.printers.base import (
     AGE,
-    CONTAINERS,
     NAME,
     NONE,
-    SELECTOR,
     UNKNOWN,
+    UNSET,
+    Obj,
     Printer,
-    age,
-    column,
+    col,
     containers,
     dig,
     human_duration,
     items,
     label_text,
     moment_of,
-    name,
-    printer,
     selector_text,
     since,
-)
-from clientgo.apiserver.printers.pods import POD
-
-Obj = dict[str, Any]
-
-
-def _count(obj: Obj, *keys: str) -> int:
-    return int(dig(obj, *keys, default=0))
-
-
-def _template(obj: Obj) -> list[str]:
-    return containers(dig(obj, "spec", "template", "spec"))
-
-
-def _selector(obj: Obj) -> str:
-    return selector_text(dig(obj, "spec", "selector"))
-
-
-def _deployment(obj: Obj, now: datetime) -> list[Any]:
-    ready = f"{_count(obj, 'status', 'readyReplicas')}/{_count(obj, 'spec', 'replicas')}"
-    counts = [_count(obj, "status", key) for key in ("updatedReplicas", "availableReplicas")]
-    return [name(obj), ready, *counts, age(obj, now), *_template(obj), _selector(obj)]
-
-
-def _replica_set(obj: Obj, now: datetime) -> list[Any]:
-    counts = [
-        _count(obj, "spec", "replicas"),
-        _count(obj, "status", "replicas"),
-        _count(obj, "status", "readyReplicas"),
-    ]
-    return [name(obj), *counts, age(obj, now), *_template(obj), _selector(obj)]
-
-
-def _replication_controller(obj: Obj, now: datetime) -> list[Any]:
-    return [*_replica_set(obj, now)[:-1], label_text(dig(obj, "spec", "selector"))]
-
-
-def _stateful_set(obj: Obj, now: datetime) -> list[Any]:
-    ready = f"{_count(obj, 'status', 'readyReplicas')}/{_count(obj, 'spec', 'replicas')}"
-    return [name(obj), ready, age(obj, now), *_template(obj)]
-
-
-_DAEMON_COUNTS = (
-    "desiredNumberScheduled",
-    "currentNumberScheduled",
-    "numberReady",
-    "updatedNumberScheduled",
-    "numberAvailable",
+    timed,
+    true_conditions,
 )
 
 
-def _daemon_set(obj: Obj, now: datetime) -> list[Any]:
-    counts = [_count(obj, "status", key) for key in _DAEMON_COUNTS]
-    nodes = label_text(dig(obj, "spec", "template", "spec", "nodeSelector"))
-    return [name(obj), *counts, nodes, age(obj, now), *_template(obj), _selector(obj)]
+def _ready_containers(obj: Obj) -> str:
+    ready = sum(1 for status in items(obj, "status", "containerStatuses") if status.get("ready"))
+    return f"{ready}/{len(items(obj, 'spec', 'containers'))}"
 
 
-def _controller_revision(obj: Obj, now: datetime) -> list[Any]:
-    return [name(obj), _controller(obj), _count(obj, "revision"), age(obj, now)]
+def _restarts(obj: Obj, now: datetime) -> str:
+    statuses = items(obj, "status", "containerStatuses")
+    count = sum(int(status.get("restartCount", 0)) for status in statuses)
+    ends = [dig(status, "lastState", "terminated", "finishedAt") for status in statuses]
+    latest = max((end for end in ends if end), default="")
+    return f"{count} ({since(latest, now)} ago)" if count and latest else str(count)
+
+
+def _readiness_gates(obj: Obj) -> str:
+    gates = [gate.get("conditionType") for gate in items(obj, "spec", "readinessGates")]
+    return f"{len([gate for gate in gates if gate in true_conditions(obj)])}/{len(gates)}" if gates else NONE
+
+
+def _pod_status(obj: Obj) -> str:
+    """Return what kubectl's STATUS shows: the phase, unless a container, a gate or a deletion replaces it."""
+    phase = dig(obj, "status", "phase", default="")
+    reason = dig(obj, "status", "reason", default="") or phase
+    for condition in items(obj, "status", "conditions"):
+        if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
+            reason = "SchedulingGated"
+    reason = _init_reason(obj) or _container_reason(obj, reason)
+    if dig(obj, "metadata", "deletionTimestamp") and phase not in {"Succeeded", "Failed"}:
+        return "Unknown" if dig(obj, "status", "reason") == "NodeLost" else "Terminating"
+    return str(reason)
+
+
+def _init_reason(obj: Obj) -> str:
+    statuses = items(obj, "status", "initContainerStatuses")
+    for index, status in enumerate(statuses):
+        ended = dig(status, "state", "terminated")
+        if ended is not None and not ended.get("exitCode"):
+            continue
+        if _is_sidecar(obj, status) and status.get("started"):
+            continue
+        waiting = dig(status, "state", "waiting", "reason", default="")
+        if ended is not None:
+            return f"Init:{_termination_reason(ended)}"
+        if waiting and waiting != "PodInitializing":
+            return f"Init:{waiting}"
+        return f"Init:{index}/{len(statuses)}"
+    return ""
+
+
+def _is_sidecar(obj: Obj, status: Obj) -> bool:
+    return any(
+        item.get("name") == status.get("name") and item.get("restartPolicy") == "Always"
+        for item in items(obj, "spec", "initContainers")
+    )
+
+
+def _container_reason(obj: Obj, reason: str) -> str:
+    running = False
+    for status in reversed(items(obj, "status", "containerStatuses")):
+        waiting, ended = dig(status, "state", "waiting", "reason"), dig(status, "state", "terminated")
+        if waiting:
+            reason = waiting
+        elif ended is not None:
+            reason = _termination_reason(ended)
+        elif status.get("ready") and dig(status, "state", "running") is not None:
+            running = True
+    if reason == "Completed" and running:
+        return "Running" if "Ready" in true_conditions(obj) else "NotReady"
+    return reason
+
+
+def _termination_reason(ended: Obj) -> str:
+    if ended.get("reason"):
+        return str(ended["reason"])
+    return f"Signal:{ended['signal']}" if ended.get("signal") else f"ExitCode:{ended.get('exitCode', 0)}"
+
+
+def _ready_replicas(obj: Obj) -> str:
+    return f"{dig(obj, 'status', 'readyReplicas', default=0)}/{dig(obj, 'spec', 'replicas', default=0)}"
 
 
 def _controller(obj: Obj) -> str:
@@ -94,80 +115,44 @@ def _controller(obj: Obj) -> str:
     return NONE
 
 
-def _job(obj: Obj, now: datetime) -> list[Any]:
-    return [
-        name(obj),
-        _job_status(obj),
-        _completions(obj),
-        _duration(obj, now),
-        age(obj, now),
-        *_template(obj),
-        _selector(obj),
-    ]
-
-
 def _job_status(obj: Obj) -> str:
-    held = {item.get("type") for item in items(obj, "status", "conditions") if item.get("status") == "True"}
-    if "Complete" in held:
-        return "Complete"
-    if "Failed" in held:
-        return "Failed"
-    if dig(obj, "metadata", "deletionTimestamp"):
-        return "Terminating"
-    return next((word for word in ("Suspended", "FailureTarget", "SuccessCriteriaMet") if word in held), "Running")
+    held = true_conditions(obj)
+    deleted = "Terminating" if dig(obj, "metadata", "deletionTimestamp") else ""
+    ended = next((kind for kind in ("Complete", "Failed") if kind in held), deleted)
+    return ended or next(
+        (kind for kind in ("Suspended", "FailureTarget", "SuccessCriteriaMet") if kind in held), "Running"
+    )
 
 
 def _completions(obj: Obj) -> str:
-    done, wanted = _count(obj, "status", "succeeded"), dig(obj, "spec", "completions")
+    done, wanted = dig(obj, "status", "succeeded", default=0), dig(obj, "spec", "completions")
     if wanted is not None:
         return f"{done}/{wanted}"
-    parallel = _count(obj, "spec", "parallelism")
+    parallel = dig(obj, "spec", "parallelism", default=0)
     return f"{done}/1 of {parallel}" if parallel > 1 else f"{done}/1"
 
 
-def _duration(obj: Obj, now: datetime) -> str:
+def _job_duration(obj: Obj, now: datetime) -> str:
     start, end = (moment_of(dig(obj, "status", key)) for key in ("startTime", "completionTime"))
-    if start is None:
-        return ""
-    return human_duration(((end or now) - start).total_seconds())
+    return "" if start is None else human_duration(((end or now) - start).total_seconds())
 
 
-def _cron_job(obj: Obj, now: datetime) -> list[Any]:
+def _last_schedule(obj: Obj, now: datetime) -> str:
     last = dig(obj, "status", "lastScheduleTime")
-    return [
-        name(obj),
-        dig(obj, "spec", "schedule", default=""),
-        dig(obj, "spec", "timeZone", default=NONE),
-        "True" if dig(obj, "spec", "suspend", default=False) else "False",
-        len(items(obj, "status", "active")),
-        since(last, now) if last else NONE,
-        age(obj, now),
-        *containers(dig(obj, "spec", "jobTemplate", "spec", "template", "spec")),
-        selector_text(dig(obj, "spec", "jobTemplate", "spec", "selector")),
-    ]
+    return since(last, now) if last else NONE
 
 
-def _autoscaler(obj: Obj, now: datetime) -> list[Any]:
+def _scale_target(obj: Obj) -> str:
     target = dig(obj, "spec", "scaleTargetRef", default={})
-    least = dig(obj, "spec", "minReplicas", default="<unset>")
-    return [
-        name(obj),
-        f"{target.get('kind')}/{target.get('name')}",
-        _targets(obj),
-        str(least),
-        _count(obj, "spec", "maxReplicas"),
-        _count(obj, "status", "currentReplicas"),
-        age(obj, now),
-    ]
+    return f"{target.get('kind')}/{target.get('name')}"
 
 
-def _targets(obj: Obj) -> str:
+def _scaling_metrics(obj: Obj) -> str:
     wanted = dig(obj, "spec", "targetCPUUtilizationPercentage")
     if wanted is not None:
-        now = dig(obj, "status", "currentCPUUtilizationPercentage")
-        return f"cpu: {UNKNOWN if now is None else f'{now}%'}/{wanted}%"
+        return f"cpu: {_percent(dig(obj, 'status', 'currentCPUUtilizationPercentage'))}/{wanted}%"
     current = {_metric_name(item): item for item in items(obj, "status", "currentMetrics")}
-    texts = [_target(metric, current.get(_metric_name(metric), {})) for metric in items(obj, "spec", "metrics")]
+    texts = [_metric(metric, current.get(_metric_name(metric), {})) for metric in items(obj, "spec", "metrics")]
     shown = ", ".join(texts[:2])
     return f"{shown} + {len(texts) - 2} more..." if len(texts) > 2 else shown or NONE
 
@@ -177,81 +162,105 @@ def _metric_name(metric: Obj) -> str:
     return str(source.get("name") or dig(source, "metric", "name", default=""))
 
 
-def _part(metric: Obj, key: str) -> Obj:
+def _metric_part(metric: Obj, key: str) -> Obj:
     return next((dict(value[key]) for value in metric.values() if isinstance(value, dict) and key in value), {})
 
 
-def _target(metric: Obj, current: Obj) -> str:
-    wanted, now = _part(metric, "target"), _part(current, "current")
-    percent = wanted.get("averageUtilization")
-    if percent is not None:
-        have = now.get("averageUtilization")
-        return f"{_metric_name(metric)}: {UNKNOWN if have is None else f'{have}%'}/{percent}%"
+def _metric(metric: Obj, current: Obj) -> str:
+    wanted, now = _metric_part(metric, "target"), _metric_part(current, "current")
+    if (percent := wanted.get("averageUtilization")) is not None:
+        return f"{_metric_name(metric)}: {_percent(now.get('averageUtilization'))}/{percent}%"
     per_pod = wanted.get("averageValue")
     have = now.get("averageValue" if per_pod else "value", UNKNOWN)
     return f"{have}/{per_pod} (avg)" if per_pod else f"{have}/{wanted.get('value')}"
 
 
-_JOB_COLUMNS = (NAME, "Status", "Completions", "Duration", AGE, *CONTAINERS, SELECTOR)
+def _percent(value: Any) -> str:
+    return UNKNOWN if value is None else f"{value}%"
+
+
+_SELECTOR = col("Selector", lambda obj: selector_text(dig(obj, "spec", "selector")), wide=True)
+_TEMPLATE = containers("spec", "template", "spec")
+_REPLICA_COUNTS: Printer = (
+    col("Desired", "spec.replicas", "integer", default=0),
+    col("Current", "status.replicas", "integer", default=0),
+    col("Ready", "status.readyReplicas", "integer", default=0),
+)
+_DAEMON_COUNTS = {
+    "Desired": "desiredNumberScheduled",
+    "Current": "currentNumberScheduled",
+    "Ready": "numberReady",
+    "Up-to-date": "updatedNumberScheduled",
+    "Available": "numberAvailable",
+}
 
 PRINTERS: Mapping[tuple[str, str], Printer] = {
-    ("apps", "Deployment"): printer(
+    ("", "Pod"): (
         NAME,
-        "Ready",
-        column("Up-to-date"),
-        column("Available"),
+        col("Ready", _ready_containers),
+        col("Status", _pod_status),
+        timed("Restarts", _restarts),
         AGE,
-        *CONTAINERS,
-        SELECTOR,
-        cells=_deployment,
+        col("IP", "status.podIPs.0.ip", default=NONE, wide=True),
+        col("Node", lambda obj: dig(obj, "spec", "nodeName") or NONE, wide=True),
+        col("Nominated Node", lambda obj: dig(obj, "status", "nominatedNodeName") or NONE, wide=True),
+        col("Readiness Gates", _readiness_gates, wide=True),
     ),
-    ("apps", "ReplicaSet"): printer(
+    ("apps", "Deployment"): (
         NAME,
-        column("Desired", "integer"),
-        column("Current", "integer"),
-        column("Ready", "integer"),
+        col("Ready", _ready_replicas),
+        col("Up-to-date", "status.updatedReplicas", default=0),
+        col("Available", "status.availableReplicas", default=0),
         AGE,
-        *CONTAINERS,
-        SELECTOR,
-        cells=_replica_set,
+        *_TEMPLATE,
+        _SELECTOR,
     ),
-    ("", "ReplicationController"): printer(
+    ("apps", "ReplicaSet"): (NAME, *_REPLICA_COUNTS, AGE, *_TEMPLATE, _SELECTOR),
+    ("", "ReplicationController"): (
         NAME,
-        column("Desired", "integer"),
-        column("Current", "integer"),
-        column("Ready", "integer"),
+        *_REPLICA_COUNTS,
         AGE,
-        *CONTAINERS,
-        SELECTOR,
-        cells=_replication_controller,
+        *_TEMPLATE,
+        col("Selector", lambda obj: label_text(dig(obj, "spec", "selector")), wide=True),
     ),
-    ("apps", "StatefulSet"): printer(NAME, "Ready", AGE, *CONTAINERS, cells=_stateful_set),
-    ("apps", "DaemonSet"): printer(
+    ("apps", "StatefulSet"): (NAME, col("Ready", _ready_replicas), AGE, *_TEMPLATE),
+    ("apps", "DaemonSet"): (
         NAME,
-        *(column(title, "integer") for title in ("Desired", "Current", "Ready", "Up-to-date", "Available")),
-        "Node Selector",
+        *(col(title, f"status.{field}", "integer", default=0) for title, field in _DAEMON_COUNTS.items()),
+        col("Node Selector", lambda obj: label_text(dig(obj, "spec", "template", "spec", "nodeSelector"))),
         AGE,
-        *CONTAINERS,
-        SELECTOR,
-        cells=_daemon_set,
+        *_TEMPLATE,
+        _SELECTOR,
     ),
-    ("apps", "ControllerRevision"): printer(NAME, "Controller", column("Revision"), AGE, cells=_controller_revision),
-    ("", "Pod"): POD,
-    ("batch", "Job"): printer(*_JOB_COLUMNS, cells=_job),
-    ("batch", "CronJob"): printer(
+    ("apps", "ControllerRevision"): (NAME, col("Controller", _controller), col("Revision", "revision", default=0), AGE),
+    ("batch", "Job"): (
         NAME,
-        "Schedule",
-        "Timezone",
-        column("Suspend", "boolean"),
-        column("Active", "integer"),
-        "Last Schedule",
+        col("Status", _job_status),
+        col("Completions", _completions),
+        timed("Duration", _job_duration),
         AGE,
-        *CONTAINERS,
-        SELECTOR,
-        cells=_cron_job,
+        *_TEMPLATE,
+        _SELECTOR,
     ),
-    ("autoscaling", "HorizontalPodAutoscaler"): printer(
-        NAME, "Reference", "Targets", "MinPods", column("MaxPods"), column("Replicas"), AGE, cells=_autoscaler
+    ("batch", "CronJob"): (
+        NAME,
+        col("Schedule", "spec.schedule"),
+        col("Timezone", "spec.timeZone", default=NONE),
+        col("Suspend", lambda obj: str(bool(dig(obj, "spec", "suspend"))), "boolean"),
+        col("Active", lambda obj: len(items(obj, "status", "active")), "integer"),
+        timed("Last Schedule", _last_schedule),
+        AGE,
+        *containers("spec", "jobTemplate", "spec", "template", "spec"),
+        col("Selector", lambda obj: selector_text(dig(obj, "spec", "jobTemplate", "spec", "selector")), wide=True),
+    ),
+    ("autoscaling", "HorizontalPodAutoscaler"): (
+        NAME,
+        col("Reference", _scale_target),
+        col("Targets", _scaling_metrics),
+        col("MinPods", lambda obj: str(dig(obj, "spec", "minReplicas", default=UNSET))),
+        col("MaxPods", "spec.maxReplicas", default=0),
+        col("Replicas", "status.currentReplicas", default=0),
+        AGE,
     ),
 }
-"""(group, kind) → printer."""
+"""Printers by group and kind."""
