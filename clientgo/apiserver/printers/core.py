@@ -110,7 +110,7 @@ def _last_seen(obj: Obj, now: datetime) -> str:
 
 def _event_count(obj: Obj) -> int:
     count: int = dig(obj, "count") or dig(obj, "deprecatedCount") or 1
-    return (dig(obj, "series") or {}).get("count", count)
+    return int((dig(obj, "series") or {}).get("count", count))
 
 
 def _modes(obj: Obj, part: str) -> str:

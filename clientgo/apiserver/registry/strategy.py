@@ -13,8 +13,7 @@ from clientgo.apiserver.handlers.fieldvalidation import report_unknown
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import Cause
 from clientgo.apiserver.registry.builtinrules import builtin_faults, clean
-from clientgo.apiserver.registry.defaults.kinds import set_defaults
-from clientgo.apiserver.registry.defaults.workloads import job_identity
+from clientgo.apiserver.registry.defaults import job_identity, set_defaults
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.state import State
 
@@ -33,7 +32,7 @@ def refine(state: State, write: Write, obj: Object, old: Object | None) -> Objec
         new = prune(resource.schema, obj, unknown)
         new = apply_defaults(resource.schema, new)
     else:
-        new = set_defaults(resource, clean(resource, obj, old, unknown), old, state.clock)
+        new = set_defaults(resource, clean(resource, obj, old, unknown), old)
     report_unknown(write, unknown)
     return new
 

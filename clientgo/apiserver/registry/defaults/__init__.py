@@ -1,1 +1,0 @@
-"""Defaults of built-in kinds, as the real server fills them in."""
