@@ -18,7 +18,6 @@ from typing import Any
 import uvicorn
 
 from clientgo.apiserver.admission.namespaces import create_initial
-from clientgo.apiserver.admission.quota import QuotaController, status_writer
 from clientgo.apiserver.api import Api
 from clientgo.apiserver.apiextensions.crds import DefinitionController
 from clientgo.apiserver.audit import AuditFile, Sink
@@ -30,6 +29,7 @@ from clientgo.apiserver.controllers.disruptions import DisruptionSimulation
 from clientgo.apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo.apiserver.controllers.jobs import JobSimulation
 from clientgo.apiserver.controllers.namespaces import NamespaceController
+from clientgo.apiserver.controllers.quotas import QuotaController
 from clientgo.apiserver.controllers.replicasets import ReplicaSetSimulation
 from clientgo.apiserver.faults import Faults, Reach
 from clientgo.apiserver.faultsapi import NAME, FaultsApi
@@ -340,7 +340,7 @@ def build(
     AggregationController(state).start()
     internal = Internal(api)
     GarbageCollector(internal).start()
-    QuotaController(state, status_writer(internal.patch)).start()
+    QuotaController(internal).start()
     if simulate:
         DeploymentSimulation(internal, ready_seconds=options.ready_seconds).start()
         JobSimulation(internal, ready_seconds=options.ready_seconds).start()

@@ -1,4 +1,4 @@
-"""Controllers of a cluster, as far as programs on the bundled server need them.
+"""Controllers of a cluster: garbage collection, namespace deletion, quotas, and simulated workloads.
 
-Garbage collection, namespace deletion, and simulated workloads whose replicas become available without any pod.
+The replicas of simulated workloads become available without any pod.
 """

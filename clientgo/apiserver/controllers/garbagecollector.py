@@ -1,25 +1,26 @@
-"""Garbage collection: what belongs to nothing any more is deleted, as Kubernetes' collector does it.
+"""Garbage collection: deletes objects whose owners are gone, as Kubernetes' collector does.
 
-An object lives as long as one of its owners does; owners are told apart by uid, so one that was deleted and made again
-under the same name counts as gone. Deleting an owner goes one of three ways, which the server marks on it:
-background (the owner is gone at once, its dependents follow), foreground (finalizer `foregroundDeletion`: the owner
+An object lives as long as one of its owners. Owners are identified by uid, so one that was deleted and created again
+under the same name counts as gone. An owner is deleted in one of three ways, which the server records on it:
+background (the owner is removed at once, its dependents follow), foreground (finalizer `foregroundDeletion`: the owner
 waits for every dependent that blocks it) and orphan (finalizer `orphan`: the dependents lose the owner and stay).
 """
 
 import logging
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from clientgo.apiserver.controllers.cluster import Cluster, Key, Object
+from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.http.status import ApiFailure
+from clientgo.apiserver.internal import Internal
+from clientgo.apiserver.storage.stored import Key, Object
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
-"""The finalizers that mark how an owner is being deleted."""
+"""The finalizers that record how an owner is deleted."""
 
 _IGNORED: frozenset[Key] = frozenset({("", "events"), ("events.k8s.io", "events")})
-_BATCH = 64  # items a turn of the event loop, so that a large collection does not keep requests waiting
-_REMEMBERED = 4096  # uids of deleted owners, so that a dependent made late needs no kind that may be gone as well
+_BATCH = 64  # items per turn of the event loop, so that a large collection does not delay requests
+_MAX_DELETED = 4096  # uids of deleted owners, for dependents that are created after the owner's kind was removed
 _RETRY_SECONDS, _RETRIES = 0.05, 8
 
 _log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """Where an object is stored, and which one of those that had its name."""
+    """Key, name and uid of a stored object."""
 
     key: Key
     namespace: str
@@ -35,36 +36,31 @@ class _Item:
     uid: str
 
 
-class GarbageCollector:
-    """Follows owner references through every kind, from `start` to `stop`."""
+class GarbageCollector(InternalController):
+    """Follows owner references through every kind."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
         self._dependents: defaultdict[str, set[_Item]] = defaultdict(set)
         self._gone: OrderedDict[str, None] = OrderedDict()
         self._waiting: deque[_Item] = deque()
         self._queued: set[_Item] = set()
         self._failures: dict[_Item, int] = {}
-        self._running = False
-        self._unsubscribe: Callable[[], None] | None = None
+        self._scheduled = False
 
     def __repr__(self) -> str:
         return f"<GarbageCollector {len(self._dependents)} owners, {len(self._waiting)} waiting>"
 
-    def start(self) -> None:
-        """Learn what is stored, collect what has lost its owners, and follow every change from now on."""
-        self._unsubscribe = self._cluster.subscribe(self._changed)
-        for key in {resource.storage for resource in self._cluster.registry.resources()}:
-            for obj in self._cluster.list(key):
-                self._changed("ADDED", key, None, obj)
-
     def stop(self) -> None:
-        """Collect nothing more."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        """Stop collecting."""
+        super().stop()
         self._waiting.clear()
         self._queued.clear()
+
+    def _resync(self) -> None:
+        for key in {resource.storage for resource in self._internal.registry.resources()}:
+            for obj in self._internal.list(key):
+                self._changed("ADDED", key, None, obj)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old
@@ -88,7 +84,7 @@ class GarbageCollector:
             self._unlink(item, uid)
         for owner in after:
             self._dependents[owner.get("uid", "")].add(item)
-        # An owner that waits for its blocking dependents may have lost one.
+        # An owner that waits for its blocking dependents may have one fewer.
         for owner in before:
             self._enqueue_owner(item, owner)
 
@@ -99,7 +95,7 @@ class GarbageCollector:
 
     def _forget(self, item: _Item, obj: Object) -> None:
         self._gone[item.uid] = None
-        if len(self._gone) > _REMEMBERED:
+        if len(self._gone) > _MAX_DELETED:
             self._gone.popitem(last=False)
         for owner in _owners(obj):
             self._unlink(item, owner.get("uid", ""))
@@ -113,22 +109,22 @@ class GarbageCollector:
             self._enqueue(found[0])
 
     def _enqueue(self, item: _Item) -> None:
-        if item in self._queued or self._unsubscribe is None:
+        if item in self._queued or not self._running:
             return
         self._queued.add(item)
         self._waiting.append(item)
-        if not self._running:
-            self._running = True
-            self._cluster.call_soon(self._work)
+        if not self._scheduled:
+            self._scheduled = True
+            self._internal.call_soon(self._work)
 
     def _work(self) -> None:
         for _ in range(min(_BATCH, len(self._waiting))):
             item = self._waiting.popleft()
             self._queued.discard(item)
             self._try(item)
-        self._running = bool(self._waiting)
-        if self._running:
-            self._cluster.call_soon(self._work)
+        self._scheduled = bool(self._waiting)
+        if self._scheduled:
+            self._internal.call_soon(self._work)
 
     def _try(self, item: _Item) -> None:
         try:
@@ -140,16 +136,16 @@ class GarbageCollector:
         self._failures.pop(item, None)
 
     def _retry(self, item: _Item, failure: ApiFailure) -> None:
-        # What cannot be written now can be later; what is refused for itself will be refused again.
+        # Server errors are retried without limit; a rejected write would be rejected again.
         count = self._failures[item] = self._failures.get(item, 0) + (failure.code < 500)
         if count > _RETRIES:
             del self._failures[item]
             _log.warning("garbage collection gave up", extra={"item": item, "reason": failure.message})
             return
-        self._cluster.call_later(_RETRY_SECONDS * 2**count, self._enqueue, item)
+        self._internal.call_later(_RETRY_SECONDS * 2**count, self._enqueue, item)
 
     def _process(self, item: _Item) -> None:
-        obj = self._cluster.get(item.key, item.namespace, item.name)
+        obj = self._internal.get(item.key, item.namespace, item.name)
         if obj is None or _uid(obj) != item.uid:
             return
         if _is_deleting(obj):
@@ -171,7 +167,7 @@ class GarbageCollector:
                 self._enqueue(dependent)
 
     def _blocks(self, dependent: _Item, uid: str) -> bool:
-        obj = self._cluster.get(dependent.key, dependent.namespace, dependent.name)
+        obj = self._internal.get(dependent.key, dependent.namespace, dependent.name)
         if obj is None or _uid(obj) != dependent.uid:
             return False
         return any(owner.get("uid") == uid and owner.get("blockOwnerDeletion") for owner in _owners(obj))
@@ -187,14 +183,14 @@ class GarbageCollector:
         finalizers = _finalizers(obj)
         policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
         if leaving and self._dependents.get(item.uid):
-            # Its own dependents go first, so that an owner above that waits for it has waited for all below.
+            # Its own dependents are deleted first, so that an owner that waits for it waits for all of them.
             policy = "Foreground"
-        self._cluster.delete(item.key, item.namespace, item.name, uid=item.uid, propagation=policy)
+        self._internal.delete(item.key, item.namespace, item.name, uid=item.uid, propagation=policy)
 
     def _classify(self, item: _Item, obj: Object) -> tuple[set[str], set[str], set[str]]:
-        """Part the owners' uids: those that live, those that are gone, those that wait for their dependents to go.
+        """Divide the owners' uids into live ones, absent ones, and those that wait for their dependents.
 
-        An owner of a kind that is not served counts as none of these: its kind may be served again.
+        An owner of a kind that is not served counts as live: its kind may be served again.
         """
         solid: set[str] = set()
         absent: set[str] = set()
@@ -215,7 +211,7 @@ class GarbageCollector:
 
     def _resource_key(self, reference: Object) -> tuple[Key, bool] | None:
         group, _, version = str(reference.get("apiVersion", "")).rpartition("/")
-        resource = self._cluster.registry.by_kind(group, version, str(reference.get("kind", "")))
+        resource = self._internal.registry.by_kind(group, version, str(reference.get("kind", "")))
         return None if resource is None else (resource.storage, resource.namespaced)
 
     def _owner(self, item: _Item, reference: Object) -> tuple[_Item, Object] | None:
@@ -226,20 +222,20 @@ class GarbageCollector:
         if namespaced and not item.namespace:
             return None  # a cluster-scoped object cannot belong to a namespaced one
         namespace = item.namespace if namespaced else ""
-        obj = self._cluster.get(key, namespace, str(reference.get("name", "")))
+        obj = self._internal.get(key, namespace, str(reference.get("name", "")))
         if obj is None or _uid(obj) != reference.get("uid"):
             return None
         return _item(key, obj), obj
 
     def _drop_owners(self, item: _Item, uids: set[str]) -> None:
-        obj = self._cluster.get(item.key, item.namespace, item.name)
+        obj = self._internal.get(item.key, item.namespace, item.name)
         if obj is None or _uid(obj) != item.uid:
             return
         kept = [owner for owner in _owners(obj) if owner.get("uid") not in uids]
         self._patch_metadata(item, {"ownerReferences": kept or None})
 
     def _drop_finalizer(self, item: _Item, finalizer: str) -> None:
-        obj = self._cluster.get(item.key, item.namespace, item.name)
+        obj = self._internal.get(item.key, item.namespace, item.name)
         if obj is None or finalizer not in _finalizers(obj):
             return
         kept = [name for name in _finalizers(obj) if name != finalizer]
@@ -247,7 +243,7 @@ class GarbageCollector:
 
     def _patch_metadata(self, item: _Item, metadata: Object) -> None:
         patch = {"metadata": {"uid": item.uid, **metadata}}
-        self._cluster.patch(item.key, item.namespace, item.name, patch)
+        self._internal.patch(item.key, item.namespace, item.name, patch)
 
 
 def _item(key: Key, obj: Object) -> _Item:

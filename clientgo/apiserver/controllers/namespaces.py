@@ -1,4 +1,4 @@
-"""Deletes what a deleted namespace holds, and then the namespace."""
+"""Namespace deletion: deletes the contents of a terminating namespace, and then the namespace."""
 
 from clientgo.apiserver.admission.namespaces import KEY
 from clientgo.apiserver.registry.metadata import timestamp
@@ -7,7 +7,7 @@ from clientgo.apiserver.storage.stored import Key, Object
 
 
 class NamespaceController:
-    """Follows namespaces that are being deleted until nothing of them is left."""
+    """Empties and removes namespaces that are being deleted."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -17,7 +17,7 @@ class NamespaceController:
         return f"<NamespaceController {len(self._terminating)} terminating>"
 
     def start(self) -> None:
-        """Follow every change from now on."""
+        """Continue pending deletions, and react to every change from now on."""
         self._state.store.subscribe(self._changed)
         for namespace in self._state.store.list(KEY):
             self._changed("ADDED", KEY, None, namespace)
@@ -31,7 +31,7 @@ class NamespaceController:
             self._state.soon(self.sync, old["metadata"]["namespace"])
 
     def sync(self, name: str) -> None:
-        """Delete what can be deleted; when nothing is left, let the namespace go."""
+        """Delete the namespace's contents, and the namespace itself once it is empty."""
         namespace = self._state.store.get(KEY, "", name)
         if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
             self._terminating.discard(name)
@@ -44,7 +44,7 @@ class NamespaceController:
                 self._state.store.put(KEY, {**namespace, "spec": {}})
 
     def _empty(self, name: str) -> bool:
-        """Delete everything that no finalizer holds; whether nothing is left."""
+        """Delete everything without finalizers; return whether the namespace is empty."""
         store = self._state.store
         left = False
         for key in store.stored_keys():

@@ -1,8 +1,8 @@
-"""What a Deployment's or ReplicaSet's status says at a stage of its rollout: pure, from the object alone.
+"""Status of Deployments, ReplicaSets, StatefulSets and DaemonSets at a stage of their rollout, as pure functions.
 
-Reasons, messages and arithmetic are those of Kubernetes' deployment controller, so that `kubectl rollout status`,
-`kubectl wait` and programs that read conditions behave as on a cluster. Counts that are zero are left out, as Go's
-`omitempty` does.
+Reasons, messages and arithmetic are those of Kubernetes' controllers, so that `kubectl rollout status`, `kubectl wait`
+and programs that read conditions behave as on a cluster. Each function returns a merge patch of the status, in which
+None removes a field; counts of zero are omitted, as with Go's `omitempty`.
 """
 
 import hashlib
@@ -14,14 +14,12 @@ import msgspec
 
 Object = dict[str, Any]
 
-_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
-_REPLICA_SET_COUNTS = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-_HASH_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' names avoid vowels, so that no word appears by chance
+_HASH_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, as in Kubernetes' names, so that no words appear
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How far a rollout is: `ready` replicas serve, `updated` ones run the present template; `late` is given up."""
+    """Progress of a rollout: `ready` replicas, `updated` ones with the new template; `late` if past its deadline."""
 
     ready: int
     updated: int
@@ -30,13 +28,13 @@ class Stage:
 
 
 def wanted_replicas(obj: Object) -> int:
-    """Give `spec.replicas`, 1 where it is absent."""
+    """Return `spec.replicas`, 1 if it is absent."""
     replicas = obj.get("spec", {}).get("replicas")
     return 1 if replicas is None else int(replicas)
 
 
 def template_hash(obj: Object) -> str:
-    """Name the pod template in ten letters; the same template always has the same name."""
+    """Hash the pod template into ten letters."""
     template = msgspec.json.encode(obj.get("spec", {}).get("template"), order="deterministic")
     number = int.from_bytes(hashlib.sha256(template).digest()[:8], "big")
     letters = []
@@ -47,7 +45,7 @@ def template_hash(obj: Object) -> str:
 
 
 def deployment_status(obj: Object, stage: Stage, now: str) -> Object:
-    """Give a merge patch of a Deployment's status; what must vanish is None. `now` is an RFC 3339 time."""
+    """Return the status of a Deployment. `now` is an RFC 3339 time."""
     replicas = wanted_replicas(obj)
     counts = {
         "replicas": replicas,
@@ -60,24 +58,69 @@ def deployment_status(obj: Object, stage: Stage, now: str) -> Object:
     conditions = [_available(obj, stage), _progressing(obj, stage, before)]
     return {
         "observedGeneration": obj.get("metadata", {}).get("generation", 1),
-        **{name: counts[name] or None for name in _COUNTS},
+        **{name: count or None for name, count in counts.items()},
         "conditions": [_stamped(condition, before, now) for condition in conditions],
     }
 
 
 def replica_set_status(obj: Object, ready: int) -> Object:
-    """Give a merge patch of a ReplicaSet's status; `replicas` is written even when it is 0."""
+    """Return the status of a ReplicaSet; `replicas` is written even if it is 0."""
     replicas = wanted_replicas(obj)
-    counts = dict(zip(_REPLICA_SET_COUNTS, (replicas, replicas, ready, ready), strict=True))
     return {
         "observedGeneration": obj.get("metadata", {}).get("generation", 1),
-        **{name: count or None for name, count in counts.items()},
         "replicas": replicas,
+        "fullyLabeledReplicas": replicas or None,
+        "readyReplicas": ready or None,
+        "availableReplicas": ready or None,
     }
 
 
+def stateful_set_status(obj: Object, stage: Stage) -> Object:
+    """Return the status of a StatefulSet."""
+    meta, replicas = obj["metadata"], wanted_replicas(obj)
+    revision = f"{meta['name']}-{template_hash(obj)}"
+    before = (obj.get("status") or {}).get("currentRevision") or revision
+    rolling = (obj["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+    kept = min(int(rolling.get("partition") or 0), replicas) if before != revision else 0
+    updated = min(stage.updated, replicas - kept)
+    moved = kept or stage.template_changed
+    return {
+        "observedGeneration": meta.get("generation", 1),
+        "replicas": replicas,
+        "readyReplicas": stage.ready or None,
+        "availableReplicas": stage.ready,
+        "currentReplicas": (replicas - updated if moved and before != revision else replicas) or None,
+        "updatedReplicas": updated or None,
+        # The replicas below the partition keep their template, and so the set keeps its revision.
+        "currentRevision": before if moved else revision,
+        "updateRevision": revision,
+        "collisionCount": 0,
+    }
+
+
+def daemon_set_status(obj: Object, stage: Stage, wanted: int) -> Object:
+    """Return the status of a DaemonSet that is to run on `wanted` nodes."""
+    return {
+        "observedGeneration": obj["metadata"].get("generation", 1),
+        "currentNumberScheduled": wanted,
+        "desiredNumberScheduled": wanted,
+        "numberMisscheduled": 0,
+        "numberReady": stage.ready,
+        "numberAvailable": stage.ready or None,
+        "numberUnavailable": max(0, wanted - stage.ready) or None,
+        "updatedNumberScheduled": stage.updated or None,
+    }
+
+
+def runs_on(daemon_set: Object, node: Object) -> bool:
+    """Return whether the node has the labels that the DaemonSet's pods select."""
+    wanted = (daemon_set["spec"]["template"].get("spec") or {}).get("nodeSelector") or {}
+    labels = node["metadata"].get("labels") or {}
+    return all(labels.get(key) == value for key, value in wanted.items())
+
+
 def progress_deadline(obj: Object) -> float:
-    """Give `spec.progressDeadlineSeconds`, 600 where it is absent."""
+    """Return `spec.progressDeadlineSeconds`, 600 if it is absent."""
     seconds = obj.get("spec", {}).get("progressDeadlineSeconds")
     return 600.0 if seconds is None else float(seconds)
 
@@ -92,7 +135,7 @@ def max_unavailable(obj: Object) -> int:
     surge = _resolve(bounds.get("maxSurge", "25%"), replicas, up=True)
     unavailable = _resolve(bounds.get("maxUnavailable", "25%"), replicas, up=False)
     if surge == 0 and unavailable == 0:
-        unavailable = 1  # Kubernetes' rule: a rollout that may neither add nor remove would never move
+        unavailable = 1  # Kubernetes' rule: a rollout that may neither add nor remove replicas would never progress
     return min(unavailable, replicas)
 
 
@@ -123,7 +166,7 @@ def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
         text = f"{replica_set} has successfully progressed."
         return _condition("Progressing", "True", "NewReplicaSetAvailable", text)
     if not stage.template_changed:
-        # Scaling is no rollout: what was said of the last one stands.
+        # Scaling is not a rollout: the condition of the last rollout remains.
         for condition in before:
             if condition.get("type") == "Progressing":
                 return condition
@@ -135,17 +178,10 @@ def _condition(kind: str, status: str, reason: str, message: str) -> Object:
 
 
 def _stamped(condition: Object, before: list[Object], now: str) -> Object:
-    """Date a condition: nothing moves while status and reason stay, the transition only moves with the status."""
+    """Set a condition's times: both stay with status and reason, the transition time changes with the status only."""
     known = next((item for item in before if item.get("type") == condition["type"]), None)
     if known and (known.get("status"), known.get("reason")) == (condition["status"], condition["reason"]):
         return {**known, "message": condition["message"]}
     same = known is not None and known.get("status") == condition["status"]
     changed = known.get("lastTransitionTime", now) if same and known else now
-    kind, rest = condition["type"], {key: condition[key] for key in ("reason", "message")}
-    return {
-        "type": kind,
-        "status": condition["status"],
-        "lastUpdateTime": now,
-        "lastTransitionTime": changed,
-        **rest,
-    }
+    return {**condition, "lastUpdateTime": now, "lastTransitionTime": changed}

@@ -5,10 +5,10 @@ import pytest
 
 from clientgo.apiserver.admission.namespaces import create_initial
 from clientgo.apiserver.api import Api
-from clientgo.apiserver.controllers.cluster import Key
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, DeploymentSimulation
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.state import ManualScheduler, State
+from clientgo.apiserver.storage.stored import Key
 from clientgo.testing.clock import FakeClock
 
 
@@ -166,7 +166,7 @@ def test_deleted_deployment_is_forgotten() -> None:
     cluster.create()
     cluster.internal.delete(DEPLOYMENTS, "default", "d")
     cluster.step(2)
-    assert repr(cluster.simulation) == "<DeploymentSimulation 0 followed>"
+    assert repr(cluster.simulation) == "<DeploymentSimulation of 0 objects>"
 
 
 def test_replica_set_becomes_ready(cluster: Cluster) -> None:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from clientgo.apiserver.admission.namespaces import create_initial
 from clientgo.apiserver.api import Api
-from clientgo.apiserver.controllers.cluster import Key
 from clientgo.apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.state import ManualScheduler, State
+from clientgo.apiserver.storage.stored import Key
 from clientgo.testing.clock import FakeClock
 
 MAPS: Key = ("", "configmaps")
