@@ -1,1 +1,1 @@
-"""Stand-ins for tests: a clock that is stepped, servers that are scripted. Names are imported from the modules."""
+"""Test doubles: a fake clock, scripted servers, fake clientsets and recorders. Names are imported from the modules."""

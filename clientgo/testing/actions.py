@@ -1,7 +1,7 @@
-"""What a client asked of a fake, as a value that a test can compare and a reactor can read.
+"""Actions: the calls that a fake client records, as values that tests compare and reactors read.
 
-`Action.of("update", foo, subresource="status")` is what a test expects; the fake records the same for a call. Two
-actions are equal when they do the same to the same object: options (who writes, selectors) are kept and not compared.
+`Action.of("update", foo, subresource="status")` is what a test expects; the fake records an equal value for the call.
+Options (field manager, selectors) are recorded but not compared.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from clientgo.meta.scheme import Scheme, api_of
 from clientgo.rest.request import Request
 
 READS = frozenset(("get", "list", "watch"))
-"""The verbs that change nothing."""
+"""Verbs that change nothing."""
 
 _PATCHES = frozenset(("patch", "apply"))
 _WITH_OBJECT = frozenset(("create", "update"))
@@ -25,11 +25,11 @@ _WITH_OBJECT = frozenset(("create", "update"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One call: verb, what it was about, and what was submitted.
+    """One call: its verb, resource and submitted object.
 
-    `object` is the object of a create or update as it was submitted: of the class the scheme knows for it, else a dict.
-    `patch` and `patch_type` are the bytes and the media type of a patch or apply. `options` holds the query parameters
-    in the API's names; `delete_options` the body of a deletion.
+    `object` is the submitted object of a create or update: of the class that the scheme has for it, else a dict.
+    `patch` and `patch_type` are the bytes and media type of a patch or apply, `options` the query parameters,
+    `delete_options` the body of a deletion.
     """
 
     verb: str
@@ -45,7 +45,7 @@ class Action:
 
     @classmethod
     def of(cls, verb: str, obj: ApiObject, *, subresource: str = "") -> "Action":
-        """The action that submits `obj` (create, update), or that is about it (any other verb)."""
+        """Return the action that submits `obj` (create, update), or that concerns it (any other verb)."""
         meta = obj.metadata
         return cls(
             verb=verb,
@@ -58,22 +58,22 @@ class Action:
 
     @property
     def label_selector(self) -> str:
-        """The label selector of a list, watch or collection's deletion."""
+        """Label selector of a list, watch or deletecollection."""
         return self.options.get("labelSelector", "")
 
     @property
     def field_selector(self) -> str:
-        """The field selector of a list, watch or collection's deletion."""
+        """Field selector of a list, watch or deletecollection."""
         return self.options.get("fieldSelector", "")
 
     @property
     def field_manager(self) -> str:
-        """Who writes, if the call said so."""
+        """Field manager of the call, or ""."""
         return self.options.get("fieldManager", "")
 
     @property
     def dry_run(self) -> bool:
-        """Whether the call was a rehearsal."""
+        """Whether the call is a dry run."""
         return "dryRun" in self.options
 
     @property
@@ -83,14 +83,14 @@ class Action:
 
     @property
     def patch_value(self) -> Any:
-        """The patch read as JSON; None without a patch."""
+        """The decoded patch; None without a patch."""
         return msgspec.json.decode(self.patch) if self.patch else None
 
     def matches(self, verb: str, resource: str) -> bool:
-        """Whether a reactor for `verb` and `resource` is meant.
+        """Return whether a reactor for `verb` and `resource` handles this action.
 
-        "*" means any. `pods` covers the resource and its subresources, `pods/status` that subresource alone; the verb
-        `patch` covers server-side apply too, which is a patch to the server.
+        "*" matches any. `pods` includes its subresources, `pods/status` is only that subresource; the verb `patch`
+        includes server-side apply.
         """
         return _verb_covers(verb, self.verb) and _resource_covers(resource, self)
 
@@ -111,7 +111,7 @@ def _resource_covers(pattern: str, action: Action) -> bool:
 
 
 def action_of(request: Request, scheme: Scheme) -> Action:
-    """The action a request stands for; its object is decoded with the scheme's classes."""
+    """Return the action of a request, with its object decoded to the scheme's class."""
     body = request.body or b""
     submitted = _decoded(body, scheme) if request.verb in _WITH_OBJECT and body else None
     patches = request.verb in _PATCHES
@@ -139,7 +139,7 @@ def _decoded(body: bytes, scheme: Scheme) -> Any:
     try:
         return decode(cls, body)
     except Undecodable:
-        # A test may submit what the class can't hold on purpose; it is recorded as it was sent.
+        # A test may submit an invalid object on purpose; it is recorded as sent.
         return plain
 
 

@@ -1,4 +1,4 @@
-"""How a tracker answers each verb: the last reactor of every fake."""
+"""Answers of the tracker to each verb: the last reactor of every fake."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,35 +12,33 @@ from clientgo.meta.codec import to_dict
 from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
-from clientgo.testing.apply import Writer, applied, updated
-from clientgo.testing.lifecycle import by_door
-from clientgo.testing.mergerules import rules_of
-from clientgo.testing.selection import select
+from clientgo.testing.apply import Writer, applied, rules_of, updated
+from clientgo.testing.changes import select
+from clientgo.testing.lifecycle import apply_subresource_rules
 from clientgo.testing.tracker import Object, Tracker
 
-_UNKEPT = frozenset(("binding", "eviction", "exec", "log", "attach", "portforward", "proxy", "token"))
-"""Subresources that are no view of their object, so that a tracker has nothing to answer with; nor has it where one is
-created or deleted."""
+_UNSUPPORTED = frozenset(("binding", "eviction", "exec", "log", "attach", "portforward", "proxy", "token"))
+"""Subresources that are not a view of their object, so that a tracker cannot answer requests for them."""
 
 
 def answer(tracker: Tracker, action: Action) -> Object:
-    """What the tracker says to the action, after doing it.
+    """Perform the action on the tracker and return the response.
 
     Raises:
-        ApiError: as a server would refuse.
-        MethodNotAllowed: a subresource the tracker knows nothing about; give the fake a reactor for it.
+        ApiError: a server would reject the request.
+        MethodNotAllowed: the subresource needs a reactor.
     """
-    if action.subresource in _UNKEPT or (action.subresource and action.verb in ("create", "delete", "list")):
-        raise not_kept(action)
+    if action.subresource in _UNSUPPORTED or (action.subresource and action.verb in ("create", "delete", "list")):
+        raise not_supported(action)
     if action.subresource == "scale":
         return _scale(tracker, action)
     return _ANSWERS[action.verb](tracker, action)
 
 
-def not_kept(action: Action) -> MethodNotAllowed:
-    """The refusal of a subresource the tracker knows nothing about."""
+def not_supported(action: Action) -> MethodNotAllowed:
+    """Return the error for a subresource that the tracker does not support."""
     what = f"{action.resource.resource}/{action.subresource}"
-    return MethodNotAllowed(f"a fake keeps no {what}: prepend a reactor that answers")
+    return MethodNotAllowed(f"the fake does not support {what}: prepend a reactor that handles it")
 
 
 def _get(tracker: Tracker, action: Action) -> Object:
@@ -76,7 +74,7 @@ def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object
     def owned(old: Object) -> Object:
         new = change(old)
         if tracker.lifecycle and tracker.has_status(old):
-            new = by_door(old, new, action.subresource)
+            new = apply_subresource_rules(old, new, action.subresource)
         return updated(old, new, _writer(tracker, action, old))
 
     return tracker.change(action.resource, action.namespace, action.name, owned, dry_run=action.dry_run)
@@ -96,7 +94,7 @@ def _apply(tracker: Tracker, action: Action) -> Object:
 
 
 def _configuration(action: Action) -> Object:
-    # The URL names the object, as on a server; the applied configuration may repeat it or leave it out.
+    # As on a server, the URL names the object; the applied configuration may omit the name.
     config = _read(action)
     if not isinstance(config, dict):
         raise BadRequest(f"invalid apply configuration: expected an object, got {type(config).__name__}")
@@ -121,7 +119,7 @@ def _rules(tracker: Tracker, obj: Object) -> Rules:
 
 def _delete(tracker: Tracker, action: Action) -> Object:
     wanted = action.delete_options.get("preconditions")
-    tracker.delete(action.resource, action.namespace, action.name, preconditions=wanted, dry_run=_rehearsed(action))
+    tracker.delete(action.resource, action.namespace, action.name, preconditions=wanted, dry_run=_is_dry_run(action))
     return SUCCESS
 
 
@@ -129,19 +127,19 @@ def _delete_collection(tracker: Tracker, action: Action) -> Object:
     items, _ = tracker.list(action.resource, select(action.namespace, action.label_selector, action.field_selector))
     for item in items:
         meta = item["metadata"]
-        # One that another thread has just deleted is as gone as was asked.
+        # Another thread may have deleted it already.
         with suppress(NotFound):
-            tracker.delete(action.resource, meta.get("namespace", ""), meta["name"], dry_run=_rehearsed(action))
+            tracker.delete(action.resource, meta.get("namespace", ""), meta["name"], dry_run=_is_dry_run(action))
     return SUCCESS
 
 
-def _rehearsed(action: Action) -> bool:
+def _is_dry_run(action: Action) -> bool:
     return action.dry_run or bool(action.delete_options.get("dryRun"))
 
 
 def _scale(tracker: Tracker, action: Action) -> Object:
     if action.verb not in ("get", "update", "patch"):
-        raise MethodNotAllowed(f"{action.resource.resource}/scale has no verb {action.verb}")
+        raise MethodNotAllowed(f"{action.resource.resource}/scale does not support {action.verb}")
     if action.verb == "get":
         return _scale_of(tracker.get(action.resource, action.namespace, action.name))
 
@@ -172,9 +170,9 @@ def patched(old: Object, action: Action, rules: Rules) -> Object:
     """Return `old` with the action's patch applied; `rules` are the merge rules of its kind.
 
     Raises:
-        BadRequest: the patch is no JSON.
-        Invalid: it can't be applied to `old`.
-        UnsupportedMediaType: a kind of patch no server knows.
+        BadRequest: the patch is not JSON.
+        Invalid: the patch cannot be applied to `old`.
+        UnsupportedMediaType: unknown patch type.
     """
     apply = _PATCHES.get(action.patch_type)
     if apply is None:
@@ -190,7 +188,7 @@ def _read(action: Action) -> Any:
     try:
         return action.patch_value
     except msgspec.DecodeError as error:
-        raise BadRequest(f"the patch can't be read: {error}") from error
+        raise BadRequest(f"invalid patch: {error}") from error
 
 
 _PATCHES: Mapping[str, Callable[[Any, Any, Rules], Any]] = {
@@ -200,7 +198,7 @@ _PATCHES: Mapping[str, Callable[[Any, Any, Rules], Any]] = {
 }
 
 SUCCESS: Object = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}
-"""What a deletion answers."""
+"""Response to a deletion."""
 
 _ANSWERS: Mapping[str, Callable[[Tracker, Action], Object]] = {
     "get": _get, "list": _list, "create": _create, "update": _update, "patch": _patch, "apply": _apply,

@@ -1,24 +1,60 @@
-"""What happened to the objects of one resource, in order, and the watches that read along."""
+"""Change log of one resource, the selection of objects, and the watches that read the log."""
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from clientgo.clock import Clock
+from clientgo.errors import BadRequest
 from clientgo.meta.codec import encode_value
+from clientgo.meta.fieldselectors import FieldTerm, parse_field_selector
+from clientgo.meta.selectors import Selector, everything, parse_selector
 from clientgo.rest.request import RawEvent
-from clientgo.testing.selection import Selection
 
 Object = dict[str, Any]
+
+_ALL_LABELS = everything()
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Objects of one namespace (all if empty) whose labels and fields match."""
+
+    namespace: str = ""
+    labels: Selector = _ALL_LABELS
+    fields: tuple[FieldTerm, ...] = ()
+
+    def matches(self, obj: Mapping[str, Any]) -> bool:
+        """Return whether the object is selected."""
+        meta = obj.get("metadata") or {}
+        if self.namespace and meta.get("namespace", "") != self.namespace:
+            return False
+        return self.labels.matches(meta.get("labels") or {}) and all(term.matches(obj) for term in self.fields)
+
+
+EVERYTHING = Selection()
+"""Every object of every namespace."""
+
+
+def select(namespace: str = "", label_selector: str = "", field_selector: str = "") -> Selection:
+    """Parse both selectors; every field is supported, because a fake knows no schema.
+
+    Raises:
+        BadRequest: a selector is invalid.
+    """
+    try:
+        return Selection(namespace, parse_selector(label_selector), parse_field_selector(field_selector))
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write: the object before (None if it came) and after (None if it went)."""
+    """One write: the object before (None if it was created) and after (None if it was deleted)."""
 
     version: int
     old: Object | None
@@ -27,23 +63,23 @@ class Change:
 
 @dataclass(slots=True)
 class ChangeLog:
-    """All changes of one resource since the beginning; guarded by `changed`, which is notified after each."""
+    """All changes of one resource, in order; guarded by `changed`, which is notified after each."""
 
     changed: threading.Condition
     clock: Clock
     changes: list[Change] = field(default_factory=list)
 
     def append(self, change: Change) -> None:
-        """Add the latest change; the caller holds `changed`."""
+        """Append a change; the caller holds `changed`."""
         self.changes.append(change)
 
     def after(self, version: int) -> int:
-        """The position of the first change later than `version`; the caller holds `changed`."""
+        """Return the index of the first change after `version`; the caller holds `changed`."""
         return bisect_right(self.changes, version, key=lambda change: change.version)
 
 
 class TrackerWatch:
-    """A watch over a tracker: an `EventStream` whose position in the change log is all it keeps."""
+    """Watch on a tracker: an `EventStream` that keeps only its position in the change log."""
 
     def __init__(
         self,
@@ -77,7 +113,7 @@ class TrackerWatch:
             yield _frame("BOOKMARK", {"metadata": {"resourceVersion": str(self._last)}})
 
     def close(self) -> None:
-        """End the watch from any thread; a blocked iteration ends. What was not read yet is dropped."""
+        """End the watch from any thread; a blocked iteration ends, and unread events are dropped."""
         with self._log.changed:
             self._closed = True
             self._log.changed.notify_all()
@@ -97,7 +133,7 @@ class TrackerWatch:
 
 
 def seen_by(selection: Selection, change: Change) -> RawEvent | None:
-    """The frame a watch with that selection sends, if any: an object that ceases to match is DELETED for it."""
+    """Return the event a watch with that selection sends, or None; an object that no longer matches is DELETED."""
     before = change.old is not None and selection.matches(change.old)
     if change.new is not None and selection.matches(change.new):
         return _frame("MODIFIED" if before else "ADDED", change.new)

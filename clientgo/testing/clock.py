@@ -1,11 +1,11 @@
-"""A clock that stands still until a test steps it.
+"""Fake clock that stands still until a test steps it.
 
-Tests of delays neither sleep nor poll: they start their threads, wait until these are blocked (`wait_for_waiters`), and
-`step` the time. A single-threaded test takes `FakeClock(auto=True)`, where each wait moves the time to its own end;
-only limits on the work of other threads (`wait_for`) do not.
+Tests of delays neither sleep nor poll: they start their threads, wait until these block (`wait_for_waiters`), and
+`step` the time. A single-threaded test uses `FakeClock(auto=True)`, in which each wait advances the time to its
+deadline; `wait_for`, a timeout on other threads, does not.
 
-Lock order: a waiter holds its condition and then takes the clock's lock; `step` lets go of the clock's lock before it
-takes any condition. So the two orders never meet.
+Lock order: a waiter holds its condition and then takes the clock's lock; `step` releases the clock's lock before it
+takes any condition. So no deadlock is possible.
 """
 
 import math
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _LOOK_AT_EVENTS = 0.002
-"""Real seconds between looks at the event that may end a `sleep`."""
+"""Real seconds between checks of the event that may end a `sleep`."""
 
 
-class NobodyWaits(AssertionError):
-    """Fewer threads than expected blocked on the clock within the (real) time given."""
+class ClockWaitTimeout(AssertionError):
+    """Fewer threads than expected blocked on the clock within the (real) timeout."""
 
 
 @dataclass(eq=False, slots=True)
@@ -28,11 +28,11 @@ class _Waiter:
 
 
 class FakeClock:
-    """A `clientgo.clock.Clock` whose time passes only when `step` is called; safe for any number of threads."""
+    """A `clientgo.clock.Clock` whose time advances only by `step`; thread-safe."""
 
     def __init__(self, *, time: float = 1_700_000_000.0, now: float = 0.0, auto: bool = False) -> None:
-        # Plain floats, added up as the users of a clock add up their deadlines: a deadline of `now() + d` is met by
-        # `step(d)` to the last bit. Whole nanoseconds would round the two differently.
+        # Floats, as in the deadlines of callers: `step(d)` reaches a deadline of `now() + d` exactly. Whole
+        # nanoseconds would round the two differently.
         self._now = now
         self._time = time
         self._auto = auto
@@ -54,60 +54,60 @@ class FakeClock:
         return self._time
 
     def set_time(self, seconds: float) -> None:
-        """Set the seconds since the epoch, as when a machine's clock is put right: `now()` does not change."""
+        """Set the seconds since the epoch, as a clock correction does; `now()` does not change."""
         with self._changed:
             self._time = seconds
 
     def step(self, seconds: float) -> None:
-        """Let `seconds` pass and release every waiter whose deadline has come.
+        """Advance the time by `seconds` and release every waiter whose deadline is reached.
 
         Raises:
             ValueError: `seconds` is negative.
         """
         if seconds < 0:
-            raise ValueError(f"time can't be stepped by {seconds} s: it does not run backwards")
+            raise ValueError(f"cannot step the time by {seconds} s: expected a positive number")
         with self._changed:
             self._now += seconds
             self._time += seconds
             due = [w for w in self._waiters if w.deadline is not None and w.deadline <= self._now]
-            # Taken off here and not by the waiters, so that `waiters` is right as soon as `step` returns.
+            # Removed here and not by the waiters, so that `waiters` is right as soon as `step` returns.
             self._waiters = [w for w in self._waiters if w not in due]
         for waiter in due:
             with waiter.condition:
                 waiter.condition.notify_all()
 
     def waiters(self) -> int:
-        """How many threads are blocked on the clock.
+        """Return the number of threads blocked on the clock.
 
-        A thread that something else than `step` has woken counts until it has run.
+        A thread woken by anything but `step` counts until it has run.
         """
         return len(self._waiters)
 
     def wait_for_waiters(self, count: int = 1, *, timeout: float = 10.0) -> None:
-        """Return once at least `count` threads are blocked on the clock.
+        """Wait until at least `count` threads are blocked on the clock.
 
         Raises:
-            NobodyWaits: they are not within `timeout` seconds of real time.
+            ClockWaitTimeout: fewer are blocked after `timeout` seconds of real time.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._waiters) >= count, timeout):
-                raise NobodyWaits(f"{len(self._waiters)} of {count} threads wait on the clock after {timeout} s")
+                raise ClockWaitTimeout(f"{len(self._waiters)} of {count} threads wait on the clock after {timeout} s")
 
     def wait_for_sleeps(self, count: int = 1, *, timeout: float = 10.0) -> None:
-        """Return once `sleep` has been called at least `count` times in all; stepping then ends those sleeps.
+        """Wait until `sleep` was called at least `count` times in all; stepping then ends those sleeps.
 
         Raises:
-            NobodyWaits: it has not within `timeout` seconds of real time.
+            ClockWaitTimeout: fewer sleeps began after `timeout` seconds of real time.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.slept) >= count, timeout):
-                raise NobodyWaits(f"{len(self.slept)} of {count} sleeps began after {timeout} s")
+                raise ClockWaitTimeout(f"{len(self.slept)} of {count} sleeps began after {timeout} s")
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
-        """Wait, holding `condition`, until it is notified or the time is stepped to `deadline`."""
+        """Wait, holding `condition`, until it is notified or the time reaches `deadline`."""
         waiter = _Waiter(condition, deadline)
         with self._changed:
-            # Checked and entered in one go: a step between the two would be missed for good.
+            # Checked and registered under one lock: a step in between would be missed.
             if deadline is not None and self._reached(deadline):
                 return
             self._waiters.append(waiter)
@@ -120,27 +120,27 @@ class FakeClock:
                     self._waiters.remove(waiter)
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
-        """Let `seconds` be stepped over unless `stop` is set first; return whether it is set."""
+        """Sleep for `seconds` unless `stop` is set first; return whether it is set."""
         return self._sleep(stop, seconds, self._reached)
 
     def wait_for(self, done: threading.Event, limit: float) -> bool:
-        """Wait until `done` is set or `limit` seconds are stepped over; return whether it is set.
+        """Wait until `done` is set or `limit` seconds pass; return whether it is set.
 
-        The time does not move by itself, not even with `auto`. Counts as a sleep in `slept`.
+        The time does not advance by itself, not even with `auto`. Recorded as a sleep in `slept`.
         """
         return self._sleep(done, limit, lambda deadline: deadline <= self._now)
 
     def _sleep(self, stop: threading.Event, seconds: float, reached: Callable[[float], bool]) -> bool:
         with self._changed:
-            # The deadline is fixed before anyone can learn of the sleep and step over it.
+            # The deadline is set before another thread can observe the sleep and step over it.
             deadline = self._now + seconds
             waiter = _Waiter(self._changed, deadline)
             self.slept.append(seconds)
             self._waiters.append(waiter)
             self._changed.notify_all()
             while not stop.is_set() and not reached(deadline):
-                # Setting an event can't wake us: waiting on the event's own condition would, but a step would then
-                # wake everyone who waits for the event itself, as if it were set.
+                # Setting an event cannot wake this thread. Waiting on the event's own condition could, but then a
+                # step would wake every thread that waits for the event, as if it were set.
                 self._changed.wait(_LOOK_AT_EVENTS)
             if waiter in self._waiters:
                 self._waiters.remove(waiter)

@@ -1,4 +1,4 @@
-"""What a fake tells of what it serves: the kinds of its scheme, in the documents of a real server."""
+"""Discovery documents of a fake: the kinds of its scheme, in the format of a real server."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from clientgo.meta.codec import encode_value
 from clientgo.meta.scheme import ApiType, Scheme, api_of
 
 VERSION = {"major": "1", "minor": "0", "gitVersion": "v1.0.0-fake", "platform": "fake/fake"}
-"""The version of a server that is none."""
+"""Version of the fake server."""
 
 _VERBS = {
     "update_status": "",
@@ -20,10 +20,10 @@ _VERBS = {
 
 
 def discovered(scheme: Scheme, path: str) -> bytes:
-    """The document at a path of discovery.
+    """Return the discovery document at a path.
 
     Raises:
-        NotFound: there is none; no kind of the scheme is of that group or version.
+        NotFound: the path, or its group or version, does not exist.
     """
     apis = [api_of(cls) for gvk in scheme.kinds() if (cls := scheme.class_of(gvk)) is not None]
     match path.strip("/").split("/"):
@@ -41,11 +41,11 @@ def discovered(scheme: Scheme, path: str) -> bytes:
         case ["apis", group, version] if version in _versions(apis, group):
             return encode_value(_resources(apis, group, version))
         case _:
-            raise NotFound(f"a fake serves nothing at {path}")
+            raise NotFound(f"the fake does not serve {path}")
 
 
 def _versions(apis: Iterable[ApiType], group: str) -> list[str]:
-    # In the scheme's order: a fake prefers none.
+    # In the scheme's order: a fake prefers no version.
     return list(dict.fromkeys(api.version for api in apis if api.group == group))
 
 

@@ -1,28 +1,245 @@
-"""A fake clientset: the real clients over objects in memory, every call recorded.
+"""Fake clientset and requester: the real clients over objects in memory, with every call recorded.
 
     clientset = FakeClientset(foo, other_foo)
-    clientset.prepend_reactor("update", "foos/status", refuse)
+    clientset.prepend_reactor("update", "foos/status", lambda action: (True, other_foo))
     ...
     assert clientset.actions == [Action.of("update", foo, subresource="status")]
 
-`FakeClientset` is generated: `FakeClientsetMixin` in front of the real `Clientset`, so both have the same methods.
+Only the `Requester` below the clients is replaced: requests and responses are encoded and decoded as over HTTP.
+Reactors are called in order until one handles the request, then the tracker answers. Unlike in client-go, `add_reactor`
+adds before the tracker too. `FakeClientset` is generated: `FakeClientsetMixin` in front of the real `Clientset`.
 """
 
-from typing import ClassVar
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.meta.scheme import Scheme
-from clientgo.testing.actions import Action
-from clientgo.testing.reaction import Reaction, WatchReaction
-from clientgo.testing.requester import FakeRequester
+from clientgo.errors import Invalid, NotFound
+from clientgo.meta.codec import ObjectList, encode, encode_value
+from clientgo.meta.objects import ListMeta
+from clientgo.meta.scheme import Scheme, api_of
+from clientgo.rest.request import ByteStream, EventStream, Request
+from clientgo.testing.actions import Action, action_of
+from clientgo.testing.answers import SUCCESS, answer, not_supported
+from clientgo.testing.changes import select
+from clientgo.testing.discovery import discovered
 from clientgo.testing.tracker import Tracker
+from clientgo.testing.transport import FakeStream
 from clientgo.typed.clientset import BaseClientset
+from clientgo.typed.scale import Scale
 
-__all__ = ["FakeClientsetMixin", "FakeRequester"]
+R = TypeVar("R")
+
+Reaction = Callable[[Action], tuple[bool, object]]
+"""Handler of a call: `(True, result)` answers it, `(False, None)` passes it on, an exception is raised to the caller.
+
+The result is an object, a dict, bytes, or for a list a sequence of those; None is success without a result.
+`(False, changed_action)` passes on the changed action, since actions and objects are immutable.
+"""
+
+WatchReaction = Callable[[Action], tuple[bool, EventStream | None]]
+"""Handler of a watch request: `(True, stream)` answers it, `(False, None)` passes it on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reactor(Generic[R]):
+    """A reaction with the verb and resource it handles, as in `Action.matches`; "*" is any."""
+
+    verb: str
+    resource: str
+    react: Callable[[Action], tuple[bool, R]]
+
+
+class ReactionChain(Generic[R]):
+    """Reactors in order; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reactors: tuple[Reactor[R], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<ReactionChain {len(self._reactors)} reactors>"
+
+    def prepend(self, reactor: Reactor[R]) -> None:
+        """Insert a reactor before the others."""
+        with self._lock:
+            self._reactors = (reactor, *self._reactors)
+
+    def add(self, reactor: Reactor[R]) -> None:
+        """Append a reactor after the others."""
+        with self._lock:
+            self._reactors = (*self._reactors, reactor)
+
+    def react(self, action: Action) -> tuple[bool, R | None, Action]:
+        """Return whether a reactor handled the action, its result, and the action as the reactors changed it."""
+        for reactor in self._reactors:
+            if not action.matches(reactor.verb, reactor.resource):
+                continue
+            handled, result = reactor.react(action)
+            if handled:
+                return True, result, action
+            if isinstance(result, Action):
+                action = result
+        return False, None, action
+
+
+class FakeRequester:
+    """A thread-safe `Requester` that answers from a `tracker` and records each call as an `Action`.
+
+    Recorded objects are decoded to the classes of `scheme` and of `objects`. `versioned` makes the tracker set
+    resourceVersions and reject stale updates. With `lifecycle` the status is written only through its subresource, and
+    deleted objects remain until their finalizers are removed.
+    """
+
+    supports_watch_list = False
+    """Streaming lists are rejected, as by an old server, so informers list and watch."""
+
+    def __init__(
+        self,
+        *objects: object,
+        scheme: Scheme | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        versioned: bool = False,
+        lifecycle: bool = False,
+    ) -> None:
+        self._scheme = _known_classes(scheme if scheme is not None else Scheme(), objects)
+        self._lock = threading.Lock()
+        self._actions: list[Action] = []
+        self._reactors: ReactionChain[object] = ReactionChain()
+        self._watch_reactors: ReactionChain[EventStream | None] = ReactionChain()
+        self.tracker = Tracker(*objects, scheme=self._scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
+
+    def __repr__(self) -> str:
+        return f"<FakeRequester {len(self._actions)} actions>"
+
+    @property
+    def actions(self) -> list[Action]:
+        """Every call so far, in order."""
+        with self._lock:
+            return list(self._actions)
+
+    def clear_actions(self) -> None:
+        """Clear the recorded calls."""
+        with self._lock:
+            self._actions.clear()
+
+    def prepend_reactor(self, verb: str, resource: str, react: Reaction) -> None:
+        """Insert a reactor before the others; "*" is any verb or resource."""
+        self._reactors.prepend(Reactor(verb, resource, react))
+
+    def add_reactor(self, verb: str, resource: str, react: Reaction) -> None:
+        """Append a reactor after the others, before the tracker."""
+        self._reactors.add(Reactor(verb, resource, react))
+
+    def prepend_watch_reactor(self, resource: str, react: WatchReaction) -> None:
+        """Insert a watch reactor before the others."""
+        self._watch_reactors.prepend(Reactor("watch", resource, react))
+
+    def add_watch_reactor(self, resource: str, react: WatchReaction) -> None:
+        """Append a watch reactor after the others."""
+        self._watch_reactors.add(Reactor("watch", resource, react))
+
+    def do(self, request: Request) -> bytes:
+        """Record the call and answer it.
+
+        Raises:
+            ApiError: the tracker rejects it, or a reactor raises an error.
+        """
+        handled, result, action = self._reactors.react(self._record(request))
+        return _reply(action, result) if handled else encode_value(answer(self.tracker, action))
+
+    def raw(self, method: str, path: str) -> bytes:
+        """Answer a discovery request from the kinds of the scheme; it is not recorded.
+
+        Raises:
+            NotFound: any other path.
+        """
+        if method != "GET":
+            raise NotFound(f"the fake does not support {method} {path}")
+        return discovered(self._scheme, path)
+
+    def watch(self, request: Request) -> EventStream:
+        """Record the call and open the watch."""
+        handled, stream, action = self._watch_reactors.react(self._record(request))
+        if handled:
+            if stream is None:
+                raise TypeError(f"a watch reactor handled {action} and returned no stream")
+            return stream
+        if action.subresource:
+            raise not_supported(action)
+        if "sendInitialEvents" in action.options:
+            raise Invalid("sendInitialEvents is forbidden for watch: the fake does not stream lists")
+        return self.tracker.watch(
+            action.resource,
+            select(action.namespace, action.label_selector, action.field_selector),
+            resource_version=action.options.get("resourceVersion", ""),
+            timeout=float(action.options.get("timeoutSeconds", 0)),
+            bookmarks="allowWatchBookmarks" in action.options,
+        )
+
+    def stream(self, request: Request) -> ByteStream:
+        """Record the call and return the stream of a reactor, which returns bytes or a `FakeStream`.
+
+        Raises:
+            MethodNotAllowed: no reactor handles it.
+        """
+        handled, result, action = self._reactors.react(self._record(request))
+        if isinstance(result, bytes):
+            return FakeStream(result, end=True)
+        if isinstance(result, FakeStream):
+            return result
+        if handled:
+            raise TypeError(f"a reactor handled {action} and returned neither bytes nor a FakeStream: {result!r}")
+        raise not_supported(action)
+
+    def _record(self, request: Request) -> Action:
+        action = action_of(request, self._scheme)
+        with self._lock:
+            self._actions.append(action)
+        return action
+
+
+def _known_classes(scheme: Scheme, objects: Sequence[object]) -> Scheme:
+    # A copy: the objects of a test must not change the scheme of the program.
+    known = Scheme(*(cls for gvk in scheme.kinds() if (cls := scheme.class_of(gvk)) is not None))
+    for cls in (Scale, *map(type, objects)):
+        if "__api_type__" in vars(cls) and known.class_of(api_of(cls).gvk) is None:
+            known.add(cls)
+    return known
+
+
+def _reply(action: Action, result: object) -> bytes:
+    if isinstance(result, bytes):
+        return result
+    if result is None:
+        return _success(action)
+    if action.verb == "list" and isinstance(result, ObjectList | list | tuple):
+        page = result if isinstance(result, ObjectList) else ObjectList(ListMeta(), list(result))
+        items = [msgspec.Raw(_encoded(item)) for item in page.items]
+        return encode_value({"metadata": page.metadata, "items": items})
+    return _encoded(result)
+
+
+def _success(action: Action) -> bytes:
+    if action.verb in ("delete", "deletecollection"):
+        return encode_value(SUCCESS)
+    if action.verb == "list":
+        return encode_value({"metadata": {}, "items": []})
+    if action.object is None:
+        raise TypeError(f"a reactor handled {action} and returned no result")
+    return _encoded(action.object)
+
+
+def _encoded(obj: Any) -> bytes:
+    return encode_value(obj) if isinstance(obj, dict) else encode(obj)
 
 
 class FakeClientsetMixin(BaseClientset):
-    """Makes a clientset of fakes that starts with `objects`; a subclass names its `scheme`."""
+    """Clientset over a `FakeRequester` that starts with `objects`; a subclass sets its `scheme`."""
 
     scheme: ClassVar[Scheme] = Scheme()
 
@@ -42,30 +259,30 @@ class FakeClientsetMixin(BaseClientset):
 
     @property
     def writes(self) -> list[Action]:
-        """Every call so far that changes something: what is left when informers' lists and watches are taken out."""
+        """Every call so far that changes something: without gets, lists and watches."""
         return [action for action in self.fake.actions if action.is_write]
 
     @property
     def tracker(self) -> Tracker:
-        """The objects; what is added here is seen by clients and watches, and is no action."""
+        """The stored objects; clients and watches see what is added here, and it is not recorded as an action."""
         return self.fake.tracker
 
     def clear_actions(self) -> None:
-        """Forget the calls so far."""
+        """Clear the recorded calls."""
         self.fake.clear_actions()
 
     def prepend_reactor(self, verb: str, resource: str, react: Reaction) -> None:
-        """Ask `react` before everything else; "*" is any verb or resource."""
+        """Insert a reactor before the others; "*" is any verb or resource."""
         self.fake.prepend_reactor(verb, resource, react)
 
     def add_reactor(self, verb: str, resource: str, react: Reaction) -> None:
-        """Ask `react` after the reactors there are, before the tracker."""
+        """Append a reactor after the others, before the tracker."""
         self.fake.add_reactor(verb, resource, react)
 
     def prepend_watch_reactor(self, resource: str, react: WatchReaction) -> None:
-        """Let `react` open watches, before the other watch reactors."""
+        """Insert a watch reactor before the others."""
         self.fake.prepend_watch_reactor(resource, react)
 
     def add_watch_reactor(self, resource: str, react: WatchReaction) -> None:
-        """Let `react` open watches, after the other watch reactors."""
+        """Append a watch reactor after the others."""
         self.fake.add_watch_reactor(resource, react)

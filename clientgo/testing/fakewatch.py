@@ -1,9 +1,9 @@
-"""A watch that a test drives by hand: what a watch reactor gives when the tracker's own is not what is wanted."""
+"""Streams that a test drives by hand, among them a watch for reactors that replace the tracker's own watch."""
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -11,20 +11,74 @@ from clientgo.errors import ApiError
 from clientgo.meta.codec import encode, encode_value
 from clientgo.rest.request import RawEvent
 
+E = TypeVar("E")
+
 BUFFER = 100
-"""Events a fake watch keeps unread (the size of client-go's)."""
+"""Maximum number of unread events (the size of client-go's buffer)."""
 
 
-class FakeWatch:
-    """An `EventStream` that sends what it is told to; one that nobody reads overflows loudly after 100 events."""
+class ManualStream(Generic[E]):
+    """A stream driven by a test: `send`, `fail`, `end`. After its end, further events are ignored."""
 
-    def __init__(self) -> None:
-        self._filled = threading.Condition()
-        self._frames: deque[RawEvent | Exception] = deque()
+    def __init__(self, events: Iterable[E] = ()) -> None:
+        self._changed = threading.Condition()
+        self._events: deque[E | Exception] = deque(events)
         self._ended = False
+        self.closed = False
 
     def __repr__(self) -> str:
-        return f"<FakeWatch {len(self._frames)} unread{', ended' if self._ended else ''}>"
+        return f"<{type(self).__name__} {len(self._events)} unread{', ended' if self._ended else ''}>"
+
+    @property
+    def unread(self) -> int:
+        """Number of events that have not been read."""
+        return len(self._events)
+
+    def __iter__(self) -> Iterator[E]:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._events or self._ended)
+                if not self._events:
+                    return
+                event = self._events.popleft()
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+    def send(self, *events: E) -> None:
+        """Send events to the reader."""
+        self._put(*events)
+
+    def fail(self, error: Exception) -> None:
+        """Raise `error` in the reader after the events sent before, as when the connection is lost."""
+        self._put(error)
+
+    def end(self) -> None:
+        """End the stream after the events sent before, as a server does."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Close the stream from the reader's side; unread events are dropped."""
+        with self._changed:
+            self._events.clear()
+            self.closed = True
+        self.end()
+
+    def _put(self, *events: E | Exception) -> None:
+        with self._changed:
+            if not self._ended:
+                self._events.extend(events)
+                self._changed.notify_all()
+
+
+class FakeWatcher(ManualStream[RawEvent]):
+    """An `EventStream` that sends what the test adds; `fail` and `end` finish it.
+
+    Raises:
+        RuntimeError: more than 100 events are unread.
+    """
 
     def add(self, obj: object) -> None:
         """Send ADDED."""
@@ -43,49 +97,12 @@ class FakeWatch:
         self._send("BOOKMARK", {"metadata": {"resourceVersion": resource_version}})
 
     def error(self, error: ApiError) -> None:
-        """Send ERROR with the Status that `error` stands for."""
+        """Send ERROR with the Status of `error`."""
         status = {"kind": "Status", "status": "Failure", "message": error.message}
         self._send("ERROR", {**status, "reason": error.reason, "code": error.code})
 
-    def fail(self, error: Exception) -> None:
-        """Let the reader get `error` raised, as when the connection is lost."""
-        self._put(error)
-
-    def end(self) -> None:
-        """Let the stream end once all that was sent is read, as a server does when the time is up."""
-        with self._filled:
-            self._ended = True
-            self._filled.notify_all()
-
-    def close(self) -> None:
-        """End the stream from the reader's side; what was not read is dropped, what is sent later is ignored."""
-        with self._filled:
-            self._frames.clear()
-        self.end()
-
-    def __iter__(self) -> Iterator[RawEvent]:
-        while (frame := self._take()) is not None:
-            if isinstance(frame, Exception):
-                raise frame
-            yield frame
-
-    def _send(self, kind: str, obj: Any) -> None:
+    def _send(self, kind: str, obj: object) -> None:
         body = encode_value(obj) if isinstance(obj, Mapping) else encode(obj)
-        self._put(RawEvent(kind, msgspec.Raw(body)))
-
-    def _put(self, frame: RawEvent | Exception) -> None:
-        with self._filled:
-            if self._ended:
-                return
-            if len(self._frames) >= BUFFER:
-                raise RuntimeError(f"{BUFFER} events are unread on a fake watch: nobody reads it")
-            self._frames.append(frame)
-            self._filled.notify_all()
-
-    def _take(self) -> RawEvent | Exception | None:
-        with self._filled:
-            while not self._frames:
-                if self._ended:
-                    return None
-                self._filled.wait()
-            return self._frames.popleft()
+        if self.unread >= BUFFER:
+            raise RuntimeError(f"{BUFFER} events are unread on a fake watch: it has no reader")
+        self.send(RawEvent(kind, msgspec.Raw(body)))

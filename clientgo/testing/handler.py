@@ -1,4 +1,4 @@
-"""An informer's handler that keeps what it was told, for tests to wait for and compare."""
+"""Event handler for informers that records its calls, for tests to wait for and compare."""
 
 import threading
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class Told(NamedTuple):
-    """One call of the handler: what happened to which object; `old` is None unless it is an update."""
+    """One call of the handler: the kind of change and the object; `old` is None except for updates."""
 
     what: str
     name: str
@@ -20,38 +20,42 @@ class Told(NamedTuple):
 
 
 class RecordingHandler(Generic[T]):
-    """Give its methods to `add_event_handler`; `told` is every call in order."""
+    """Event handler whose methods are passed to `add_event_handler`; `told` lists every call in order."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self.told: list[Told] = []
 
     def on_add(self, obj: T) -> None:
-        """Note an addition."""
+        """Record an addition."""
         self._note(Told("add", str(object_name(obj)), None, obj))
 
     def on_initial_add(self, obj: T) -> None:
-        """Note an addition of what was there from the start, as "initial add"."""
+        """Record an addition from the initial list, as "initial add"."""
         self._note(Told("initial add", str(object_name(obj)), None, obj))
 
     def on_update(self, old: T, new: T) -> None:
-        """Note an update."""
+        """Record an update."""
         self._note(Told("update", str(object_name(new)), old, new))
 
     def on_delete(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
-        """Note a deletion; a tombstone is kept as such."""
+        """Record a deletion; a tombstone is recorded as such."""
         self._note(Told("delete", str(object_name(deleted)), None, deleted))
 
     def calls(self) -> list[tuple[str, str]]:
-        """What was told, as pairs of what happened and the object's name."""
+        """Return the calls as pairs of change and object name."""
         with self._changed:
             return [(told.what, told.name) for told in self.told]
 
     def wait_for(self, count: int, timeout: float = 10.0) -> list[tuple[str, str]]:
-        """`calls`, once there are at least `count`; raises TimeoutError after `timeout` real seconds."""
+        """Wait for at least `count` calls and return `calls()`.
+
+        Raises:
+            TimeoutError: fewer calls after `timeout` real seconds.
+        """
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.told) >= count, timeout):
-                raise TimeoutError(f"{len(self.told)} calls came, not {count}: {self.told}")
+                raise TimeoutError(f"{len(self.told)} calls, expected {count}: {self.told}")
         return self.calls()
 
     def _note(self, told: Told) -> None:

@@ -1,11 +1,7 @@
-"""A list-watch source in memory, for tests of informers: objects come, change and go as the test says.
-
-What a real server may do to a client can be played too: changes no watch reports, watches that end, failing requests.
-"""
+"""List-watch source in memory for tests of informers, with failing requests, ending watches and unreported changes."""
 
 import threading
 from collections import deque
-from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from clientgo.errors import Expired, Invalid
@@ -14,62 +10,21 @@ from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
 from clientgo.meta.options import ListOptions
 from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, WatchEvent
+from clientgo.testing.fakewatch import ManualStream
 
 T = TypeVar("T", bound=ApiObject)
 
 Event = WatchEvent[T] | Bookmark | BadEvent
 
 
-class FakeWatch(Generic[T]):
-    """One open watch of a `FakeSource`; also usable alone: `send`, `fail`, `end`."""
-
-    def __init__(self, events: list[Event[T]] | None = None) -> None:
-        self._changed = threading.Condition()
-        self._events: deque[Event[T] | Exception] = deque(events or ())
-        self._ended = False
-        self.closed = False
-
-    def __iter__(self) -> Iterator[Event[T]]:
-        while True:
-            with self._changed:
-                while not self._events and not self._ended and not self.closed:
-                    self._changed.wait()
-                if self.closed or not self._events:
-                    return
-                event = self._events.popleft()
-            if isinstance(event, Exception):
-                raise event
-            yield event
-
-    def send(self, *events: Event[T]) -> None:
-        """Let the reader see these next."""
-        with self._changed:
-            self._events.extend(events)
-            self._changed.notify_all()
-
-    def fail(self, error: Exception) -> None:
-        """Raise `error` at the reader after what was sent before."""
-        with self._changed:
-            self._events.append(error)
-            self._changed.notify_all()
-
-    def end(self) -> None:
-        """The server ends the watch after what was sent before."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        """The reader wants no more."""
-        with self._changed:
-            self.closed = True
-            self._changed.notify_all()
+class FakeWatch(ManualStream[Event[T]], Generic[T]):
+    """One open watch of a `FakeSource`; also usable alone."""
 
 
 class FakeSource(Generic[T]):
-    """Objects of one kind with resourceVersions 2, 3, 4 …, listed and watched as a server would.
+    """Objects of one kind with resourceVersions 2, 3, 4 …, listed and watched as on a server.
 
-    With `supports_watch_list` it streams lists to those who ask.
+    With `supports_watch_list` it supports streaming lists.
     """
 
     def __init__(self, kind: type[T], *objects: T, supports_watch_list: bool = False) -> None:
@@ -82,7 +37,7 @@ class FakeSource(Generic[T]):
         self._objects: dict[ObjectName, T] = {}
         self._undecodable: dict[ObjectName, Undecodable] = {}
         self._history: list[tuple[int, WatchEvent[T] | BadEvent]] = []
-        self._version = 1  # as a server's: a list never has version 0, which means "any" where it is asked for
+        self._version = 1  # a list never has version 0, which means "any" in requests
         self._oldest = 0
         self._open: list[FakeWatch[T]] = []
         self._list_errors: deque[Exception] = deque()
@@ -91,19 +46,19 @@ class FakeSource(Generic[T]):
             self.add(obj)
 
     def add(self, obj: T, *, silent: bool = False) -> T:
-        """Create `obj`; `silent` changes are told to no watch."""
+        """Create `obj`; a `silent` change is not sent to watches."""
         return self._change("ADDED", obj, silent)
 
     def modify(self, obj: T, *, silent: bool = False) -> T:
-        """Change the object of that name to `obj`."""
+        """Replace the object of that name."""
         return self._change("MODIFIED", obj, silent)
 
     def delete(self, obj: T, *, silent: bool = False) -> T:
         """Delete the object of that name."""
         return self._change("DELETED", obj, silent)
 
-    def spoil(self, error: Undecodable, change: ChangeType = "MODIFIED") -> None:
-        """Let an object become one that can't be decoded."""
+    def make_undecodable(self, error: Undecodable, change: ChangeType = "MODIFIED") -> None:
+        """Make an object undecodable."""
         with self._lock:
             self._version += 1
             key = ObjectName(error.metadata.namespace, error.metadata.name)
@@ -112,15 +67,15 @@ class FakeSource(Generic[T]):
                 self._undecodable.pop(key, None)
             else:
                 self._undecodable[key] = error
-            self._tell(BadEvent(change, error))
+            self._notify(BadEvent(change, error))
 
     def fail_next_lists(self, *errors: Exception) -> None:
-        """Answer the next lists with these errors."""
+        """Fail the next lists with these errors."""
         with self._lock:
             self._list_errors.extend(errors)
 
     def fail_next_watches(self, *errors: Exception) -> None:
-        """Answer the next attempts to open a watch with these errors."""
+        """Fail the next attempts to open a watch with these errors."""
         with self._lock:
             self._watch_errors.extend(errors)
 
@@ -134,24 +89,28 @@ class FakeSource(Generic[T]):
             watch.end()
 
     def bookmark(self) -> None:
-        """Tell every open watch the version of now."""
+        """Send a bookmark with the current version to every open watch."""
         with self._lock:
             for watch in self._open:
                 watch.send(Bookmark(str(self._version)))
 
     def compact(self) -> None:
-        """Forget the history: watches from before now are answered with 410."""
+        """Drop the history: watches from earlier versions fail with 410."""
         with self._lock:
             self._oldest = self._version
 
     def wait_for_watch(self, number: int = 1, timeout: float = 10.0) -> None:
-        """Wait, in real seconds, until so many watches were asked for; raises TimeoutError."""
+        """Wait until `number` watches were requested.
+
+        Raises:
+            TimeoutError: after `timeout` real seconds.
+        """
         with self._lock:
             if not self._lock.wait_for(lambda: len(self.watches) >= number, timeout):
-                raise TimeoutError(f"{len(self.watches)} watches were opened, not {number}")
+                raise TimeoutError(f"{len(self.watches)} watches were opened, expected {number}")
 
     def list_page(self, options: ListOptions) -> ObjectList[T]:
-        """Everything there is now; pages are not played."""
+        """Return all objects; pages are not simulated."""
         with self._lock:
             self.lists.append(options)
             if self._list_errors:
@@ -160,7 +119,7 @@ class FakeSource(Generic[T]):
             return ObjectList(version, list(self._objects.values()), tuple(self._undecodable.values()))
 
     def watch_from(self, options: ListOptions) -> FakeWatch[T]:
-        """What happened since the version asked for, then what happens."""
+        """Return a watch from the requested version."""
         with self._lock:
             self.watches.append(options)
             self._lock.notify_all()
@@ -177,7 +136,7 @@ class FakeSource(Generic[T]):
 
     def _stream_list(self) -> FakeWatch[T]:
         if not self.supports_watch_list:
-            raise Invalid("sendInitialEvents is forbidden for watch: this source does not stream lists")
+            raise Invalid("sendInitialEvents is forbidden for watch: this source does not support streaming lists")
         events: list[Event[T]] = [WatchEvent("ADDED", obj) for obj in self._objects.values()]
         events += [BadEvent("ADDED", error) for error in self._undecodable.values()]
         watch = FakeWatch([*events, Bookmark(str(self._version), initial_events_end=True)])
@@ -195,10 +154,10 @@ class FakeSource(Generic[T]):
             else:
                 self._objects[key] = obj
             if not silent:
-                self._tell(WatchEvent(change, obj))
+                self._notify(WatchEvent(change, obj))
         return obj
 
-    def _tell(self, event: WatchEvent[T] | BadEvent) -> None:
+    def _notify(self, event: WatchEvent[T] | BadEvent) -> None:
         self._history.append((self._version, event))
         for watch in self._open:
             watch.send(event)

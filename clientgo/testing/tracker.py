@@ -1,13 +1,13 @@
-"""Objects in memory that answer as an API server would, as far as a test of a client needs it.
+"""Object tracker: objects in memory that answer like an API server, as far as tests of clients need it.
 
-What it does: names are taken once, absent objects are NotFound, lists have a version from which a watch goes on
-without a gap. What it leaves out, as client-go's tracker does: defaulting, validation, subresources (a status update is
-a full update), finalizers and garbage collection. Objects keep the resourceVersion they were given; a tracker made with
-`versioned=True` stamps every change with its own counter and answers a stale update with a Conflict. With
-`lifecycle=True` status is written by its own subresource alone, and finalizers hold what is deleted.
+Names are unique, absent objects are NotFound, and lists have a version from which a watch continues without a gap. As
+in client-go's tracker there is no defaulting, validation or garbage collection; a status update is a full update, and
+objects keep the resourceVersion they were given. A tracker with `versioned=True` sets resourceVersions and rejects
+stale updates with a Conflict. With `lifecycle=True` the status is written only through its subresource, and finalizers
+delay deletion.
 
-Every change is kept in order. A watch is a cursor into that order and not a buffer of its own, so a watch nobody reads
-costs nothing, and none can overflow or lose an event.
+Every change is kept in order. A watch is a cursor into that order, not a buffer, so an unread watch costs nothing and
+no watch can overflow or lose an event.
 """
 
 import threading
@@ -21,18 +21,17 @@ from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.meta.plural import plural_of
 from clientgo.meta.readonly import read_only
 from clientgo.meta.scheme import Scheme, api_of
-from clientgo.testing.changes import Change, ChangeLog, TrackerWatch
-from clientgo.testing.lifecycle import created, is_held, is_marked, marked, with_mark_of
-from clientgo.testing.selection import EVERYTHING, Selection
+from clientgo.testing.changes import EVERYTHING, Change, ChangeLog, Selection, TrackerWatch
+from clientgo.testing.lifecycle import created, has_finalizers, is_deleting, keep_deletion, mark_deleted
 
 Object = dict[str, Any]
 Name = tuple[str, str]
 
 
 class Tracker:
-    """Keeps objects of any kind by resource, namespace and name; safe for any number of threads.
+    """Objects of any kind by resource, namespace and name; thread-safe.
 
-    Objects handed out are the ones kept: they are read-only, and what was given can be changed without harm.
+    Returned objects are the stored ones and read-only; objects that are passed in are copied.
     """
 
     def __init__(
@@ -46,11 +45,11 @@ class Tracker:
         self._scheme = scheme if scheme is not None else Scheme()
         self.clock = clock
         self.lifecycle = lifecycle
-        """Whether status has a door of its own, and finalizers hold what is deleted."""
+        """Whether the status is a separate subresource and finalizers delay deletion."""
         self._versioned = versioned
         self._changed = threading.Condition()
         self._version = 1
-        self._made = 0
+        self._generated = 0
         self._objects: dict[GroupVersionResource, dict[Name, Object]] = {}
         self._logs: dict[GroupVersionResource, ChangeLog] = {}
         for obj in objects:
@@ -62,17 +61,17 @@ class Tracker:
 
     @property
     def version(self) -> int:
-        """The version lists report now: 1 at first, one more with every write."""
+        """Version that lists report: 1 at first, incremented by every write."""
         with self._changed:
             return self._version
 
     def add(self, obj: object) -> None:
-        """Keep `obj`, or every item of it if it is a list; what is there under its name is replaced.
+        """Store `obj`, or every item if it is a list; an object of the same name is replaced.
 
-        The resource is the one of its class; for a dict of a kind the scheme does not know it is the English plural.
+        The resource is that of its class; for a dict of an unknown kind it is the English plural.
 
         Raises:
-            ValueError: a dict that does not say its apiVersion and kind.
+            ValueError: a dict without apiVersion and kind.
         """
         items = _items(obj)
         if items is not None:
@@ -85,33 +84,33 @@ class Tracker:
             self._put(gvr, _named(plain, str((plain.get("metadata") or {}).get("namespace", ""))))
 
     def get(self, gvr: GroupVersionResource, namespace: str, name: str) -> Object:
-        """The object of exactly that namespace and name.
+        """Return the object of that namespace and name.
 
         Raises:
-            NotFound: there is none.
+            NotFound: it does not exist.
         """
         with self._changed:
             return self._present(gvr, (namespace, name))
 
     def list(self, gvr: GroupVersionResource, selection: Selection = EVERYTHING) -> tuple[list[Object], str]:
-        """The selected objects, sorted by namespace and name, and the version at which they are."""
+        """Return the selected objects, sorted by namespace and name, and the current version."""
         with self._changed:
             kept = sorted(self._objects.get(gvr, {}).items())
             return [obj for _, obj in kept if selection.matches(obj)], str(self._version)
 
     def create(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
-        """Keep a new object and return it as kept; a `generateName` is completed.
+        """Store a new object and return it; a `generateName` is completed.
 
         Raises:
-            AlreadyExists: its name is taken.
-            BadRequest: it is of another namespace.
+            AlreadyExists: an object of that name exists.
+            BadRequest: its namespace differs.
             Invalid: it has neither a name nor a generateName.
         """
         obj = _named(obj, namespace)
         with self._changed:
             if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
-                self._made += 1
-                obj = _with_meta(obj, name=f"{obj['metadata']['generateName']}{self._made:05d}")
+                self._generated += 1
+                obj = _with_meta(obj, name=f"{obj['metadata']['generateName']}{self._generated:05d}")
             name = _name_of(obj)
             if not name[1]:
                 rule = "metadata.name: Required value: name or generateName is required"
@@ -123,12 +122,12 @@ class Tracker:
             return obj if dry_run else self._put(gvr, obj)
 
     def update(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
-        """Replace the object of that name and return it as kept.
+        """Replace the object of that name and return it as stored.
 
         Raises:
-            NotFound: there is none.
-            Conflict: a versioned tracker, and `obj` names another version than the one kept.
-            BadRequest: it is of another namespace.
+            NotFound: it does not exist.
+            Conflict: the tracker is versioned, and `obj` has another resourceVersion.
+            BadRequest: its namespace differs.
         """
         obj = _named(obj, namespace)
         _, name = _name_of(obj)
@@ -143,10 +142,11 @@ class Tracker:
         *,
         dry_run: bool = False,
     ) -> Object:
-        """Replace the object by what the pure function `change` makes of it, with no other write in between.
+        """Replace the object by the result of the pure function `change`, atomically.
 
         Raises:
-            NotFound, Conflict, BadRequest: as for `update`; and whatever `change` raises.
+            NotFound, Conflict, BadRequest: as for `update`.
+            Exception: raised by `change`.
         """
         with self._changed:
             old = self._present(gvr, (namespace, name))
@@ -156,12 +156,12 @@ class Tracker:
                     f"the name of the object ({_name_of(obj)[1]}) does not match the name on the URL ({name})"
                 )
             if self.lifecycle:
-                obj = with_mark_of(old, obj)
+                obj = keep_deletion(old, obj)
             if self._versioned:
                 _check_version(gvr, old, obj)
                 if _same(old, obj):
                     return old
-            if self.lifecycle and is_marked(obj) and not is_held(obj):
+            if self.lifecycle and is_deleting(obj) and not has_finalizers(obj):
                 return obj if dry_run else self._drop(gvr, obj)
             return obj if dry_run else self._put(gvr, obj)
 
@@ -174,19 +174,19 @@ class Tracker:
         preconditions: Mapping[str, Any] | None = None,
         dry_run: bool = False,
     ) -> Object:
-        """Forget the object and return its last state; one that a finalizer holds is only marked (`lifecycle`).
+        """Delete the object and return its last state; with `lifecycle`, one with finalizers is only marked.
 
         Raises:
-            NotFound: there is none.
-            Conflict: it is not the one that `preconditions` (uid, resourceVersion) mean.
+            NotFound: it does not exist.
+            Conflict: the `preconditions` (uid, resourceVersion) do not hold.
         """
         with self._changed:
             old = self._present(gvr, (namespace, name))
             _check_preconditions(gvr, old, preconditions or {})
             if dry_run:
                 return old
-            if self.lifecycle and is_held(old):
-                return old if is_marked(old) else self._put(gvr, marked(old, self.clock.time()))
+            if self.lifecycle and has_finalizers(old):
+                return old if is_deleting(old) else self._put(gvr, mark_deleted(old, self.clock.time()))
             return self._drop(gvr, old)
 
     def watch(
@@ -198,15 +198,15 @@ class Tracker:
         timeout: float = 0.0,
         bookmarks: bool = False,
     ) -> TrackerWatch:
-        """The changes after `resource_version`; without one ("" or "0") what exists first, then what comes.
+        """Watch the changes after `resource_version`; without one ("" or "0"), send the existing objects first.
 
-        It ends after `timeout` seconds of the clock, if that is not 0, with a bookmark if wanted.
+        It ends after `timeout` seconds of the clock, if not 0, with a bookmark if requested.
 
         Raises:
-            BadRequest: `resource_version` is no number.
+            BadRequest: `resource_version` is not a number.
         """
         if resource_version and not resource_version.isdigit():
-            raise BadRequest(f"invalid resource version {resource_version!r}: it is no number")
+            raise BadRequest(f"invalid resource version {resource_version!r}: expected a number")
         first, now = self.list(gvr, selection)
         live = resource_version in ("", "0")
         with self._changed:
@@ -221,12 +221,12 @@ class Tracker:
             )
 
     def class_of(self, obj: Object) -> type | None:
-        """The class that the scheme has for an object's kind, or None."""
+        """Return the class that the scheme has for an object's kind, or None."""
         group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
         return self._scheme.class_of(GroupVersionKind(group, version, str(obj.get("kind", ""))))
 
     def has_status(self, obj: Object) -> bool:
-        """Whether the object's kind has a status subresource, as far as its class is known."""
+        """Return whether the object's kind has a status subresource, as far as its class is known."""
         cls = self.class_of(obj)
         return cls is not None and api_of(cls).status
 
@@ -301,12 +301,12 @@ def _with_meta(obj: Object, **changes: str) -> Object:
 
 
 def _same(old: Object, new: Object) -> bool:
-    # A server keeps version and uid of an object that a write did not change.
+    # As on a server, a write that changes nothing keeps version and uid.
     return _with_meta(new, **{k: old["metadata"][k] for k in ("resourceVersion", "uid") if k in old["metadata"]}) == old
 
 
 def _details(gvr: GroupVersionResource, name: str) -> StatusDetails:
-    # A Status names the resource in the field called kind.
+    # A Status has the resource in its field `kind`.
     return StatusDetails(name=name, group=gvr.group, kind=gvr.resource)
 
 

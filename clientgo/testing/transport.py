@@ -1,11 +1,10 @@
-"""A server as a script, at the `Transport` seam: replies, refusals, broken connections, streams. No sockets.
+"""Scripted server at the `Transport` seam: replies, rejections, broken connections and streams, without sockets.
 
     transport = FakeTransport(reply({"kind": "PodList", "items": []}), dropped())
     client = RESTClient(Config("http://fake"), transport=transport)
 
-Each request takes the next step of the script that fits it; `transport.sent` tells afterwards what was asked. A watch
-takes a `FakeStream`, which a test fills from any thread: with events, with bytes cut anywhere, with garbage, or with
-nothing.
+Each request takes the next matching step of the script; `transport.sent` records the requests. A watch takes a
+`FakeStream`, which a test fills from any thread with events or arbitrary bytes.
 """
 
 import threading
@@ -25,12 +24,12 @@ from clientgo.rest.transport import HTTPReply, HTTPStream, IdleTimeout
 
 
 class NothingScripted(AssertionError):
-    """A request came that no step of the script was left for."""
+    """A request for which no step of the script is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request as the transport saw it; `streamed` tells a watch from an ordinary request."""
+    """One request as the transport received it; `streamed` is true for watches."""
 
     method: str
     target: str
@@ -40,7 +39,7 @@ class Sent:
     streamed: bool
 
     def header(self, name: str) -> str:
-        """The first value of a header; empty if it was not sent."""
+        """Return the first value of a header; empty if it was not sent."""
         return next((value for key, value in self.headers if key.lower() == name.lower()), "")
 
 
@@ -48,13 +47,13 @@ Step = HTTPReply | ConnectionFailed | HTTPStream
 
 
 def reply(body: object = b"", *, status: int = 200, headers: Mapping[str, str] = EMPTY_MAP) -> HTTPReply:
-    """An answer; `body` is bytes, or anything that can be written as JSON."""
+    """Return a response; `body` is bytes, or a value that is encoded as JSON."""
     lower = {name.lower(): value for name, value in headers.items()}
     return HTTPReply(status, lower, body if isinstance(body, bytes) else encode_value(body))
 
 
 def refusal(status: int, reason: str = "", message: str = "", *, retry_after: int | None = None) -> HTTPReply:
-    """An answer that is a Status of failure; `retry_after` seconds are sent as the header."""
+    """Return a failure Status; `retry_after` seconds are sent as a header."""
     body = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -67,17 +66,17 @@ def refusal(status: int, reason: str = "", message: str = "", *, retry_after: in
 
 
 def refused() -> ConnectionFailed:
-    """No server is there."""
+    """Return the error of a refused connection."""
     return ConnectionFailed("connection refused", sent=False, refused=True)
 
 
 def dropped() -> ConnectionFailed:
-    """The connection broke after the request was sent."""
+    """Return the error of a connection that broke after the request was sent."""
     return ConnectionFailed("the server closed the connection before it answered")
 
 
 def timed_out() -> ConnectionFailed:
-    """The server took the request and was silent."""
+    """Return the error of a request that was not answered in time."""
     return ConnectionFailed("the server was silent", timeout=True)
 
 
@@ -97,12 +96,12 @@ class _Route:
 
 
 class FakeTransport:
-    """A `Transport` that answers by a script; safe for any number of threads.
+    """A `Transport` that answers from a script; thread-safe.
 
-    The steps given here answer requests in order. `on` adds steps for one method and path, which go first.
+    The steps answer requests in order. `on` adds steps for one method and path, which take precedence.
 
     Raises:
-        NothingScripted: a request came for which no step is left.
+        NothingScripted: no step is left for a request.
     """
 
     def __init__(self, *steps: Step) -> None:
@@ -116,24 +115,24 @@ class FakeTransport:
         return f"<FakeTransport {len(self.sent)} sent, {sum(len(route.steps) for route in self._routes)} steps left>"
 
     def on(self, method: str, path: str, *steps: Step, always: Step | None = None) -> None:
-        """Answer requests of that method and path by `steps`, and by `always` when these are used up."""
+        """Answer requests of that method and path with `steps`, and with `always` once these are used up."""
         with self._lock:
             self._routes.insert(0, _Route(method, path, deque(steps), always))
 
     def then(self, *steps: Step) -> None:
-        """Add steps to the end of the script."""
+        """Append steps to the script."""
         with self._lock:
             self._routes[-1].steps.extend(steps)
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
-        """The next step, which must be an answer or a failure."""
+        """Return the next step, which must be a reply or a failure."""
         step = self._next(Sent(method, target, headers, body, timeout, streamed=False))
         if isinstance(step, HTTPReply):
             return step
-        raise NothingScripted(f"{method} {target} was sent, but a stream is scripted")
+        raise NothingScripted(f"{method} {target} was sent, but the next step is a stream")
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
-        """The next step; an answer becomes a stream of its body."""
+        """Return the next step; a reply becomes a stream of its body."""
         step = self._next(Sent(method, target, headers, None, timeout, streamed=True))
         if isinstance(step, HTTPReply):
             step = FakeStream(step.body, status=step.status, headers=step.headers, end=True)
@@ -142,11 +141,11 @@ class FakeTransport:
         return step
 
     def reset(self) -> None:
-        """Counted in `resets`."""
+        """Count the call in `resets`."""
         self.resets += 1
 
     def close(self) -> None:
-        """Noted in `closed`."""
+        """Record the call in `closed`."""
         self.closed = True
 
     def _next(self, sent: Sent) -> HTTPReply | HTTPStream:
@@ -159,16 +158,16 @@ class FakeTransport:
         if step is None:
             raise NothingScripted(f"no answer is scripted for {sent.method} {sent.target}")
         if isinstance(step, ConnectionFailed):
-            # A fresh one each time: a repeated step would otherwise gather every raiser's traceback.
+            # A new instance each time: a repeated step would otherwise collect every traceback.
             raise step.with_message(str(step))
         return step
 
 
 class FakeStream:
-    """A body that a test sends piece by piece, from any thread, and ends as it likes.
+    """Response body that a test sends in pieces, from any thread.
 
-    Reading blocks while nothing is there; after `idle_timeout` seconds on `clock` it raises `IdleTimeout`, as the real
-    one does. `opened` is set once someone reads.
+    Reading blocks until data arrives; after `idle_timeout` seconds on `clock` it raises `IdleTimeout`, as a real
+    stream. `opened` is set by the first read.
     """
 
     def __init__(
@@ -193,25 +192,25 @@ class FakeStream:
         return f"<FakeStream {self.status}, {len(self._chunks)} chunks left>"
 
     def send(self, *chunks: bytes) -> None:
-        """Let these bytes arrive, as they are cut here."""
+        """Send these chunks."""
         with self._condition:
             self._chunks.extend(chunks)
             self._condition.notify_all()
 
     def event(self, kind: str, obj: object) -> None:
-        """Let one whole watch frame arrive; `obj` is bytes of JSON or anything that can be written as such."""
+        """Send one complete watch frame; `obj` is bytes of JSON or a value that is encoded as JSON."""
         self.send(frame(kind, obj))
 
     def end(self) -> None:
-        """End the body as a server does that has said all."""
+        """End the body."""
         self._finish(True)
 
     def drop(self, error: ConnectionFailed | None = None) -> None:
-        """Break the connection off; in the middle of a frame, if one was sent by halves."""
+        """Break the connection, possibly in the middle of a frame."""
         self._finish(error or ConnectionFailed("the server closed the connection in the middle of its answer"))
 
     def close(self) -> None:
-        """What the reader's side calls; `closed` is set."""
+        """Close the stream from the reader's side; `closed` is set."""
         with self._condition:
             self.closed.set()
             self._condition.notify_all()
@@ -242,17 +241,17 @@ class FakeStream:
 
 
 def frame(kind: str, obj: object) -> bytes:
-    """One watch frame on the wire: `{"type": kind, "object": obj}` and a line break."""
+    """Encode one watch frame: `{"type": kind, "object": obj}` and a line break."""
     raw: Any = msgspec.Raw(obj) if isinstance(obj, bytes) else obj
     return encode_value({"type": kind, "object": raw}) + b"\n"
 
 
 def garbled() -> "FakeStream":
-    """A stream that sends bytes which are no frame."""
+    """Return a stream whose bytes are not a valid frame."""
     return FakeStream(b'{"type":"ADDED","object":\n', end=True)
 
 
 def truncated(kind: str, obj: object) -> "FakeStream":
-    """A stream whose only frame is cut off in the middle by a server that then ends as if all were well."""
+    """Return a stream whose only frame is cut off in the middle, although the body ends normally."""
     whole = frame(kind, obj)
     return FakeStream(whole[: len(whole) // 2], end=True)

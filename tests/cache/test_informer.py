@@ -190,7 +190,7 @@ def test_an_object_that_becomes_undecodable_keeps_its_last_good_state(
     running.start()
     handler.wait_for(2)
     meta = ObjectMeta(name="a", namespace="ns", uid="a", resource_version="3")
-    running.source.spoil(Undecodable("ConfigMap", meta, "data is odd"))
+    running.source.make_undecodable(Undecodable("ConfigMap", meta, "data is odd"))
     running.relist()
     running.source.add(config_map("c"))
     assert handler.wait_for(4)[2:] == [("update", "ns/b"), ("add", "ns/c")]
@@ -206,7 +206,7 @@ def test_the_deletion_of_an_undecodable_object_is_told_by_a_tombstone(running: R
     handler = running.handler()
     running.start()
     meta = ObjectMeta(name="a", namespace="ns", resource_version="9")
-    running.source.spoil(Undecodable("ConfigMap", meta, "odd"), "DELETED")
+    running.source.make_undecodable(Undecodable("ConfigMap", meta, "odd"), "DELETED")
     assert handler.wait_for(2)[-1] == ("delete", "ns/a")
     assert isinstance(handler.told[-1].new, DeletedFinalStateUnknown)
     assert not running.informer.rejects.any

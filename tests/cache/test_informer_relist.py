@@ -271,13 +271,13 @@ def test_list_clears_undecodable_objects_that_were_repaired_or_deleted() -> None
         for place, name in (("one", "a"), ("two", "a"), ("two", "b"), ("two", "c"))
     }
     for key, error in bad.items():
-        (one if key.startswith("one") else two).spoil(error, "ADDED")
+        (one if key.startswith("one") else two).make_undecodable(error, "ADDED")
     with watching_each({"one": one, "two": two}) as (informer, handler):
         for source in (one, two):
             source.wait_for_watch()
         before = sorted(map(str, informer.rejects.current()))
         two.add(named("two", "a"), silent=True)
-        two.spoil(bad["two/b"], "DELETED")
+        two.make_undecodable(bad["two/b"], "DELETED")
         two.break_watches(EXPIRED)
         two.wait_for_watch(2)
         handler.wait_for(1)

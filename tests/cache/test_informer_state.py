@@ -97,11 +97,11 @@ def test_objects_that_cannot_be_held_are_counted_while_they_exist(running: Runni
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     watched(running, handler)
     bad = Undecodable("ConfigMap", ObjectMeta(name="bad", namespace="ns", resource_version="2"), "Expected `str`")
-    running.source.spoil(bad, "ADDED")
+    running.source.make_undecodable(bad, "ADDED")
     running.source.add(config_map("a"))
     handler.wait_for(1)
     assert running.informer.state().undecodable == 1
-    running.source.spoil(bad, "DELETED")
+    running.source.make_undecodable(bad, "DELETED")
     running.source.add(config_map("b"))
     handler.wait_for(2)
     assert running.informer.state().undecodable == 0

@@ -13,10 +13,10 @@ from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.meta.objects import MicroTime
 from clientgo.meta.scheme import api_of
+from clientgo.record.fake import FakeRecorder
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
-from clientgo.testing.recorder import FakeRecorder
 
 SECONDS = 10.0
 """Real seconds after which a test that waits has failed."""

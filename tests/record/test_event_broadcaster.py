@@ -15,7 +15,7 @@ from clientgo.meta import ObjectMeta, Scheme, from_dict, to_dict
 from clientgo.meta.patches import mergepatch
 from clientgo.record import EventBroadcaster, EventRecorder, sink_for
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.requester import FakeRequester
+from clientgo.testing.fake import FakeRequester
 
 SECONDS = 10.0
 """Time limit for waiting on another thread."""

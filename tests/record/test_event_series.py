@@ -15,7 +15,7 @@ from clientgo.record import SeriesBroadcaster, series_sink_for
 from clientgo.record.events import micro_time, nanoseconds
 from clientgo.record.series import SeriesCache, SeriesSender, series_key
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.requester import FakeRequester
+from clientgo.testing.fake import FakeRequester
 
 SECONDS = 10.0
 POD = Pod(metadata=ObjectMeta(name="foo", namespace="baz", uid="bar"))

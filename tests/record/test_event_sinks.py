@@ -20,7 +20,7 @@ from clientgo.record.series import series_patch
 from clientgo.record.sinks import EventClient, from_events_v1, to_events_v1
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.requester import FakeRequester
+from clientgo.testing.fake import FakeRequester
 
 POD = Pod(metadata=ObjectMeta(name="foo", namespace="baz", uid="bar"))
 NODE = ObjectReference(kind="Node", api_version="v1", name="n")

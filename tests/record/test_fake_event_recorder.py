@@ -5,8 +5,8 @@ import pytest
 from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
+from clientgo.record.fake import FakeRecorder
 from clientgo.record.recorder import EventRecorder
-from clientgo.testing.recorder import FakeRecorder
 
 POD = Pod(metadata=ObjectMeta(name="p"))
 

@@ -13,10 +13,9 @@ from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme
 from clientgo.meta.apply.fieldsets import Difference, fields_of, managed, paths, tree_of
 from clientgo.meta.apply.serverside import merge
 from clientgo.rest.request import APPLY_PATCH, Request
-from clientgo.testing.apply import Writer, applied, updated
+from clientgo.testing.apply import Writer, applied, rules_of, updated
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.mergerules import rules_of
-from clientgo.testing.requester import FakeRequester
+from clientgo.testing.fake import FakeRequester
 from clientgo.typed.client import TypedClient
 from generated.applyconfigurations.samplecontroller_v1alpha1 import (
     FooApplyConfiguration,

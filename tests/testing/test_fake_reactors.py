@@ -9,8 +9,8 @@ from clientgo.meta import GroupVersionResource, ListMeta, ObjectList, ObjectMeta
 from clientgo.meta.codec import encode_value
 from clientgo.rest.request import MERGE_PATCH, Request
 from clientgo.testing.actions import Action
-from clientgo.testing.fakewatch import BUFFER, FakeWatch
-from clientgo.testing.requester import FakeRequester
+from clientgo.testing.fake import FakeRequester
+from clientgo.testing.fakewatch import BUFFER, FakeWatcher
 from clientgo.typed.client import StatusClient
 
 
@@ -171,12 +171,12 @@ def test_a_reactor_that_handles_without_a_result_lets_writes_succeed(fake: FakeR
     assert client.create(gear("a")) == gear("a")
     client.delete("a")
     assert client.list().items == []
-    with pytest.raises(TypeError, match="a reactor handled get gears ns/a and gave no result"):
+    with pytest.raises(TypeError, match="a reactor handled get gears ns/a and returned no result"):
         client.get("a")
 
 
 def test_a_watch_reactor_opens_the_watch(fake: FakeRequester) -> None:
-    stream = FakeWatch()
+    stream = FakeWatcher()
     fake.add_watch_reactor("gears", lambda _: (True, stream))
     watch = Gears(fake).watch()
     stream.add(gear("a"))
@@ -190,7 +190,7 @@ def test_a_watch_reactor_opens_the_watch(fake: FakeRequester) -> None:
 
 
 def test_a_fake_watch_that_nobody_reads_overflows_loudly() -> None:
-    stream = FakeWatch()
+    stream = FakeWatcher()
     for _ in range(BUFFER):
         stream.add(gear("a"))
     with pytest.raises(RuntimeError, match="100 events are unread on a fake watch"):

@@ -54,7 +54,7 @@ def test_an_answer_can_be_read_as_a_stream() -> None:
 
 
 def test_a_stream_where_an_answer_is_due_is_an_error_in_the_test() -> None:
-    with pytest.raises(NothingScripted, match="stream is scripted"):
+    with pytest.raises(NothingScripted, match="the next step is a stream"):
         ask(FakeTransport(FakeStream()))
 
 

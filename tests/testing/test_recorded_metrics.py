@@ -39,8 +39,8 @@ def test_one_metric_asked_for_twice_is_the_same() -> None:
     ("help_text", "label", "buckets", "sentence"),
     [
         ("", "name", [1.0], "the metric depth needs a help text"),
-        ("Keys", "queue", [1.0], r"the metric depth has labels \('name',\), and is asked for with \('queue',\)"),
-        ("Keys", "name", [1.0, 1.0], r"the buckets of the metric depth must grow: \[1.0, 1.0\]"),
+        ("Keys", "queue", [1.0], r"the metric depth has the labels \('name',\), got \('queue',\)"),
+        ("Keys", "name", [1.0, 1.0], r"the buckets of the metric depth must be sorted and distinct: \[1.0, 1.0\]"),
     ],
 )
 def test_a_metric_no_monitoring_would_take_is_refused(
@@ -58,5 +58,5 @@ def test_another_thread_s_change_is_waited_for() -> None:
     with Group() as group:
         group.start(depth.set, 4.0, name="setter")
         depth.wait_until(4.0)
-    with pytest.raises(TimeoutError, match="the metric is 4, not 5"):
+    with pytest.raises(TimeoutError, match="the metric is 4, expected 5"):
         depth.wait_until(5.0, timeout=0.0)

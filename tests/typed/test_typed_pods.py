@@ -15,7 +15,7 @@ from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Requester
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.requester import FakeRequester
+from clientgo.testing.fake import FakeRequester
 from clientgo.testing.transport import FakeStream, FakeTransport, refusal, reply
 from clientgo.typed import DeleteOptions
 from clientgo.typed.pods import MAX_LINE

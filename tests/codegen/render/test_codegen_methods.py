@@ -16,7 +16,7 @@ from clientgo.meta import ObjectMeta
 from clientgo.meta.options import ListOptions
 from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from clientgo.testing.actions import Action
-from clientgo.testing.fakewatch import FakeWatch
+from clientgo.testing.fakewatch import FakeWatcher
 from clientgo.typed.scale import Scale, ScaleSpec
 from tests.codegen.generating import generate, importable
 from tests.codegen.kinds.workshop import Hall, Machine, MachineSpec, Repair
@@ -99,9 +99,9 @@ def test_a_list_at_a_subresource_is_of_the_results_class_and_of_what_the_options
 
 @pytest.mark.feature("D-30", "A-41")
 def test_a_watch_at_a_subresource_hands_out_the_results_class(fake: Any) -> None:
-    stream, seen = FakeWatch(), []
+    stream, seen = FakeWatcher(), []
 
-    def react(action: Action) -> tuple[bool, FakeWatch]:
+    def react(action: Action) -> tuple[bool, FakeWatcher]:
         seen.append(action)
         return True, stream
 
@@ -128,11 +128,11 @@ def test_a_method_without_classes_sends_and_answers_the_kind_itself(fake: Any) -
 
 
 def test_a_fake_without_a_reactor_does_not_take_a_subresource_for_an_object(fake: Any) -> None:
-    with pytest.raises(MethodNotAllowed, match="a fake keeps no machines/repair: prepend a reactor that answers"):
+    with pytest.raises(MethodNotAllowed, match="the fake does not support machines/repair: prepend a reactor that handles it"):
         fake.workshop_v1.machines("ns").repair("m", Repair(ObjectMeta(name="m")))
-    with pytest.raises(MethodNotAllowed, match="a fake keeps no machines/repairs"):
+    with pytest.raises(MethodNotAllowed, match="the fake does not support machines/repairs"):
         fake.workshop_v1.machines("ns").list_repairs("m")
-    with pytest.raises(MethodNotAllowed, match="a fake keeps no machines/repairs"):
+    with pytest.raises(MethodNotAllowed, match="the fake does not support machines/repairs"):
         fake.workshop_v1.machines("ns").watch_repairs("m")
 
 
