@@ -128,7 +128,7 @@ def test_a_method_without_classes_sends_and_answers_the_kind_itself(fake: Any) -
 
 
 def test_a_fake_without_a_reactor_does_not_take_a_subresource_for_an_object(fake: Any) -> None:
-    with pytest.raises(MethodNotAllowed, match="the fake does not support machines/repair: prepend a reactor that handles it"):
+    with pytest.raises(MethodNotAllowed, match="does not support machines/repair: prepend a reactor that handles it"):
         fake.workshop_v1.machines("ns").repair("m", Repair(ObjectMeta(name="m")))
     with pytest.raises(MethodNotAllowed, match="the fake does not support machines/repairs"):
         fake.workshop_v1.machines("ns").list_repairs("m")
