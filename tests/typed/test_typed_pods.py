@@ -146,7 +146,7 @@ def test_log_is_read_through_the_requesters_of_a_manager() -> None:
 @pytest.mark.parametrize("answer", [b"a\nb", FakeStream(b"a\n", b"b", end=True)], ids=["bytes", "stream"])
 def test_fake_gives_the_log_of_a_reactor(answer: bytes | FakeStream) -> None:
     fake = FakeRequester()
-    with pytest.raises(MethodNotAllowed, match="a fake keeps no pods/log"):
+    with pytest.raises(MethodNotAllowed, match="the fake does not support pods/log"):
         pods(fake).logs("web")
     fake.prepend_reactor("get", "pods/log", lambda _: (True, answer))
     with pods(fake).logs("web", container="c") as log:
