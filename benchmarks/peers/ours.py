@@ -16,7 +16,7 @@ from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.meta import ObjectName, decode, encode, object_name, replace
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import RESTClient, load_config
 from clientgo.workqueue import ShutDown, WorkQueue
 from controller.api.v1alpha1 import Foo

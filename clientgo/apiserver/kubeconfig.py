@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 
 NAME = "clientgo-embedded"
 """The name of the cluster, user and context in the file."""

@@ -22,8 +22,8 @@ from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group, StillRunning
+from clientgo.meta.listwatch import AnyEvent, ListerWatcher, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.watch import AnyEvent, ListerWatcher, Watch, WatchEvent
 
 log = logging.getLogger(__name__)
 

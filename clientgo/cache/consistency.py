@@ -13,9 +13,9 @@ from typing import TypeVar
 from clientgo.clock import Clock
 from clientgo.errors import ClientGoError
 from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.options import ListOptions
 
 log = logging.getLogger(__name__)
 

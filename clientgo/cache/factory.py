@@ -12,9 +12,9 @@ from clientgo.cache.transform import Transform, drop_managed_fields
 from clientgo.cache.watching import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
+from clientgo.meta.listwatch import ListerWatcher
 from clientgo.meta.objects import ApiObject, GroupVersionResource
 from clientgo.meta.scheme import api_of
-from clientgo.meta.watch import ListerWatcher
 from clientgo.rest.request import Requester
 
 T = TypeVar("T", bound=ApiObject)

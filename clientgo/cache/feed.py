@@ -10,10 +10,10 @@ from clientgo.cache.rejects import Rejects
 from clientgo.cache.store import Indexer
 from clientgo.cache.transform import Transform
 from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.resourceversion import at_least
-from clientgo.meta.watch import BadEvent, ListerWatcher, WatchEvent
 
 T = TypeVar("T", bound=ApiObject)
 

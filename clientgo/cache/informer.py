@@ -26,9 +26,9 @@ from clientgo.cache.transform import Transform, drop_managed_fields
 from clientgo.cache.watching import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
+from clientgo.meta.listwatch import ListerWatcher, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
-from clientgo.meta.watch import ListerWatcher, WatchEvent
 
 log = logging.getLogger(__name__)
 

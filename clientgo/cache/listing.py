@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from clientgo.cache.pager import PAGE_SIZE, FetchPage, Pager
 from clientgo.errors import ApiError, Gone
 from clientgo.meta.codec import ObjectList
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 
 T = TypeVar("T")
 

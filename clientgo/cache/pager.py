@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from clientgo.errors import Gone
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 
 T = TypeVar("T")
 

@@ -35,9 +35,8 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, NotFound, TooManyRequests
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.listwatch import ListerWatcher, ListOptions
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import ListerWatcher
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ConnectionFailed, Forbidden, InternalError, Unauthorized
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import BadEvent, Bookmark, ListerWatcher, Watch, WatchEvent
 
 log = logging.getLogger(__name__)
 

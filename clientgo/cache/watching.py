@@ -11,10 +11,9 @@ from clientgo.cache.reflectormetrics import ReflectorMetrics
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.options import ListOptions
 from clientgo.meta.resourceversion import compare_resource_versions
-from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, ListerWatcher, Watch, WatchEvent
 from clientgo.rest.transport import IdleTimeout
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from clientgo.cache.fitness import Unfit
 from clientgo.cache.watching import SHORT_WATCH_SECONDS, Sink
 from clientgo.clock import Clock
 from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
-from clientgo.meta.watch import BadEvent, Bookmark, ListerWatcher, WatchEvent
 
 log = logging.getLogger(__name__)
 

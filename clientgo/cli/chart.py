@@ -18,7 +18,7 @@ from clientgo.cli.bundle.rules import SEMVER
 from clientgo.cli.bundle.serviceversion import PLACEHOLDER
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
-from clientgo.meta.yamlwriting import to_scalar
+from clientgo.meta.yamlio import to_scalar
 
 FOLDER = Path("dist", "chart")
 DEFAULT = "config/default"

@@ -7,8 +7,7 @@ from tempfile import TemporaryDirectory
 
 from clientgo.cli.project import Project
 from clientgo.codegen.__main__ import main as codegen
-from clientgo.meta.yamltext import read_yaml
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import read_yaml, to_yaml
 
 
 def run_codegen(root: Path, what: str, *, verify: bool) -> int:

@@ -9,9 +9,8 @@ from typing import Any
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
-from clientgo.meta.plural import plural_of
-from clientgo.meta.yamltext import NotYAML, read_yaml
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.scheme import plural_of
+from clientgo.meta.yamlio import NotYAML, read_yaml, to_yaml
 from clientgo.version import VERSION
 
 FILE = Path("PROJECT")

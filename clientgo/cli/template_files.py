@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
-from clientgo.meta.yamlwriting import to_scalar
+from clientgo.meta.yamlio import to_scalar
 
 _HEAD = re.compile(r"^-- (?P<path>\S+)(?: @ (?P<marker>[a-z]+))? --\n", re.MULTILINE)
 _WORD = re.compile(r"\{\{(\w+)\}\}")

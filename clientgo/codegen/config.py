@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import msgspec
 
 from clientgo.codegen.problems import reason_of
-from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlio import NotYAML, read_yaml
 
 _OUTPUTS = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
 _WORD = re.compile(r"[a-z]+(-[a-z]+)*")

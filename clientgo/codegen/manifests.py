@@ -12,7 +12,7 @@ from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.declarations import Declared
 from clientgo.codegen.rbac import limited, roles, user_roles
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 
 Documents = Sequence[Mapping[str, Any]]
 

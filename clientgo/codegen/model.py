@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from clientgo.codegen.names import class_case, identifier, snake
-from clientgo.meta.plural import plural_of
-from clientgo.meta.scheme import ApiType
+from clientgo.meta.scheme import ApiType, plural_of
 
 # Names that clients, listers and factories have themselves.
 _OF_CLIENTS = frozenset({"get", "in_namespace", "kind", "kinds", "list"})

@@ -7,11 +7,10 @@ import msgspec
 
 from clientgo.cache.fitness import is_table
 from clientgo.dynamic.unstructured import Unstructured
-from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity
-from clientgo.meta.collector import without_collection
-from clientgo.meta.deep import raw_list, reason
+from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity, without_collection
 from clientgo.meta.objects import ListMeta, ObjectMeta
 from clientgo.meta.scheme import ApiType, api_of
+from clientgo.meta.shallow_json import raw_list, reason
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

@@ -13,7 +13,7 @@ from clientgo.errors import AlreadyExists, ConfigError, NotFound
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.patches import mergepatch
-from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlio import NotYAML, read_yaml
 from clientgo.rest.request import Request, Requester
 from clientgo.retry import retry_on_conflict
 

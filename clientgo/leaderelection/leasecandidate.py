@@ -21,8 +21,8 @@ from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.errors import ClientGoError, NotFound
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import Undecodable, replace
+from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.objects import MicroTime, ObjectMeta
-from clientgo.meta.options import ListOptions
 from clientgo.meta.scheme import api_type
 from clientgo.rest.request import Requester
 from clientgo.typed.client import TypedClient

@@ -19,10 +19,10 @@ from clientgo.errors import ClientGoError
 from clientgo.manager.kinds import Kinds, shape_of
 from clientgo.manager.options import ByObject, CacheOptions
 from clientgo.manager.requesters import limit_of_wait
+from clientgo.meta.listwatch import ListerWatcher
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
-from clientgo.meta.watch import ListerWatcher
 from clientgo.rest.request import Requester
 
 T = TypeVar("T", bound=ApiObject)

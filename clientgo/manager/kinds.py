@@ -9,9 +9,9 @@ from clientgo.dynamic.client import DynamicClient, MetadataClient
 from clientgo.dynamic.metadata import PartialObjectMetadata
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.errors import NotFound
+from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.options import ListOptions
 from clientgo.meta.scheme import ApiType, Scheme, api_of
 from clientgo.meta.selectors import Selector, everything
 from clientgo.rest.request import Requester

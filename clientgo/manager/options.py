@@ -12,7 +12,7 @@ from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.manager.requesters import FieldValidation
 from clientgo.meta.codec import replace
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.scheme import Scheme
 
 SYNC_SECONDS = 120.0

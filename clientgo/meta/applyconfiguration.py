@@ -6,6 +6,7 @@ names, so `TypedClient.apply` takes it as it is.
 """
 
 import importlib
+import json
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -15,7 +16,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from clientgo.meta.codec import to_dict
-from clientgo.meta.fieldset import owned
 from clientgo.meta.objects import OwnerReference
 from clientgo.meta.scheme import api_of
 from clientgo.meta.wire import MAKING
@@ -106,3 +106,40 @@ def configuration_at(place: str) -> type[ObjectApplyConfiguration[Any]] | None:
     module, _, name = place.partition(":")
     found: type[ObjectApplyConfiguration[Any]] = getattr(importlib.import_module(module), name)
     return found
+
+
+def owned(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of an object's JSON that `fields` names."""
+    found: dict[str, Any] = {}
+    for path, below in fields.items():
+        name = path.removeprefix("f:")
+        if path.startswith("f:") and name in content:
+            found[name] = _part(content[name], below)
+    return found
+
+
+def _part(value: Any, fields: Mapping[str, Any]) -> Any:
+    if not fields:
+        return value
+    if isinstance(value, Mapping):
+        return owned(value, fields)
+    if isinstance(value, list):
+        return list(_items(value, fields))
+    return value
+
+
+def _items(values: list[Any], fields: Mapping[str, Any]) -> Iterator[Any]:
+    for index, value in enumerate(values):
+        for path, below in fields.items():
+            if _names(path, index, value):
+                yield _part(value, below)
+                break
+
+
+def _names(path: str, index: int, value: Any) -> bool:
+    how, _, text = path.partition(":")
+    if how == "k" and isinstance(value, Mapping):
+        return all(key in value and value[key] == wanted for key, wanted in json.loads(text).items())
+    if how == "v":
+        return bool(json.loads(text) == value)
+    return how == "i" and int(text) == index

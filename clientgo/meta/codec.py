@@ -8,23 +8,45 @@ aside and the others are returned.
 
 import dataclasses
 import functools
+import gc
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import msgspec
 
-from clientgo.meta.collector import without_collection
-from clientgo.meta.deep import names_alone, raw_list, reason
 from clientgo.meta.objects import ApiObject, ListMeta, MicroTime, ObjectMeta
 from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import api_of
+from clientgo.meta.shallow_json import names_alone, raw_list, reason
 from clientgo.meta.wire import MAKING, to_wire, wire_type
 
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 A = TypeVar("A", bound=ApiObject)
+
+
+def without_collection(work: Callable[P, R]) -> Callable[P, R]:
+    """Turn the cycle collector off while `work` runs.
+
+    It starts after every 700 new objects, and now and then looks at all there are: two thirds of what a list of 32,000
+    objects costs, for nothing, since objects are values and no part of any cycle. For functions that hold the
+    interpreter nearly all of their time, because the collector is off for every thread. A program that has turned it
+    off keeps it so.
+    """
+
+    @functools.wraps(work)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> R:
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return work(*args, **kwargs)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return quiet
 
 
 class Undecodable(ValueError):

@@ -1,4 +1,4 @@
-"""What one object is called: the key of caches and queues."""
+"""Names of objects: the keys of caches and queues."""
 
 from typing import NamedTuple, Protocol
 

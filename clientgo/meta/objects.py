@@ -130,3 +130,17 @@ class ApiObject(Protocol):
     @property
     def metadata(self) -> ObjectMeta:
         """Name, identity and bookkeeping."""
+
+
+# An encoder leaves out what equals a default it knows to be empty. What a schema requires must be there even when it is
+# empty, so its default is made by a function, which the encoder does not see through.
+
+
+def no_items() -> tuple[Any, ...]:
+    """Return an empty list that is sent: the default of a required list."""
+    return ()
+
+
+def no_entries() -> Mapping[str, Any]:
+    """Return an empty map that is sent: the default of a required map."""
+    return EMPTY_MAP

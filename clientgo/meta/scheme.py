@@ -11,7 +11,6 @@ from typing import Literal, TypeVar
 import msgspec
 
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
-from clientgo.meta.plural import plural_of
 
 C = TypeVar("C", bound=type)
 
@@ -235,3 +234,17 @@ class Scheme:
     def kinds(self) -> list[GroupVersionKind]:
         """Every registered kind."""
         return list(self._classes)
+
+
+_IRREGULAR = {"endpoints": "endpoints"}
+
+
+def plural_of(singular: str) -> str:
+    """`policy` → `policies`, `ingress` → `ingresses`, `foo` → `foos`; other kinds name theirs."""
+    if singular in _IRREGULAR:
+        return _IRREGULAR[singular]
+    if singular.endswith("y") and singular[-2:-1] not in "aeiou":
+        return singular[:-1] + "ies"
+    if singular.endswith(("s", "x", "z", "ch", "sh")):
+        return singular + "es"
+    return singular + "s"

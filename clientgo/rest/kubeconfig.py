@@ -18,7 +18,7 @@ import msgspec
 
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlio import NotYAML, read_yaml
 from clientgo.rest.config import Config, Delegated, Impersonation
 
 log = logging.getLogger(__name__)

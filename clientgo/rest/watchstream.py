@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from clientgo.errors import ConnectionFailed
-from clientgo.meta.outline import members
+from clientgo.meta.shallow_json import members
 from clientgo.rest.request import RawEvent
 from clientgo.rest.transport import HTTPStream
 

@@ -17,9 +17,9 @@ import msgspec
 from clientgo.errors import Conflict, Invalid, StatusCause, StatusDetails
 from clientgo.meta.apply.fieldsets import Path, Rules, fields_of, managed, tree_of
 from clientgo.meta.apply.managedfields import Manager, after_update
+from clientgo.meta.apply.mergerules import TYPE_RULES, MergeRule, merge_rule
 from clientgo.meta.apply.serverside import ApplyConflict, apply
 from clientgo.meta.constraints import Meta, constraints_of
-from clientgo.meta.mergerules import TYPE_RULES, MergeRule, merge_rule
 from clientgo.meta.wire import wire_type
 
 Object = dict[str, Any]

@@ -11,8 +11,7 @@ import msgspec
 from clientgo.clock import Clock
 from clientgo.errors import BadRequest
 from clientgo.meta.codec import encode_value
-from clientgo.meta.fieldselectors import FieldTerm, parse_field_selector
-from clientgo.meta.selectors import Selector, everything, parse_selector
+from clientgo.meta.selectors import FieldTerm, Selector, everything, parse_field_selector, parse_selector
 from clientgo.rest.request import RawEvent
 
 Object = dict[str, Any]

@@ -6,10 +6,9 @@ from typing import Generic, TypeVar
 
 from clientgo.errors import Expired, Invalid
 from clientgo.meta.codec import ObjectList, Undecodable, replace
+from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, WatchEvent
 from clientgo.testing.fakewatch import ManualStream
 
 T = TypeVar("T", bound=ApiObject)

@@ -18,9 +18,8 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound, StatusDetails
 from clientgo.meta.codec import ObjectList, to_dict
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
-from clientgo.meta.plural import plural_of
 from clientgo.meta.readonly import read_only
-from clientgo.meta.scheme import Scheme, api_of
+from clientgo.meta.scheme import Scheme, api_of, plural_of
 from clientgo.testing.changes import EVERYTHING, Change, ChangeLog, Selection, TrackerWatch
 from clientgo.testing.lifecycle import created, has_finalizers, is_deleting, keep_deletion, mark_deleted
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from clientgo.meta.codec import ObjectList, encode_value, identity
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient
 from clientgo.typed.options import DeleteOptions, write_query

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clientgo.errors import BadRequest
 from clientgo.meta.codec import ObjectList, codec_for, encode, encode_value
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.scheme import api_of
 from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient

@@ -8,7 +8,7 @@ import msgspec
 
 from clientgo.errors import api_error, decode_status
 from clientgo.meta.codec import Codec, Undecodable, identity
-from clientgo.meta.watch import BadEvent, Bookmark, ChangeType, WatchEvent
+from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, WatchEvent
 from clientgo.rest.request import EventStream, RawEvent
 from clientgo.rest.transport import IdleTimeout
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clientgo.envtest import Environment
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 
 pytestmark = [
     pytest.mark.e2e,

@@ -9,8 +9,7 @@ from clientgo.cache import Reflector, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta, Undecodable
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch

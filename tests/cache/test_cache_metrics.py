@@ -9,7 +9,7 @@ from clientgo.cache.reflectormetrics import version_number
 from clientgo.errors import ConnectionFailed, Expired, Forbidden, TooManyRequests
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, ObjectMeta
-from clientgo.meta.watch import Bookmark
+from clientgo.meta.listwatch import Bookmark
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.metrics import recorded_metrics

@@ -14,7 +14,7 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import RESTClient
 from clientgo.testing.handler import RecordingHandler
 

@@ -11,7 +11,7 @@ import pytest
 from clientgo.cache.pager import PAGE_BUFFER, PAGE_SIZE, Pager
 from clientgo.errors import Expired
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

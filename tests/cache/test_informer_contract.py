@@ -11,8 +11,7 @@ from clientgo.errors import InternalError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import WatchEvent
+from clientgo.meta.listwatch import ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource

@@ -13,8 +13,8 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
 from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.listwatch import AnyEvent
 from clientgo.meta.objects import ListMeta
-from clientgo.meta.watch import AnyEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch

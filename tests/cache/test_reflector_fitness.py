@@ -9,7 +9,7 @@ from clientgo.cache.fitness import describe, fitness_of, is_table
 from clientgo.dynamic.unstructured import Unstructured, unstructured_type
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectMeta
-from clientgo.meta.watch import WatchEvent
+from clientgo.meta.listwatch import WatchEvent
 from tests.cache.scripted import Script, Sink, added, config_map, page, run, watch
 
 

@@ -11,8 +11,7 @@ from clientgo.cache.watching import WentBack
 from clientgo.errors import ConnectionFailed, Forbidden, ServerTimeout, StatusCause, StatusDetails
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectList, ObjectName, replace
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import WatchEvent
+from clientgo.meta.listwatch import ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeWatch

@@ -21,8 +21,7 @@ from clientgo.errors import (
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import Bookmark
+from clientgo.meta.listwatch import Bookmark, ListOptions
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeWatch
 from tests.cache.scripted import Script, Sink, added, config_map, list_end, modified, page, run, watch

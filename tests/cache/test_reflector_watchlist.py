@@ -14,7 +14,7 @@ from clientgo.errors import ApiError, Expired, Forbidden, Invalid, NotFound, Too
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Undecodable, replace
-from clientgo.meta.watch import AnyEvent, BadEvent, Bookmark
+from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch

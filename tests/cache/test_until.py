@@ -18,8 +18,7 @@ from clientgo.errors import Forbidden
 from clientgo.kubernetes.types.core_v1 import Secret
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectList, ObjectMeta, ObjectName
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import AnyEvent, Bookmark, ChangeType, WatchEvent
+from clientgo.meta.listwatch import AnyEvent, Bookmark, ChangeType, ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeSource, FakeWatch
 

@@ -8,8 +8,7 @@ import pytest
 
 from clientgo.codegen.options import add_options
 from clientgo.meta import Meta, Rule, api_type
-from clientgo.meta.clientmethods import client_method
-from clientgo.meta.declarations import RbacRule, WebhookDeclaration
+from clientgo.meta.declarations import RbacRule, WebhookDeclaration, client_method
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs/codegen.md").read_text()
 

@@ -14,7 +14,7 @@ from clientgo.dynamic import (
     Unstructured,
 )
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import METADATA, METADATA_LIST, Request
 from clientgo.testing.handler import RecordingHandler

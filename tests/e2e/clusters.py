@@ -24,7 +24,7 @@ from clientgo.kubernetes.clients.apps_v1 import DeploymentClient
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.lifecycle import Group
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config, RESTClient, load_config
 
 _BUNDLED: Kind = "bundled server"

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from clientgo.envtest import Environment
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import kubeconfig_of, namespace
 from tests.processes import Child

@@ -25,7 +25,7 @@ from clientgo.leaderelection import LeaderElector, LeaseLock
 from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.meta.codec import ObjectList
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import Request
 from clientgo.testing.eventually import eventually

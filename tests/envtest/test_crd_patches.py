@@ -6,7 +6,7 @@ import pytest
 
 from clientgo.envtest.crds import read_crds
 from clientgo.errors import ConfigError
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from tests.e2e.kubectl import CRD
 
 NAME = CRD["metadata"]["name"]

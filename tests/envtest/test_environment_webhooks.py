@@ -16,7 +16,7 @@ from clientgo.errors import ApiError, ConfigError
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import RESTClient
 from tests.apiserver.webhookserver import allow, deny, patch, serving
 

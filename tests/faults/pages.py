@@ -10,7 +10,7 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.meta.codec import ObjectList, Undecodable
-from clientgo.meta.watch import BadEvent, WatchEvent
+from clientgo.meta.listwatch import BadEvent, WatchEvent
 from clientgo.rest import Config
 from tests.faults.case import MACHINE, Row
 

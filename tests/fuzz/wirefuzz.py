@@ -11,7 +11,7 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta.codec import Undecodable, codec_for
-from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
+from clientgo.meta.listwatch import BadEvent, Bookmark, WatchEvent
 from clientgo.rest.body_log import readable
 from clientgo.rest.connections.http1 import Ended, Garbled, Reader
 from clientgo.rest.request import RawEvent

@@ -23,7 +23,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.lifecycle import Group
 from clientgo.log.credentials import _SECRETS
 from clientgo.meta import ObjectMeta
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from clientgo.record import EventBroadcaster
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Delegated

@@ -12,8 +12,8 @@ from clientgo.manager.kinds import Kinds
 from clientgo.manager.options import RESYNC_SECONDS
 from clientgo.manager.requesters import limited
 from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
+from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.objects import ManagedFieldsEntry
-from clientgo.meta.options import ListOptions
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually

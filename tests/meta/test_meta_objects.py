@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from clientgo.meta import EMPTY_MAP, GroupVersionKind, GroupVersionResource, ListMeta, MicroTime, ObjectMeta
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 
 
 def test_metadata_cannot_be_changed() -> None:

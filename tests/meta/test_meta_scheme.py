@@ -14,7 +14,7 @@ from clientgo.meta import (
     api_of,
     api_type,
 )
-from clientgo.meta.scheme import ALL_VERBS
+from clientgo.meta.scheme import ALL_VERBS, plural_of
 
 UNNAMED = ObjectMeta()
 
@@ -88,3 +88,24 @@ def test_the_note_is_a_value() -> None:
     assert api_of(Foo) == ApiType(
         group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo", plural="foos", singular="foo"
     )
+
+
+@pytest.mark.feature("D-38")
+@pytest.mark.parametrize(
+    ("singular", "plural"),
+    [
+        ("foo", "foos"),
+        ("deployment", "deployments"),
+        ("networkpolicy", "networkpolicies"),
+        ("gateway", "gateways"),
+        ("key", "keys"),
+        ("ingress", "ingresses"),
+        ("storageclass", "storageclasses"),
+        ("box", "boxes"),
+        ("batch", "batches"),
+        ("mesh", "meshes"),
+        ("endpoints", "endpoints"),
+    ],
+)
+def test_kinds_get_the_plural_an_english_speaker_would_give(singular: str, plural: str) -> None:
+    assert plural_of(singular) == plural

@@ -20,9 +20,8 @@ from clientgo.errors import (
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ListMeta, ObjectList, replace
+from clientgo.meta.listwatch import Bookmark, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import Bookmark, WatchEvent
 from tests.models.views import config_map
 
 HISTORY = 6

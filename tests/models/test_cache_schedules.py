@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta.listwatch import WatchEvent
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.watch import WatchEvent
 from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock, Event
 from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore, replay, search

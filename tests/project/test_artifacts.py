@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from tests.project.manifests import (
     ARTIFACTS,
     NAME,

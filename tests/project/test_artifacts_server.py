@@ -13,7 +13,7 @@ import pytest
 
 from clientgo.envtest import Environment
 from clientgo.meta import ObjectMeta, to_dict
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.desired import new_deployment
 from tests.project.manifests import NAME, NAMESPACE, OVERLAYS, ROOT, Object, gathered, named, pod, rendered

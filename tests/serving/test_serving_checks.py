@@ -12,8 +12,7 @@ from clientgo.errors import ClientGoError, ConnectionFailed, Forbidden, NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import Watch
+from clientgo.meta.listwatch import ListOptions, Watch
 from clientgo.serving import (
     Check,
     Unhealthy,

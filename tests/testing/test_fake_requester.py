@@ -8,8 +8,7 @@ import pytest
 
 from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, MethodNotAllowed, NotFound
 from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme, api_of, api_type, replace, to_dict
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import Bookmark
+from clientgo.meta.listwatch import Bookmark, ListOptions
 from clientgo.rest.request import STRATEGIC_PATCH, Request
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from clientgo.errors import ApiError, ConnectionFailed, Expired, InternalError
-from clientgo.meta.options import ListOptions
-from clientgo.meta.watch import BadEvent, Bookmark, WatchEvent
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
 from tests.typed.gadgets import WIRE, Gadgets
 from tests.typed.recorder import Frames, Recorder
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Protocol, Union, get_args, get_origin
 
-from clientgo.meta.mergerules import TYPE_RULES
+from clientgo.meta.apply.mergerules import TYPE_RULES
 from clientgo.meta.quantities import QUANTITY_FIELDS
 
 Schema = dict[str, Any]

@@ -9,8 +9,7 @@ from typing import Any
 
 from clientgo.apiserver.http.status import bad_request
 from clientgo.apiserver.registry.registry import Resource
-from clientgo.meta.fieldselectors import FieldTerm, parse_field_selector
-from clientgo.meta.selectors import Selector, everything, parse_selector
+from clientgo.meta.selectors import FieldTerm, Selector, everything, parse_field_selector, parse_selector
 
 _TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
 _SPECIAL = ("==", "!=", "=", "!", ",", "(", ")", ">", "<", "")

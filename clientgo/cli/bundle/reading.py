@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from clientgo.cli.bundle.objects import Object, mapping, of_kind, text
-from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlio import NotYAML, read_yaml
 
 Level = Literal["error", "warning"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clientgo.cli.bundle.objects import Object, at, group_of, mapping, mappings, name_of, of_kind, text
 from clientgo.cli.names import CommandError
-from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlio import NotYAML, read_yaml
 
 MANIFESTS = "config/manifests"
 """The kustomization that a bundle is made of (operator-sdk's place for it)."""

@@ -24,8 +24,7 @@ from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.applyconfigurations import package_text
 from clientgo.codegen.render.clients import render
 from clientgo.codegen.render.templatefiles import Layout, Text
-from clientgo.meta.plural import plural_of
-from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
+from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale, plural_of
 
 PACKAGE = "clientgo.kubernetes"
 SOURCE = f"the models of kubernetes {OFFICIAL_VERSION}"

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from clientgo.codegen.inputs.fields import unwrap
+from clientgo.meta.apply.mergerules import TYPE_RULES
 from clientgo.meta.constraints import Quantity
-from clientgo.meta.mergerules import TYPE_RULES
 from clientgo.meta.quantities import QUANTITY_FIELDS
 
 Schema = dict[str, Any]

@@ -14,7 +14,7 @@ from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.problems import Problems
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 
 SchemaOf = Callable[[type[Any]], Schema]
 

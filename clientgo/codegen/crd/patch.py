@@ -14,8 +14,7 @@ from clientgo.codegen.crd.manifest import SchemaOf
 from clientgo.codegen.crd.schema import Schema
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.problems import Problems, reason_of
-from clientgo.meta.yamltext import NotYAML, read_yaml
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import NotYAML, read_yaml, to_yaml
 
 _KEY = "openAPIV3Schema"
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from clientgo.codegen.model import Method
 from clientgo.codegen.names import DOMAIN, LABEL, LONGEST_DOMAIN, is_domain, is_kind
 from clientgo.codegen.problems import Problems
-from clientgo.meta.clientmethods import ClientMethod, MethodVerb, client_methods
+from clientgo.meta.declarations import ClientMethod, MethodVerb, client_methods
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scope, WebhookConversion, api_of
 from clientgo.typed.scale import ScaleClient
 

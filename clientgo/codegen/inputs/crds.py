@@ -12,7 +12,7 @@ from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.names import misnamed
 from clientgo.codegen.problems import Problems, reason_of
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale, Scope
-from clientgo.meta.yamltext import NotYAML, read_yaml
+from clientgo.meta.yamlio import NotYAML, read_yaml
 
 Schema = Mapping[str, Any]
 

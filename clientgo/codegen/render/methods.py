@@ -89,7 +89,7 @@ def method_imports(kinds: Iterable[Kind]) -> Iterator[Import]:
             if method.verb == "patch":
                 yield "clientgo.rest.request", ["MERGE_PATCH"]
             if method.verb in ("list", "watch"):
-                yield "clientgo.meta.options", ["ListOptions"]
+                yield "clientgo.meta.listwatch", ["ListOptions"]
             if method.verb == "list":
                 yield "clientgo.meta.codec", ["ObjectList"]
             if method.verb == "watch":

@@ -14,9 +14,8 @@ from clientgo.meta.scheme import ALL_VERBS, ApiType
 
 STANDARD = {"collections.abc": ("Mapping",), "datetime": ("datetime",), "typing": ("Any",)}
 _OURS = {
-    "clientgo.meta.objects": ("EMPTY_MAP", "ObjectMeta"),
+    "clientgo.meta.objects": ("EMPTY_MAP", "ObjectMeta", "no_entries", "no_items"),
     "clientgo.meta.scheme": ("Scale", "api_type"),
-    "clientgo.meta.zeros": ("no_entries", "no_items"),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import MergeRule
 
 Tree = dict[str, Any]
 Path = tuple[str, ...]

@@ -7,7 +7,7 @@ and `$setElementOrder/<field>`.
 from typing import Any
 
 from clientgo.meta.apply.fieldsets import Path, Rules
-from clientgo.meta.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.patches import PatchError
 
 _DELETE = "$deleteFromPrimitiveList/"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.meta.apply.fieldsets import Difference, add, all_of, contains, paths, remove, tree_of
-from clientgo.meta.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import MergeRule
 from tests.apiserver.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, deployment, foo
 
 PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)

@@ -1,6 +1,6 @@
 import pytest
 
-from clientgo.meta.mergerules import MERGE_KEYS, TYPE_RULES, merge_key, merge_rule
+from clientgo.meta.apply.mergerules import MERGE_KEYS, TYPE_RULES, merge_key, merge_rule
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clientgo.codegen.__main__ import main
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from tests.budget import examples
 from tests.codegen.shapes import foreign_parts
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from clientgo.meta import Int32, ObjectMeta, api_type
-from clientgo.meta.clientmethods import client_method
+from clientgo.meta.declarations import client_method
 from clientgo.typed.scale import Scale
 
 

@@ -13,7 +13,7 @@ from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace
 from clientgo.codegen.__main__ import main
 from clientgo.errors import BadRequest, MethodNotAllowed
 from clientgo.meta import ObjectMeta
-from clientgo.meta.options import ListOptions
+from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from clientgo.testing.actions import Action
 from clientgo.testing.fakewatch import FakeWatcher
@@ -183,7 +183,7 @@ def test_a_class_for_nothing_is_told_with_its_line(
 METHODS = """
     from dataclasses import dataclass
     from clientgo.meta import ObjectMeta, api_type
-    from clientgo.meta.clientmethods import client_method
+    from clientgo.meta.declarations import client_method
 
     @client_method({0})
     @api_type(group="a.example.com", version="v1", status=False)

@@ -20,7 +20,7 @@ from clientgo.codegen.render.openapi import _PartMaker, published_schema
 from clientgo.kubernetes.types.core_v1 import PodTemplateSpec
 from clientgo.meta import ApiType, Meta, Rule, constrained
 from clientgo.meta.openapi import Definitions, Reference, Schema
-from clientgo.meta.yamlwriting import to_yaml
+from clientgo.meta.yamlio import to_yaml
 from tests.codegen.generating import CREDENTIALS, generate, importable
 
 FOO = "io.k8s.samplecontroller.v1alpha1.Foo"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.mergerules import merge_rule
+from clientgo.meta.apply.mergerules import merge_rule
 from clientgo.meta.patches import PatchError, mergepatch, strategic
 
 NAMES = st.text("ab/~", max_size=2)

@@ -5,7 +5,7 @@ from typing import Any
 
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.apply.fieldsets import Path, Rules
-from clientgo.meta.mergerules import MergeRule, merge_rule
+from clientgo.meta.apply.mergerules import MergeRule, merge_rule
 
 _MOST = 4096  # of what is remembered
 _ATOMIC = MergeRule(list_type="atomic")

@@ -10,9 +10,9 @@ from clientgo.meta.applyconfiguration import (
     ApplyConfiguration,
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
+    owned,
 )
 from clientgo.meta.codec import encode_value
-from clientgo.meta.fieldset import owned
 
 
 @dataclass(frozen=True, slots=True)

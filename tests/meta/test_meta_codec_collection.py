@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.meta import decode
-from clientgo.meta.codec import Undecodable, codec_for
-from clientgo.meta.collector import without_collection
+from clientgo.meta.codec import Undecodable, codec_for, without_collection
 from controller.api.v1alpha1 import Foo
 
 FOO = (
