@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.dynamic import DynamicClientset, Unstructured
 from clientgo.envtest import Environment
-from clientgo.kubernetes.clients.core_v1 import CoreV1
-from clientgo.rest import RESTClient
+from clientgo.meta import GroupVersionResource, ObjectMeta
 from tests.processes import Child
 
 ROOT = Path(__file__).parents[2]
@@ -50,75 +50,62 @@ def rows(text: str) -> Iterator[list[str]]:
         yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
-# A kind of one's own: the README's blocks, run as they stand.
+# The README's example, run as it is printed.
 
-OWN_KIND = section(README, "`clientgo` for a kind of your own")
+EXAMPLE = section(README, "Write a controller")
 
 
-def own_kind_environment(**extra: str) -> dict[str, str]:
+def example_environment(**extra: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), **extra}
 
 
 @pytest.fixture
-def own_kind(tmp_path: Path) -> Path:
-    """A folder with the two files, and with what the command makes of the first."""
-    types, controller = fenced(OWN_KIND, "python")
-    (tmp_path / "greetings.py").write_text(types)
-    (tmp_path / "greeter.py").write_text(controller)
-    [command] = fenced(OWN_KIND, "sh")
-    program, *arguments = command.split()
-    assert program == "python"
-    subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=own_kind_environment(), check=True, timeout=60)
+def example(tmp_path: Path) -> Path:
+    """A folder with the program and the CRD generated from it."""
+    [program] = fenced(EXAMPLE, "python")
+    (tmp_path / "greeter.py").write_text(program)
+    command = fenced(EXAMPLE, "sh")[1].splitlines()[0].split()
+    assert command[0] == "python"
+    subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, env=example_environment(), check=True, timeout=60)
     return tmp_path
 
 
-def test_own_kind_takes_at_most_forty_lines_of_code() -> None:
-    assert sum(bool(line) for block in fenced(OWN_KIND, "python") for line in block.splitlines()) <= 40
+def test_example_has_at_most_forty_lines_of_code() -> None:
+    assert sum(bool(line) for block in fenced(EXAMPLE, "python") for line in block.splitlines()) <= 40
 
 
 @pytest.mark.e2e
-def test_own_kind_works_as_the_readme_has_it(own_kind: Path) -> None:
-    kubeconfig = own_kind / "kubeconfig"
-    with Environment(crd_paths=[own_kind / "crds"], kubeconfig=kubeconfig, bundled=True) as config:
-        client = RESTClient(config)
-        sys.path.insert(0, str(own_kind))
-        try:
-            greetings = importlib.import_module("greetings")
-            clientset = importlib.import_module("made.clientset").Clientset(client)
-        finally:
-            sys.path.remove(str(own_kind))
-        meta = importlib.import_module("clientgo.meta").ObjectMeta(name="hello")
-        greeting = greetings.Greeting(meta, greetings.GreetingSpec("good morning"))
-        clientset.example_v1.greetings("default").create(greeting)
-        command, environ = [sys.executable, "greeter.py"], own_kind_environment(KUBECONFIG=str(kubeconfig))
-        with Child(command, own_kind / "output.txt", cwd=own_kind, env=environ) as process:
-            watch = CoreV1(client).config_maps("default").watch(timeout_seconds=20)
-            texts = (event.object.data.get("text") for event in watch if event.object.metadata.name == "hello")
-            assert next(texts, "the watch ended first") == "good morning"
-            _, complaints = process.end(signal.SIGINT, seconds=10)
-        client.close()
-        assert complaints.splitlines()[-1] == "KeyboardInterrupt"
-
-
-@pytest.mark.e2e
-def test_own_kind_is_strictly_typed(own_kind: Path) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mypy",
-            "--strict",
-            f"--cache-dir={ROOT / '.mypy_cache' / 'docs'}",
-            "greetings.py",
-            "greeter.py",
-        ],
-        cwd=own_kind,
-        env=own_kind_environment(MYPYPATH=str(ROOT)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+def test_example_works_as_printed(example: Path) -> None:
+    kubeconfig = example / "kubeconfig"
+    greeting = Unstructured(
+        api_version="example.com/v1",
+        kind="Greeting",
+        metadata=ObjectMeta(name="hello"),
+        content={"spec": {"text": "good morning"}},
     )
+    with Environment(crd_paths=[example / "crds"], kubeconfig=kubeconfig, bundled=True) as config:
+        clientset = DynamicClientset(config)
+        resource = GroupVersionResource("example.com", "v1", "greetings")
+        clientset.resource(resource, namespace="default").create(greeting)
+        command, environ = [sys.executable, "greeter.py"], example_environment(KUBECONFIG=str(kubeconfig))
+        with Child(command, example / "output.txt", cwd=example, env=environ) as process:
+            maps = clientset.resource(GroupVersionResource("", "v1", "configmaps"), namespace="default")
+            watch = maps.watch(timeout_seconds=20)
+            texts = (event.object["data"]["text"] for event in watch if event.object.metadata.name == "hello")
+            assert next(texts, "the watch ended first") == "good morning"
+            code, output = process.end(signal.SIGINT, seconds=10)
+        clientset.close()
+        assert code == 0, output
+
+
+@pytest.mark.e2e
+def test_example_is_strictly_typed(example: Path) -> None:
+    cache = f"--cache-dir={ROOT / '.mypy_cache' / 'docs'}"
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", cache, "greeter.py"],
+        cwd=example, env=example_environment(MYPYPATH=str(ROOT)), capture_output=True, text=True, check=False,
+        timeout=120,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout
 
 
@@ -130,7 +117,7 @@ def test_every_dependency_is_explained_and_none_besides() -> None:
     extras = options["options.extras_require"]
     declared = "\n".join([options["options"]["install_requires"], *extras.values()])
     names = set(re.findall(r"^([A-Za-z][\w-]*)", declared, re.MULTILINE)) - {"clientgo"}
-    assert {name.strip("`") for name, *_ in rows(section(README, "What it stands on"))} == names
+    assert {name.strip("`") for name, *_ in rows((ROOT / "docs/dependencies.md").read_text())} == names
 
 
 def statements(parent: ast.AST, *, waits: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
@@ -175,10 +162,10 @@ def test_run_time_dependencies_are_used() -> None:
     assert declared <= imported_distributions()
 
 
-def test_every_promise_names_what_shows_it() -> None:
-    for promise, shown_by in rows(section(README, "What is promised, and where it is shown")):
-        places = re.findall(r"`([^`]+)`", shown_by)
-        assert places, promise
+def test_every_guarantee_names_a_test() -> None:
+    for guarantee, tests in rows((ROOT / "docs/guarantees.md").read_text()):
+        places = re.findall(r"`([^`]+)`", tests)
+        assert places, guarantee
         assert [place for place in places if not place.startswith("make ") and not (ROOT / place).is_file()] == []
 
 
@@ -215,7 +202,7 @@ def test_hop_exists(hop: str) -> None:
 # What is named.
 
 ABOUT_PROJECTS = ("projects.md", "tutorial.md", "022-reload-restarts-the-process.md")
-"""Pages whose `make` is that of a project which the command has begun."""
+"""Pages about the Makefile of a scaffolded project."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -231,13 +218,21 @@ def test_files_and_targets_that_are_named_exist(page: Path) -> None:
     assert sorted(named - targets) == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", prose)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
 @pytest.mark.e2e
 def test_flags_that_are_named_exist() -> None:
     help_text = subprocess.run(
         [sys.executable, "main.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     ).stdout
-    ours = section(README, "Two commands") + section(README, "On a real cluster")
-    named = set(re.findall(r"(?<![\w-])--[a-z-]+", ours)) - {"--help", "--type"}
+    ours = section(README, "The sample controller") + (ROOT / "docs/deploy.md").read_text()
+    named = set(re.findall(r"(?:`| main.py |ARGS=\")(--[a-z][a-z-]+)", ours)) - {"--help"}
+    assert len(named) > 5
     assert sorted(flag for flag in named if flag not in help_text) == []
 
 
