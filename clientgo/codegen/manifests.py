@@ -10,6 +10,7 @@ from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.files import Header
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.declarations import Declared
+from clientgo.codegen.model import non_empty
 from clientgo.codegen.rbac import limited, roles, user_roles
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
 from clientgo.meta.yamlio import to_yaml
@@ -131,32 +132,26 @@ def webhook_configurations(declared: Iterable[WebhookDeclaration]) -> list[Manif
 
 
 def _webhook(hook: WebhookDeclaration) -> Manifest:
-    made: Manifest = {
-        "admissionReviewVersions": list(hook.admission_review_versions),
-        "clientConfig": {"url": hook.url} if hook.url else {"service": _service(hook)},
-        "failurePolicy": hook.failure_policy,
+    service = {
+        "name": hook.service_name,
+        "namespace": hook.service_namespace,
+        "path": hook.path,
+        **non_empty({"port": hook.service_port}),
     }
-    if hook.match_policy:
-        made["matchPolicy"] = hook.match_policy
-    made["name"] = hook.name
-    if hook.reinvocation_policy:
-        made["reinvocationPolicy"] = hook.reinvocation_policy
-    made["rules"] = [
-        {
-            "apiGroups": ["" if group == "core" else group for group in hook.groups],
-            "apiVersions": list(hook.versions),
-            "operations": [verb.upper() for verb in hook.verbs],
-            "resources": list(hook.resources),
-        }
-    ]
-    made["sideEffects"] = hook.side_effects
-    if hook.timeout_seconds:
-        made["timeoutSeconds"] = hook.timeout_seconds
-    return made
-
-
-def _service(hook: WebhookDeclaration) -> Manifest:
-    service: Manifest = {"name": hook.service_name, "namespace": hook.service_namespace, "path": hook.path}
-    if hook.service_port:
-        service["port"] = hook.service_port
-    return service
+    rule = {
+        "apiGroups": ["" if group == "core" else group for group in hook.groups],
+        "apiVersions": list(hook.versions),
+        "operations": [verb.upper() for verb in hook.verbs],
+        "resources": list(hook.resources),
+    }
+    return {
+        "admissionReviewVersions": list(hook.admission_review_versions),
+        "clientConfig": {"url": hook.url} if hook.url else {"service": service},
+        "failurePolicy": hook.failure_policy,
+        **non_empty({"matchPolicy": hook.match_policy}),
+        "name": hook.name,
+        **non_empty({"reinvocationPolicy": hook.reinvocation_policy}),
+        "rules": [rule],
+        "sideEffects": hook.side_effects,
+        **non_empty({"timeoutSeconds": hook.timeout_seconds}),
+    }

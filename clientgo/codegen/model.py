@@ -5,6 +5,7 @@ A `Kind` is all that clients, listers and informers are rendered from, whichever
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from clientgo.codegen.names import class_case, identifier, snake
 from clientgo.meta.scheme import ApiType, plural_of
@@ -17,6 +18,11 @@ _OF_FACTORIES = frozenset({
 })  # fmt: skip
 
 STATUS_VERBS = ("update_status", "patch_status", "apply_status")
+
+
+def non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries that say something: not None, False, 0, "" or an empty collection."""
+    return {key: value for key, value in values.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from clientgo.testing.eventually import eventually
 from clientgo.webhook.injection import Targets
 from clientgo.webhook.rotation import SelfSignedCertificates
 from tests.cli.processes import SECONDS, free_port, in_background
-from tests.cli.test_examples import HOME, REDIS, copied
+from tests.cli.test_examples import HOME, REDIS, checked_out
 from tests.e2e.kubectl import Kubectl
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -51,7 +51,7 @@ class Project:
 @contextmanager
 def under_test(folder: Path, variables: Mapping[str, str]) -> Iterator[Project]:
     """Home as its own tests have it: the API server calls this machine."""
-    project = copied(HOME, folder)
+    project = checked_out(HOME, folder, variables)
     config, kubeconfig = project / "config", project / ".kubeconfig"
     crds, hooks = [config / "crd/bases"], [config / "webhook"]
     environment = Environment(bundled=True, kubeconfig=kubeconfig, crd_paths=crds, webhook_paths=hooks)
@@ -71,7 +71,7 @@ def deployed(folder: Path, variables: Mapping[str, str]) -> Iterator[Project]:
     The manager runs here, as its service account; the server is told where its Service leads to. In cert-manager's
     place stand certificates for development.
     """
-    project = copied(REDIS, folder)
+    project = checked_out(REDIS, folder, variables)
     environment = Environment(bundled=True, secure=True, kubeconfig=folder / "admin", ready_seconds=0.1)
     with environment as server, closing(RESTClient(server)) as client:
         kubectl = Kubectl(environment, environ(folder / "admin"), "default")

@@ -157,32 +157,12 @@ _WHERE = "metadata/annotations.yaml"
 _CHANNEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PACKAGE = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
-SUPPORTED = frozenset(
-    {
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "ClusterServiceVersion",
-        "ConfigMap",
-        "ConsoleCLIDownload",
-        "ConsoleLink",
-        "ConsolePlugin",
-        "ConsoleQuickStart",
-        "ConsoleYAMLSample",
-        "CustomResourceDefinition",
-        "NetworkPolicy",
-        "PodDisruptionBudget",
-        "PodMonitor",
-        "PriorityClass",
-        "PrometheusRule",
-        "Role",
-        "RoleBinding",
-        "Secret",
-        "Service",
-        "ServiceAccount",
-        "ServiceMonitor",
-        "VerticalPodAutoscaler",
-    }
-)
+SUPPORTED = frozenset({
+    "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "ConfigMap", "ConsoleCLIDownload", "ConsoleLink",
+    "ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample", "CustomResourceDefinition", "NetworkPolicy",
+    "PodDisruptionBudget", "PodMonitor", "PriorityClass", "PrometheusRule", "Role", "RoleBinding", "Secret", "Service",
+    "ServiceAccount", "ServiceMonitor", "VerticalPodAutoscaler",
+})  # fmt: skip
 """The kinds that OLM takes from a bundle (operator-registry)."""
 
 REMOVED: Mapping[tuple[str, str], str] = {

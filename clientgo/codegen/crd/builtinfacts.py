@@ -40,50 +40,25 @@ _NAME_IS_EMPTY = frozenset((
     "ConfigMapEnvSource", "ConfigMapKeySelector", "ConfigMapProjection", "ConfigMapVolumeSource",
     "LocalObjectReference", "SecretEnvSource", "SecretKeySelector", "SecretProjection",
 ))  # fmt: skip
-_REQUIRED: Mapping[str, tuple[str, ...]] = {
-    "CSINodeSpec": ("drivers",),
-    "CephFSPersistentVolumeSource": ("monitors",),
-    "CephFSVolumeSource": ("monitors",),
-    "ContainerResourceMetricSource": ("target",),
-    "CronJobSpec": ("jobTemplate",),
-    "CustomResourceDefinitionSpec": ("names", "versions"),
-    "DaemonSetSpec": ("selector", "template"),
-    "DeploymentSpec": ("selector", "template"),
-    "Endpoint": ("addresses",),
-    "ExternalMetricSource": ("metric", "target"),
-    "HTTPIngressPath": ("backend",),
-    "HTTPIngressRuleValue": ("paths",),
-    "HorizontalPodAutoscalerSpec": ("scaleTargetRef",),
-    "IPAddressSpec": ("parentRef",),
-    "JobSpec": ("template",),
-    "LimitRangeSpec": ("limits",),
-    "MutatingWebhook": ("admissionReviewVersions", "clientConfig"),
-    "NodeSelector": ("nodeSelectorTerms",),
-    "NonResourceRule": ("verbs",),
-    "ObjectMetricSource": ("describedObject", "metric", "target"),
-    "PersistentVolumeClaimTemplate": ("spec",),
-    "PodFailurePolicy": ("rules",),
-    "PodFailurePolicyOnExitCodesRequirement": ("values",),
-    "PodSpec": ("containers",),
-    "PodsMetricSource": ("metric", "target"),
-    "PolicyRule": ("verbs",),
-    "PreferredSchedulingTerm": ("preference",),
-    "RBDPersistentVolumeSource": ("monitors",),
-    "RBDVolumeSource": ("monitors",),
-    "ReplicaSetSpec": ("selector",),
-    "ResourceMetricSource": ("target",),
-    "ResourceRule": ("verbs",),
-    "ScaleIOPersistentVolumeSource": ("secretRef",),
-    "ScaleIOVolumeSource": ("secretRef",),
-    "StatefulSetSpec": ("selector", "template"),
-    "SuccessPolicy": ("rules",),
-    "TopologySelectorLabelRequirement": ("values",),
-    "ValidatingAdmissionPolicyBindingSpec": ("validationActions",),
-    "ValidatingWebhook": ("admissionReviewVersions", "clientConfig"),
-    "VolumeAttachmentSpec": ("source",),
-    "WebhookConversion": ("conversionReviewVersions",),
-    "WeightedPodAffinityTerm": ("podAffinityTerm",),
-}
+_REQUIRED: Mapping[str, str] = {
+    "CSINodeSpec": "drivers", "CephFSPersistentVolumeSource": "monitors", "CephFSVolumeSource": "monitors",
+    "ContainerResourceMetricSource": "target", "CronJobSpec": "jobTemplate",
+    "CustomResourceDefinitionSpec": "names versions", "DaemonSetSpec": "selector template",
+    "DeploymentSpec": "selector template", "Endpoint": "addresses", "ExternalMetricSource": "metric target",
+    "HTTPIngressPath": "backend", "HTTPIngressRuleValue": "paths", "HorizontalPodAutoscalerSpec": "scaleTargetRef",
+    "IPAddressSpec": "parentRef", "JobSpec": "template", "LimitRangeSpec": "limits",
+    "MutatingWebhook": "admissionReviewVersions clientConfig", "NodeSelector": "nodeSelectorTerms",
+    "NonResourceRule": "verbs", "ObjectMetricSource": "describedObject metric target",
+    "PersistentVolumeClaimTemplate": "spec", "PodFailurePolicy": "rules",
+    "PodFailurePolicyOnExitCodesRequirement": "values", "PodSpec": "containers", "PodsMetricSource": "metric target",
+    "PolicyRule": "verbs", "PreferredSchedulingTerm": "preference", "RBDPersistentVolumeSource": "monitors",
+    "RBDVolumeSource": "monitors", "ReplicaSetSpec": "selector", "ResourceMetricSource": "target",
+    "ResourceRule": "verbs", "ScaleIOPersistentVolumeSource": "secretRef", "ScaleIOVolumeSource": "secretRef",
+    "StatefulSetSpec": "selector template", "SuccessPolicy": "rules", "TopologySelectorLabelRequirement": "values",
+    "ValidatingAdmissionPolicyBindingSpec": "validationActions",
+    "ValidatingWebhook": "admissionReviewVersions clientConfig", "VolumeAttachmentSpec": "source",
+    "WebhookConversion": "conversionReviewVersions", "WeightedPodAffinityTerm": "podAffinityTerm",
+}  # fmt: skip
 """Lists and structs that must be given; a class that has a zero for them does not say so."""
 
 _ATOMIC_TYPES = frozenset((
@@ -114,7 +89,7 @@ def add_type_facts(cls: type[Any], schema: Schema) -> None:
         return
     if cls.__name__ in _ATOMIC_TYPES:
         schema["x-kubernetes-map-type"] = "atomic"
-    needed = {*schema.get("required", ()), *_REQUIRED.get(cls.__name__, ())}
+    needed = {*schema.get("required", ()), *_REQUIRED.get(cls.__name__, "").split()}
     if needed:
         schema["required"] = [name for name in schema["properties"] if name in needed]
 

@@ -12,6 +12,7 @@ from typing import Any
 from clientgo.codegen.crd.checks import check_version
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
+from clientgo.codegen.model import non_empty
 from clientgo.codegen.problems import Problems
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
 from clientgo.meta.yamlio import to_yaml
@@ -61,10 +62,11 @@ def whole_schema(maker: SchemaMaker, cls: type[Any], *, limit: int | None = None
 
 def _manifest(members: list[OwnKind], make: SchemaOf, problems: Problems) -> dict[str, Any]:
     stored = next((own for own in members if own.kind.api.storage), members[0]).kind.api
-    metadata: dict[str, Any] = {"name": f"{stored.plural}.{stored.group}"}
-    for key, pairs in (("annotations", stored.annotations), ("labels", stored.labels)):
-        if pairs:
-            metadata[key] = dict(sorted(pairs))
+    metadata = {
+        "name": f"{stored.plural}.{stored.group}",
+        "annotations": dict(sorted(stored.annotations)),
+        "labels": dict(sorted(stored.labels)),
+    }
     members = sorted(members, key=lambda own: own.kind.api.version)
     spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
     if stored.conversion is not None:
@@ -73,24 +75,20 @@ def _manifest(members: list[OwnKind], make: SchemaOf, problems: Problems) -> dic
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": metadata,
+        "metadata": non_empty(metadata),
         "spec": spec,
     }
 
 
 def _conversion(conversion: WebhookConversion) -> dict[str, Any]:
-    client: dict[str, Any] = {"url": conversion.url}
-    if not conversion.url:
-        client = {
-            "service": {
-                "namespace": conversion.service_namespace,
-                "name": conversion.service_name,
-                "path": conversion.path,
-                "port": conversion.port,
-            }
-        }
-    if conversion.ca_bundle:
-        client["caBundle"] = conversion.ca_bundle
+    service = {
+        "namespace": conversion.service_namespace,
+        "name": conversion.service_name,
+        "path": conversion.path,
+        "port": conversion.port,
+    }
+    client = {"url": conversion.url} if conversion.url else {"service": service}
+    client |= non_empty({"caBundle": conversion.ca_bundle})
     reviews = list(conversion.review_versions)
     return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": reviews}}
 
@@ -118,45 +116,36 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _names(api: ApiType) -> dict[str, Any]:
-    names: dict[str, Any] = {
+    return non_empty({
         "kind": api.kind,
         "listKind": api.list_kind or f"{api.kind}List",
         "plural": api.plural,
         "singular": api.singular,
-    }
-    if api.short_names:
-        names["shortNames"] = list(api.short_names)
-    if api.categories:
-        names["categories"] = list(api.categories)
-    return names
+        "shortNames": list(api.short_names),
+        "categories": list(api.categories),
+    })  # fmt: skip
 
 
 def _version(own: OwnKind, make: SchemaOf, problems: Problems) -> dict[str, Any]:
-    api = own.kind.api
-    schema = make(own.cls)
-    version: dict[str, Any] = {"name": api.version, "served": api.served, "storage": api.storage}
-    if api.deprecated:
-        version["deprecated"] = True
-    if api.deprecation_warning:
-        version["deprecationWarning"] = api.deprecation_warning
-    version["schema"] = {"openAPIV3Schema": schema}
-    if columns := _columns(api.columns):
-        version["additionalPrinterColumns"] = [_column(column) for column in columns]
-    if api.selectable_fields:
-        version["selectableFields"] = [{"jsonPath": path} for path in api.selectable_fields]
-    subresources: dict[str, Any] = {}
-    if api.status:
-        subresources["status"] = {}
+    api, schema = own.kind.api, make(own.cls)
+    subresources: dict[str, Any] = {"status": {}} if api.status else {}
     if api.scale is not None:
-        subresources["scale"] = {
+        paths = {
             "specReplicasPath": api.scale.spec_path,
             "statusReplicasPath": api.scale.status_path,
-            **({"labelSelectorPath": api.scale.selector_path} if api.scale.selector_path else {}),
+            "labelSelectorPath": api.scale.selector_path,
         }
-    if subresources:
-        version["subresources"] = subresources
+        subresources["scale"] = non_empty(paths)
     check_version(own, schema, problems)
-    return version
+    optional = {
+        "deprecated": api.deprecated,
+        "deprecationWarning": api.deprecation_warning,
+        "schema": {"openAPIV3Schema": schema},
+        "additionalPrinterColumns": [_column(column) for column in _columns(api.columns)],
+        "selectableFields": [{"jsonPath": path} for path in api.selectable_fields],
+        "subresources": subresources,
+    }
+    return {"name": api.version, "served": api.served, "storage": api.storage, **non_empty(optional)}
 
 
 def top_schema(schema: Schema) -> Schema:
@@ -182,8 +171,5 @@ def _columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
-    for key in ("description", "format", "priority"):
-        if getattr(column, key):
-            made[key] = getattr(column, key)
-    return made
+    optional = {key: getattr(column, key) for key in ("description", "format", "priority")}
+    return {"name": column.name, "type": column.type, "jsonPath": column.json_path, **non_empty(optional)}

@@ -6,16 +6,19 @@ those of `Annotated[..., Meta(...)]`. What no structural schema can say is refus
 
 import dataclasses
 import enum
+import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from clientgo.apiserver.apiextensions.pruning import prune
+from clientgo.apiserver.apiextensions.schema import schema_faults
 from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts, is_built_in
 from clientgo.codegen.crd.constraints import apply_constraints
-from clientgo.codegen.crd.defaults import violations
 from clientgo.codegen.crd.rules import choice_rules, kept, rule_entry
 from clientgo.codegen.inputs.fields import Member, members, unwrap
 from clientgo.codegen.problems import Problems
@@ -133,9 +136,7 @@ class SchemaMaker:
         if default is msgspec.UNSET:
             default = member.default
         if default is not msgspec.UNSET:
-            self._complain(
-                place, *(f"its default {default!r} {how}: give another" for how in violations(schema, default))
-            )
+            self._complain(place, *(f"invalid default {default!r}: {why}" for why in _default_faults(schema, default)))
             schema["default"] = default
         return schema
 
@@ -228,6 +229,15 @@ def _is_required(member: Member) -> bool:
 
 def _is_immutable(member: Member) -> bool:
     return any(meta.immutable for meta in unwrap(member.hint)[1])
+
+
+def _default_faults(schema: Schema, default: Any) -> Iterator[str]:
+    """Yield what the API server has against a default."""
+    wrapped, unknown = {"type": "object", "properties": {"default": schema}}, list[str]()
+    prune(wrapped, {"default": default}, unknown)
+    yield from (f"unknown field {path}" for path in unknown)
+    with suppress(re.error):  # RE2 has syntax that Python has not
+        yield from (f"{fault.field}: {fault.message}" for fault in schema_faults(wrapped, {"default": default}))
 
 
 def _own_doc(cls: type[Any]) -> str:

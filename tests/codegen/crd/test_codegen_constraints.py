@@ -166,16 +166,21 @@ def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_defau
         pytest.param(Annotated[str, Meta(list_type="set")], "", "list_type is for array fields", id="no list"),
         pytest.param(Annotated[str, Meta(map_type="atomic")], "", "map_type is for object fields", id="no map"),
         pytest.param(Annotated[str, Meta(embedded_resource=True)], "", "is for objects", id="no resource"),
-        pytest.param(Annotated[Engine, Meta(default={})], None, "lacks name, which is required", id="default lacks"),
+        pytest.param(Annotated[Engine, Meta(default={})], None, "default.name: Required value", id="default lacks"),
         pytest.param(
-            Annotated[Engine, Meta(default={"name": "x", "size": 1})], None, "has size, which is no field", id="unknown"
+            Annotated[Engine, Meta(default={"name": "x", "size": 1})], None, "unknown field default.size", id="unknown"
         ),
-        pytest.param(Annotated[int, Meta(multiple_of=2)], 3, "is no multiple of 2", id="multiple"),
-        pytest.param(Annotated[int, Meta(default="x")], None, "is no integer", id="wrong type"),
-        pytest.param(Annotated[str, Meta(default=None)], "x", "is null, which the field may not be", id="null"),
-        pytest.param(Annotated[tuple[str, ...], Meta(max_items=1)], ("a", "b"), "has more than 1 items", id="too many"),
+        pytest.param(Annotated[int, Meta(multiple_of=2)], 3, "should be a multiple of 2", id="multiple"),
+        pytest.param(Annotated[int, Meta(default="x")], None, "must be of type integer", id="wrong type"),
+        pytest.param(Annotated[str, Meta(default=None)], "x", 'must be of type string: "null"', id="null"),
         pytest.param(
-            tuple[Annotated[str, Meta(max_length=1)], ...], ("aa",), "has the item 'aa', which is longer", id="item"
+            Annotated[tuple[str, ...], Meta(max_items=1)], ("a", "b"), "must have at most 1 item", id="too many"
+        ),
+        pytest.param(
+            tuple[Annotated[str, Meta(max_length=1)], ...],
+            ("aa",),
+            "default[0]: Too long: may not be more than 1 byte",
+            id="item",
         ),
     ],
 )

@@ -184,13 +184,13 @@ def test_what_has_no_schema_is_refused(hint: Any, told: str) -> None:
 @pytest.mark.parametrize(
     ("hint", "default", "told"),
     [
-        pytest.param(Annotated[int, Meta(ge=1)], 0, "is below 1", id="low"),
-        pytest.param(Annotated[int, Meta(lt=5)], 5, "is above 5", id="high"),
-        pytest.param(Int32, 2**31, "does not fit into int32", id="wide"),
-        pytest.param(Annotated[str, Meta(min_length=1)], "", "is shorter than 1", id="short"),
-        pytest.param(Annotated[str, Meta(max_length=1)], "ab", "is longer than 1", id="long"),
-        pytest.param(Annotated[str, Meta(pattern="^a")], "b", "does not match ^a", id="pattern"),
-        pytest.param(Literal["a", "b"], "c", "is none of ['a', 'b']", id="enum"),
+        pytest.param(Annotated[int, Meta(ge=1)], 0, "should be greater than or equal to 1", id="low"),
+        pytest.param(Annotated[int, Meta(lt=5)], 5, "should be less than 5", id="high"),
+        pytest.param(Int32, 2**31, "must be of type integer with format int32", id="wide"),
+        pytest.param(Annotated[str, Meta(min_length=1)], "", "should be at least 1 chars long", id="short"),
+        pytest.param(Annotated[str, Meta(max_length=1)], "ab", "may not be more than 1 byte", id="long"),
+        pytest.param(Annotated[str, Meta(pattern="^a")], "b", "should match '^a'", id="pattern"),
+        pytest.param(Literal["a", "b"], "c", 'supported values: "a", "b"', id="enum"),
     ],
 )
 def test_a_default_that_breaks_its_own_constraint_is_refused(hint: Any, default: Any, told: str) -> None:
