@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from clientgo.apiserver.http.status import bad_request
 from clientgo.apiserver.registry.registry import Resource
