@@ -8,7 +8,7 @@ import threading
 from contextlib import closing
 from dataclasses import replace
 
-from clientgo.cache.identity import InformerName
+from clientgo.cache.metrics import InformerName
 from clientgo.commandline import flag_values
 from clientgo.coordination import coordination_options, coordinator_for
 from clientgo.errors import ConfigError

@@ -1,53 +1,51 @@
-"""Caches that follow the server: informers, their stores, and listers to read them; and watches that go on."""
+"""Informers, their stores and listers, and watches that are resumed."""
 
 from typing import TYPE_CHECKING
 
 from clientgo.exports import on_demand
 
 if TYPE_CHECKING:
-    from clientgo.cache.conditions import Interrupted, WatchClosed, until, until_with_sync, until_without_retry
-    from clientgo.cache.expiration import ExpirationStore
     from clientgo.cache.factory import InformerFactory, KindInformer
-    from clientgo.cache.identity import InformerName
+    from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
     from clientgo.cache.informer import SharedInformer
+    from clientgo.cache.listener import Registration
     from clientgo.cache.lister import Lister
+    from clientgo.cache.metrics import InformerName
     from clientgo.cache.mutation import MutationCache
     from clientgo.cache.pager import Pager
     from clientgo.cache.reflector import Reflector
-    from clientgo.cache.registration import Registration
-    from clientgo.cache.retrywatcher import RetryWatcher
-    from clientgo.cache.state import InformerState
-    from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace
-    from clientgo.cache.sync import SyncResult, wait_for, wait_for_cache_sync
-    from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
-    from clientgo.cache.transform import drop_managed_fields, keep_everything
+    from clientgo.cache.state import InformerState, SyncResult, wait_for, wait_for_cache_sync
+    from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace, drop_managed_fields, keep_everything
+    from clientgo.cache.watchtools import (
+        Interrupted,
+        RetryWatcher,
+        WatchClosed,
+        until,
+        until_with_sync,
+        until_without_retry,
+    )
 else:
     __getattr__ = on_demand(
         __name__,
         {
-            "conditions": "Interrupted WatchClosed until until_with_sync until_without_retry",
-            "expiration": "ExpirationStore",
             "factory": "InformerFactory KindInformer",
-            "identity": "InformerName",
+            "handlers": "DeletedFinalStateUnknown last_known",
             "informer": "SharedInformer",
+            "listener": "Registration",
             "lister": "Lister",
+            "metrics": "InformerName",
             "mutation": "MutationCache",
             "pager": "Pager",
             "reflector": "Reflector",
-            "registration": "Registration",
-            "retrywatcher": "RetryWatcher",
-            "state": "InformerState",
-            "store": "NAMESPACE_INDEX Indexer by_namespace",
-            "sync": "SyncResult wait_for wait_for_cache_sync",
-            "tombstone": "DeletedFinalStateUnknown last_known",
-            "transform": "drop_managed_fields keep_everything",
+            "state": "InformerState SyncResult wait_for wait_for_cache_sync",
+            "store": "NAMESPACE_INDEX Indexer by_namespace drop_managed_fields keep_everything",
+            "watchtools": "Interrupted RetryWatcher WatchClosed until until_with_sync until_without_retry",
         },
     )
 
 __all__ = [
-    "NAMESPACE_INDEX", "DeletedFinalStateUnknown", "ExpirationStore", "Indexer", "InformerFactory", "InformerName",
-    "InformerState", "Interrupted", "KindInformer", "Lister", "MutationCache", "Pager", "Reflector", "Registration",
-    "RetryWatcher", "SharedInformer", "SyncResult", "WatchClosed", "by_namespace", "drop_managed_fields",
-    "keep_everything", "last_known", "until", "until_with_sync", "until_without_retry", "wait_for",
-    "wait_for_cache_sync",
+    "NAMESPACE_INDEX", "DeletedFinalStateUnknown", "Indexer", "InformerFactory", "InformerName", "InformerState",
+    "Interrupted", "KindInformer", "Lister", "MutationCache", "Pager", "Reflector", "Registration", "RetryWatcher",
+    "SharedInformer", "SyncResult", "WatchClosed", "by_namespace", "drop_managed_fields", "keep_everything",
+    "last_known", "until", "until_with_sync", "until_without_retry", "wait_for", "wait_for_cache_sync",
 ]  # fmt: skip

@@ -1,15 +1,15 @@
-"""One informer for each kind, shared by all who ask, started and stopped together."""
+"""Shared informer factory: one informer per kind, started and stopped together."""
 
 import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from clientgo.cache.identity import NOBODY, InformerName
 from clientgo.cache.informer import SharedInformer
-from clientgo.cache.sync import SyncResult, wait_for, wait_for_cache_sync
-from clientgo.cache.transform import Transform, drop_managed_fields
-from clientgo.cache.watching import Tweak
+from clientgo.cache.metrics import NO_IDENTITY, InformerName
+from clientgo.cache.state import SyncResult, wait_for, wait_for_cache_sync
+from clientgo.cache.store import Transform, drop_managed_fields
+from clientgo.cache.watcher import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.meta.listwatch import ListerWatcher
@@ -21,30 +21,30 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class Client(Protocol[T]):
-    """A client class: makes a lister-watcher of one kind in one namespace, or in all."""
+    """Client class of one kind."""
 
     kind: ClassVar[type[Any]]
 
     def __call__(self, requester: Requester, namespace: str = "") -> ListerWatcher[T]:
-        """The client of one namespace."""
+        """Return a client for one namespace, or for all if it is empty."""
 
 
 class HasRequester(Protocol):
-    """A clientset."""
+    """Clientset, or another object with a requester."""
 
     requester: Requester
 
 
 class InformerFactory:
-    """Makes each informer once; what generated factories inherit.
+    """Base class of generated factories; creates each informer once.
 
     `resync` is in seconds (0 for never), `custom_resync` that of single kinds. `namespace` is one namespace, several,
-    or all when empty. `tweak_list_options` changes what lists and watches ask for; `transform` what is stored.
-    `watch_list` asks for streamed lists (None: of clients that declare them). With a `name`, informers are measured.
+    or all if empty. `tweak_list_options` changes the options of lists and watches, `transform` the stored objects.
+    `watch_list` requests streamed lists (None: from clients that declare them). A `name` enables metrics.
     """
 
     resources: ClassVar[Mapping[GroupVersionResource, str]] = {}
-    """The kinds `for_resource` can make informers of: `module:class` of a `KindInformer`, loaded when asked."""
+    """Kinds of `for_resource`: `module:class` of a `KindInformer`, imported on first use."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class InformerFactory:
         self._requester = clientset.requester
         self._resync = resync
         self._custom_resync = dict(custom_resync or {})
-        # A requester that declares streamed lists, or that it has none, speaks for every client made over it.
+        # What the requester declares about streamed lists holds for every client of it.
         self._watch_list = _declared(clientset.requester, watch_list)
         self._name = name
         self._namespaces = (namespace,) if isinstance(namespace, str) else tuple(namespace) or ("",)
@@ -80,7 +80,7 @@ class InformerFactory:
         return f"<{type(self).__name__} {len(self._informers)} informers, {len(self._started)} started>"
 
     def informer_for(self, client: Callable[..., ListerWatcher[T]], kind: type[T]) -> SharedInformer[T]:
-        """The informer of that client's kind, made now if nobody asked before."""
+        """Return the informer of a client's kind; create it on first use."""
         api = api_of(kind)
         with self._lock:
             informer = self._informers.get(api.gvr)
@@ -93,30 +93,30 @@ class InformerFactory:
                     tweak=self._tweak,
                     transform=self._transform,
                     watch_list=self._watch_list,
-                    identity=self._name.with_resource(api.gvr) if self._name is not None else NOBODY,
+                    identity=self._name.with_resource(api.gvr) if self._name is not None else NO_IDENTITY,
                     clock=self._clock,
                 )
         return informer
 
     def for_resource(self, resource: GroupVersionResource) -> SharedInformer[Any]:
-        """The informer of a resource: one that was asked for before, or one of a kind this factory knows.
+        """Return the informer of a resource that was requested before, or whose kind this factory knows.
 
         Raises:
-            LookupError: it is neither.
+            LookupError: unknown resource.
         """
         with self._lock:
             informer = self._informers.get(resource)
         if informer is not None:
             return informer
-        place = self.resources.get(resource)
-        if place is None:
+        path = self.resources.get(resource)
+        if path is None:
             raise LookupError(f"no informer found for {resource}")
-        module, _, name = place.partition(":")
-        made: KindInformer[Any] = getattr(importlib.import_module(module), name)(self)
-        return made.informer
+        module, _, name = path.partition(":")
+        created: KindInformer[Any] = getattr(importlib.import_module(module), name)(self)
+        return created.informer
 
     def start(self, stop: threading.Event) -> None:
-        """Start the informers that were asked for and do not run yet; they end when `stop` is set."""
+        """Start the requested informers that have not started yet; they stop when `stop` is set."""
         with self._lock:
             if self._shut_down:
                 return
@@ -131,23 +131,23 @@ class InformerFactory:
             informer.start(group)
 
     def wait_for_cache_sync(self, stop: threading.Event, timeout: float | None = None) -> bool:
-        """Wait until every started informer has synced; False if `stop` was set or `timeout` seconds passed before."""
+        """Wait until all started informers have synced; return False if `stop` is set or the timeout passes first."""
         with self._lock:
             informers = [self._informers[gvr] for gvr in self._started]
         return wait_for_cache_sync(stop, *informers, timeout=timeout, clock=self._clock)
 
     def wait_for_sync_result(self, stop: threading.Event, timeout: float | None = None) -> SyncResult:
-        """The same, telling which resources are missing and why."""
+        """Wait until all started informers have synced; return the missing resources and the reason."""
         with self._lock:
             informers = {gvr.group_resource: self._informers[gvr] for gvr in self._started}
         return wait_for(stop, "", informers, timeout=timeout, clock=self._clock)
 
     def shutdown(self, timeout: float | None = None) -> None:
-        """Stop every informer and wait until their threads have ended. May be called again.
+        """Stop every informer and wait until their threads have ended. May be called repeatedly.
 
         Raises:
-            StillRunning: some had not after `timeout` seconds.
-            BaseException: what a thread died of.
+            StillRunning: some threads have not ended after `timeout` seconds.
+            BaseException: an exception ended a thread.
         """
         with self._lock:
             self._shut_down = True
@@ -165,7 +165,7 @@ class InformerFactory:
 
 
 class KindInformer(Generic[T]):
-    """One kind's place in a factory; what generated informers inherit."""
+    """Base class of generated accessors for the informer of one kind."""
 
     kind: ClassVar[type[Any]]
     client: ClassVar[Callable[..., ListerWatcher[Any]]]
@@ -175,7 +175,7 @@ class KindInformer(Generic[T]):
 
     @property
     def informer(self) -> SharedInformer[T]:
-        """The shared informer; asking for it makes the factory start it."""
+        """Shared informer, which the factory starts with the others."""
         return self._factory.informer_for(type(self).client, self.kind)
 
 

@@ -1,27 +1,44 @@
-"""What an informer calls: functions for objects that come, change and go, and which objects are of interest."""
+"""Event handlers of an informer: callbacks for added, updated and deleted objects, with an optional filter."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
-from clientgo.meta.objects import ApiObject
+from clientgo.meta.names import ObjectName
 
-T = TypeVar("T", bound=ApiObject)
+T = TypeVar("T")
+
+
+class DeletedFinalStateUnknown(msgspec.Struct, Generic[T], frozen=True):
+    """A deleted object whose deletion was not observed; `obj` is the last known state, which may be stale, or None."""
+
+    name: ObjectName
+    obj: T | None
+
+    @property
+    def object_name(self) -> ObjectName:
+        """Name of the deleted object."""
+        return self.name
+
+
+def last_known(deleted: T | DeletedFinalStateUnknown[T]) -> T | None:
+    """Return the last known state of a deleted object."""
+    return deleted.obj if isinstance(deleted, DeletedFinalStateUnknown) else deleted
+
 
 OnAdd = Callable[[T], None]
 OnUpdate = Callable[[T, T], None]
 OnDelete = Callable[[T | DeletedFinalStateUnknown[T]], None]
 Accept = Callable[[T], bool]
-"""Whether an object is of interest."""
+"""Returns True for the objects that a handler receives."""
 
 
 class Handler(msgspec.Struct, Generic[T], frozen=True):
-    """What to call; a missing function means that such changes are of no interest.
+    """Callbacks for changes of objects, each of them optional.
 
-    `on_initial_add`, if given, is called in place of `on_add` for what was there when the handler was added or the
-    cache was filled.
+    `on_initial_add`, if set, is called instead of `on_add` for objects that exist when the handler is added or the
+    cache is filled.
     """
 
     on_add: OnAdd[T] | None = None
@@ -31,15 +48,16 @@ class Handler(msgspec.Struct, Generic[T], frozen=True):
 
     @property
     def name(self) -> str:
-        """The names of its functions, for logs."""
+        """Names of the callbacks, for logs."""
         functions = (self.on_add, self.on_update, self.on_delete, self.on_initial_add)
         return ", ".join(getattr(f, "__qualname__", type(f).__name__) for f in functions if f is not None) or "none"
 
 
 def filtered(handler: Handler[T], accept: Accept[T]) -> Handler[T]:
-    """The same functions for objects that `accept` takes: one that changes into such comes, one that ceases to be goes.
+    """Return a handler that receives accepted objects only (client-go's FilteringResourceEventHandler).
 
-    A deletion whose last state is unknown is always told.
+    An update after which an object is accepted is an addition, one after which it is not is a deletion. A deletion
+    without a last known state is always passed on.
     """
     only = _Filter(handler, accept)
     return Handler(only.add, only.update, only.delete, only.initial_add)
@@ -70,7 +88,7 @@ class _Filter(Generic[T]):
             case True, False:
                 self._on_delete(old)
             case _:
-                pass  # of no interest before or after
+                pass
 
     def delete(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
         last = last_known(deleted)
@@ -78,5 +96,4 @@ class _Filter(Generic[T]):
             self._on_delete(deleted)
 
 
-def _ignore(*_: object) -> None:
-    """What a handler does that has no such function."""
+def _ignore(*_: object) -> None: ...

@@ -1,8 +1,8 @@
-"""A cache of one kind that any number of handlers share: one list, one watch, one store.
+"""Shared informer: one list, one watch and one store of a kind, for any number of handlers.
 
-Reflectors put changes in (`SharedInformer.apply` and its siblings); each change goes first into the store and then into
-the inbox of every handler, both under one lock. So a handler sees changes in order, never one the store does not have
-yet, and a handler that joins late gets what is stored and then every later change, nothing lost or repeated between.
+Reflectors apply changes; each change is put first into the store and then into the inbox of every handler, both under
+one lock. So a handler receives changes in order, and never before the store has them; a handler added late receives
+the stored objects and then every later change, each exactly once.
 """
 
 import logging
@@ -10,20 +10,23 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from clientgo.cache.feed import Feed, oldest
-from clientgo.cache.handlers import Accept, Handler, OnAdd, OnDelete, OnUpdate, filtered
-from clientgo.cache.identity import NOBODY, InformerIdentity
-from clientgo.cache.informermetrics import informer_metrics
-from clientgo.cache.listener import INITIAL_LIST_END, Added, Listener, Notification, Removed, Updated
+from clientgo.cache.handlers import Accept, DeletedFinalStateUnknown, Handler, OnAdd, OnDelete, OnUpdate, filtered
+from clientgo.cache.listener import (
+    INITIAL_LIST_END,
+    Added,
+    Listener,
+    Notification,
+    Registration,
+    Removed,
+    ResyncPeriods,
+    Updated,
+)
+from clientgo.cache.metrics import NO_IDENTITY, InformerIdentity, informer_metrics
 from clientgo.cache.reflector import Reflector
-from clientgo.cache.registration import Registration
-from clientgo.cache.rejects import Rejects
-from clientgo.cache.resync import ResyncPeriods
-from clientgo.cache.state import InformerState, summary_of
-from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, by_namespace
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
-from clientgo.cache.transform import Transform, drop_managed_fields
-from clientgo.cache.watching import Tweak
+from clientgo.cache.sink import InformerSink, UndecodableObjects, oldest
+from clientgo.cache.state import InformerState, combined
+from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, Transform, by_namespace, drop_managed_fields
+from clientgo.cache.watcher import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.meta.listwatch import ListerWatcher, WatchEvent
@@ -36,7 +39,7 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class SharedInformer(Generic[T]):
-    """Keeps `indexer` equal to what the server has and tells its handlers of each change."""
+    """Cache that keeps `indexer` equal to the server's objects, and calls its handlers for each change."""
 
     def __init__(
         self,
@@ -48,19 +51,19 @@ class SharedInformer(Generic[T]):
         tweak: Tweak | None = None,
         transform: Transform[T] = drop_managed_fields,
         watch_list: bool | None = None,
-        identity: InformerIdentity = NOBODY,
+        identity: InformerIdentity = NO_IDENTITY,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """A cache over one source, or over one for each namespace (by its name) where only some are to be watched.
+        """`source` is one for all namespaces, or one per namespace (by name) if only some are watched.
 
-        `watch_list` asks for streamed lists (None: of sources that declare them); `identity` is what metrics call it.
+        `watch_list` requests streamed lists (None: from sources that declare them); `identity` enables metrics.
         """
         sources = source if isinstance(source, Mapping) else {"": source}
         kind = next(iter(sources.values())).kind.__name__
         self.name = name or kind.lower()
         self.resync = resync
         self.indexer: Indexer[T] = Indexer({**(indexers or {}), NAMESPACE_INDEX: by_namespace})
-        self.rejects = Rejects(kind)
+        self.undecodable = UndecodableObjects(kind)
         self.transform: Transform[T] = transform
         self._tweak = tweak
         self._watch_list = watch_list
@@ -69,10 +72,10 @@ class SharedInformer(Generic[T]):
         self._lock = threading.Lock()
         # Below: guarded by _lock.
         metrics = self._metrics = informer_metrics(identity, lambda: self.waiting, clock)
-        self._feeds = [Feed(self, namespace, one, metrics) for namespace, one in sources.items()]
+        self._sinks = [InformerSink(self, namespace, one, metrics) for namespace, one in sources.items()]
         self._periods = ResyncPeriods(resync)
         self._listeners: list[Listener[T]] = []
-        self._made = 0
+        self._next_listener = 0
         self._group: Group | None = None
         self._started_at = 0.0
         self._reflectors: list[Reflector[T]] = []
@@ -85,61 +88,56 @@ class SharedInformer(Generic[T]):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the first list is in the store; handlers may still be busy with it."""
+        """True once the first list is in the store; handlers may not have received it yet."""
         return self._synced
 
     @property
     def is_started(self) -> bool:
-        """Whether it runs or has run."""
+        """True once it was started, also after it has stopped."""
         return self._group is not None
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it has run and ended."""
+        """True once it was closed."""
         return self._stopped
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The newest version all of the store reflects: with several sources, the oldest of theirs."""
+        """ResourceVersion of the store: with several sources, the oldest of theirs."""
         return oldest([reflector.last_sync_resource_version for reflector in self._reflectors])
 
     def last_sync_resource_version_in(self, namespace: str) -> str:
-        """Return the newest version that the stored objects of a namespace reflect; empty before the first list."""
-        pairs = zip(self._feeds, self._reflectors, strict=False)  # no reflectors before the start
-        return oldest([one.last_sync_resource_version for feed, one in pairs if feed.namespace in ("", namespace)])
+        """Return the resourceVersion of the stored objects of a namespace; empty before the first list."""
+        pairs = zip(self._sinks, self._reflectors, strict=False)  # no reflectors before the start
+        return oldest([one.last_sync_resource_version for sink, one in pairs if sink.namespace in ("", namespace)])
 
     @property
     def resync_check_period(self) -> float:
-        """The shortest period handlers are resynced at, in seconds; 0 for never."""
+        """Shortest resync period of a handler in seconds; 0 for none."""
         return self._periods.check_period
 
     @property
     def size(self) -> int:
-        """How many objects are stored."""
+        """Number of stored objects."""
         return len(self.indexer)
 
     @property
     def waiting(self) -> int:
-        """How many notifications the slowest handler has before it."""
+        """Number of notifications that wait for the slowest handler."""
         return max([listener.waiting for listener in self._listeners], default=0)
 
     def state(self) -> InformerState:
-        """How it stands at this moment; takes no lock, so that it can be asked at any time, from any thread."""
-        reflectors = summary_of(self._reflectors)
+        """Return a snapshot; takes no lock, so that it never blocks."""
+        reflectors = combined([one.state() for one in self._reflectors])
         return InformerState(
             name=self.name,
-            kind=self.rejects.kind,
+            kind=self.undecodable.kind,
             synced=self._synced,
             objects=self.size,
             resource_version=self.last_sync_resource_version,
-            lists=reflectors.lists,
-            watches=reflectors.watches,
-            undecodable=len(self.rejects.current()),
-            last_event=reflectors.last_event,
-            watching_since=reflectors.watching_since,
-            last_error=reflectors.last_error,
+            undecodable=len(self.undecodable),
             waiting=self.waiting,
-            last_active=reflectors.last_active,
+            **reflectors._asdict(),
         )
 
     def add_event_handler(
@@ -152,19 +150,18 @@ class SharedInformer(Generic[T]):
         accept: Accept[T] | None = None,
         resync: float | None = None,
     ) -> Registration[T]:
-        """Call these for every change, in order, from a thread of the handler's own.
+        """Call these functions for every change, in order, in a thread of the handler's own.
 
-        A handler added late is first called for all that is stored. What was there from the start is told by
-        `on_initial_add` if given, else by `on_add`. With `accept`, only objects it takes are told of; one that changes
-        into such is told by `on_add`, one that ceases to be by `on_delete`. Every `resync` seconds (by default the
-        informer's period, 0 for never, 1 at least, never less than `resync_check_period` once started) `on_update` is
-        called for each stored object, with the same object twice.
+        A handler added late is first called for the stored objects. The initial objects are passed to `on_initial_add`
+        if given, else to `on_add`. With `accept`, only accepted objects are passed: an object that becomes accepted to
+        `on_add`, one that ceases to be to `on_delete`. Every `resync` seconds (default: the informer's period; 0 for
+        never; at least 1, and after the start at least `resync_check_period`) `on_update` is called for each stored
+        object, with the same object twice.
 
         Raises:
             RuntimeError: the informer has stopped.
         """
         handler = Handler(on_add, on_update, on_delete, on_initial_add)
-        shown = handler if accept is None else filtered(handler, accept)
         with self._lock:
             if self._stopped:
                 raise RuntimeError(
@@ -173,13 +170,13 @@ class SharedInformer(Generic[T]):
             group = self._group
             period = self._periods.for_handler(self.resync if resync is None else resync, started=group is not None)
             listener = Listener(
-                shown,
-                name=f"listener-{self.name}-{self._made}",
+                handler if accept is None else filtered(handler, accept),
+                name=f"listener-{self.name}-{self._next_listener}",
                 resync=period,
                 clock=self._clock,
                 on_idle=self._metrics.show_waiting if self._metrics is not None else None,
             )
-            self._made += 1
+            self._next_listener += 1
             for obj in self.indexer.list():
                 listener.push(Added(obj, initial=True))
             if self._synced:
@@ -190,7 +187,7 @@ class SharedInformer(Generic[T]):
         return Registration(listener, self.remove)
 
     def remove(self, listener: Listener[T]) -> None:
-        """Deliver nothing more to that listener; one of another informer is left alone."""
+        """Remove a listener; ignored if it belongs to another informer."""
         with self._lock:
             if listener not in self._listeners:
                 return
@@ -198,27 +195,32 @@ class SharedInformer(Generic[T]):
         listener.close()
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
-        """Add indexes, before or while it runs; RuntimeError once stopped, ValueError for a name that is taken."""
+        """Add indexes, before or after the start.
+
+        Raises:
+            RuntimeError: the informer has stopped.
+            ValueError: an index of that name exists.
+        """
         with self._lock:
             if self._stopped:
                 raise RuntimeError(f"indexer was not added to {self.name} because it has stopped already")
             self.indexer.add_indexers(indexers)
 
     def set_transform(self, transform: Transform[T]) -> None:
-        """Pass each object through `transform` before it is stored; raises RuntimeError once started."""
+        """Transform each object before it is stored; raise RuntimeError after the start."""
         self._before_start()
         self.transform = transform
 
     def set_watch_error_handler(self, handler: Callable[[Exception], None]) -> None:
-        """Give errors of lists and watches to `handler` instead of the log; raises RuntimeError once started."""
+        """Pass errors of lists and watches to `handler` instead of the log; raise RuntimeError after the start."""
         self._before_start()
         self._on_error = handler
 
     def run(self, stop: threading.Event) -> None:
-        """List, watch and deliver until `stop` is set; returns when every thread of the informer has ended.
+        """List, watch and call handlers until `stop` is set; return when every thread of the informer has ended.
 
         Raises:
-            BaseException: what a thread of it died of; `stop` is set then.
+            BaseException: an exception ended a thread; `stop` is set then.
         """
         group = Group(stop=stop, clock=self._clock)
         self.start(group)
@@ -227,14 +229,14 @@ class SharedInformer(Generic[T]):
         group.join()
 
     def start(self, group: Group) -> None:
-        """Begin in threads of `group`; once its stop event is set, `close` must be called to end what blocks."""
+        """Start in threads of `group`; after its stop event is set, call `close` to end blocked threads."""
         with self._lock:
             if self._group is not None or self._stopped:
-                log.warning("the informer was started already", extra={"informer": self.name})
+                log.warning("informer has already started", extra={"informer": self.name})
                 return
             self._group = group
             self._started_at = self._clock.now()
-            self._reflectors = [self._reflector(feed) for feed in self._feeds]
+            self._reflectors = [self._reflector(sink) for sink in self._sinks]
             listeners = list(self._listeners)
         for listener in listeners:
             self._start_listener(group, listener)
@@ -242,7 +244,7 @@ class SharedInformer(Generic[T]):
             group.start(reflector.run, group.stop_event, name=f"informer-{reflector.name}")
 
     def close(self) -> None:
-        """End for good: open watches are closed, handlers get nothing more. May be called again."""
+        """Stop: close open watches and call no handler any more. May be called repeatedly; there is no restart."""
         with self._lock:
             self._stopped = True
             reflectors, listeners = list(self._reflectors), list(self._listeners)
@@ -251,31 +253,31 @@ class SharedInformer(Generic[T]):
         for listener in listeners:
             listener.close()
 
-    def replace(self, feed: Feed[T], objects: Iterable[T], keep: set[ObjectName], version: str) -> None:
-        """These objects of the feed's namespace exist at that version, those named in `keep` too, and no others."""
+    def replace(self, sink: InformerSink[T], objects: Iterable[T], keep: set[ObjectName], version: str) -> None:
+        """Replace the objects of the sink's namespace, except those named in `keep`, by a list of that version."""
         fresh = {object_name(obj): obj for obj in objects}
         with self._lock:
-            held = self.indexer.by_index(NAMESPACE_INDEX, feed.namespace) if feed.namespace else self.indexer.list()
+            held = self.indexer.by_index(NAMESPACE_INDEX, sink.namespace) if sink.namespace else self.indexer.list()
             known = {object_name(obj): obj for obj in held}
             gone = [key for key in known if key not in fresh and key not in keep]
-            if feed.namespace:  # a replacement of everything for each namespace would cost the square of their number
+            if sink.namespace:  # replacing the whole store per namespace would take quadratic time
                 self.indexer.replace_some(gone, fresh.values(), version)
             else:
                 stay = {key: known[key] for key in keep if key in known}
                 self.indexer.replace({**stay, **fresh}.values(), version)
-            # Deletions first: a name freed by one may be taken by another object of the same list.
+            # Deletions first: another object of the same list may have the index values of a deleted one.
             for key in gone:
                 self._publish(Removed(DeletedFinalStateUnknown(key, known[key])))
-            initial = not feed.synced
+            initial = not sink.synced
             for key, obj in fresh.items():
                 self._publish_listed(known.get(key), obj, initial=initial)
-            feed.synced = True
-            if not self._synced and all(f.synced for f in self._feeds):
+            sink.synced = True
+            if not self._synced and all(one.synced for one in self._sinks):
                 self._synced = True
                 self._publish(INITIAL_LIST_END)
 
     def apply(self, event: WatchEvent[T]) -> None:
-        """One object, transformed already, came, changed or went."""
+        """Apply a change of one object, which is transformed already."""
         obj = event.object
         with self._lock:
             if event.type == "DELETED":
@@ -286,22 +288,18 @@ class SharedInformer(Generic[T]):
             self._publish(Added(obj, initial=False) if old is None else Updated(old, obj))
 
     def forget(self, key: ObjectName) -> None:
-        """The object of that name went, and its last state can't be told."""
+        """Remove an object whose last state is unknown."""
         with self._lock:
             old = self.indexer.pop(key)
             if old is not None:
                 self._publish(Removed(DeletedFinalStateUnknown(key, old)))
 
-    def bookmark(self, version: str) -> None:
-        """Everything up to that version has been told."""
-        self.indexer.bookmark(version)
-
     def _publish_listed(self, old: T | None, obj: T, *, initial: bool) -> None:
         if old is None:
             self._publish(Added(obj, initial=initial))
-        elif _state(old) != _state(obj):
+        elif _revision(old) != _revision(obj):
             self._publish(Updated(old, obj))
-        else:  # nothing new: of interest only to handlers that are due to see objects again
+        else:  # unchanged: only for handlers whose resync is due
             now = self._clock.now()
             running = now - self._started_at
             for listener in self._listeners:
@@ -317,11 +315,11 @@ class SharedInformer(Generic[T]):
             for obj in self.indexer.list():
                 listener.push(Updated(obj, obj))
 
-    def _reflector(self, feed: Feed[T]) -> Reflector[T]:
-        name = f"{self.name}-{feed.namespace}" if feed.namespace else self.name
+    def _reflector(self, sink: InformerSink[T]) -> Reflector[T]:
+        name = f"{self.name}-{sink.namespace}" if sink.namespace else self.name
         return Reflector(
-            feed.source,
-            feed,
+            sink.source,
+            sink,
             name=name,
             tweak=self._tweak,
             on_error=self._on_error,
@@ -331,8 +329,7 @@ class SharedInformer(Generic[T]):
         )
 
     def _last_metadata(self, key: ObjectName) -> ObjectMeta | None:
-        rejected = self.rejects.get(key)
-        obj = rejected or self.indexer.get_by_key(key)
+        obj = self.undecodable.get(key) or self.indexer.get_by_key(key)
         return obj.metadata if obj is not None else None
 
     def _start_listener(self, group: Group, listener: Listener[T]) -> None:
@@ -348,6 +345,6 @@ class SharedInformer(Generic[T]):
                 raise RuntimeError("informer has already started")
 
 
-def _state(obj: ApiObject) -> tuple[str, str]:
-    # The uid too: a server that begins anew may give another object of that name the same version.
+def _revision(obj: ApiObject) -> tuple[str, str]:
+    # With the uid: a new server may give another object of that name the same version.
     return obj.metadata.resource_version, obj.metadata.uid

@@ -1,7 +1,7 @@
-"""One handler of an informer: its inbox, its thread, its own idea of being synced, its own resync timer.
+"""Listener: delivers an informer's notifications to one handler, in a thread of its own.
 
-The informer puts notifications into the inbox and goes on; the listener's thread takes them out in order and calls the
-handler. So a slow handler delays nobody but itself. The waiting thread is the resync timer too: it waits for the next
+The informer puts notifications into the inbox without waiting; the thread takes them in order and calls the handler. A
+slow handler therefore delays no other handler. The thread also runs the resync timer: it waits for the next
 notification or the next resync, whichever comes first.
 """
 
@@ -13,8 +13,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.cache.handlers import Handler
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.cache.handlers import DeletedFinalStateUnknown, Handler
 from clientgo.clock import Clock
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
@@ -24,34 +23,37 @@ log = logging.getLogger(__name__)
 T = TypeVar("T", bound=ApiObject)
 
 PAUSE_AFTER_CRASH = 1.0
-"""Seconds a handler that raised is left alone (client-go's pause after a handler's panic)."""
+"""Seconds between an exception of a handler and the next call (client-go's pause after a handler's panic)."""
 
 SLOW_SECONDS = 1.0
-"""A call of a handler that takes longer is worth a line in the log: a handler only has to put a key into a queue."""
+"""Seconds from which a call of a handler is logged as slow: a handler should only put a key into a queue."""
+
+MIN_RESYNC = 1.0
+"""Shortest resync period of a handler in seconds (client-go's)."""
 
 
 class Added(msgspec.Struct, Generic[T], frozen=True):
-    """An object came; `initial` if it was there when the handler was added or the cache was filled."""
+    """Notification of a new object; `initial` if it existed when the handler was added or the cache was filled."""
 
     obj: T
     initial: bool
 
 
 class Updated(msgspec.Struct, Generic[T], frozen=True):
-    """An object changed, or is shown again by a resync (`old is new`)."""
+    """Notification of a changed object, or of a resync (`old is new`)."""
 
     old: T
     new: T
 
 
 class Removed(msgspec.Struct, Generic[T], frozen=True):
-    """An object went."""
+    """Notification of a deleted object."""
 
     obj: T | DeletedFinalStateUnknown[T]
 
 
 class InitialListEnd:
-    """Everything of the initial list has been put in before this."""
+    """Notification after the last object of the initial list."""
 
 
 INITIAL_LIST_END = InitialListEnd()
@@ -60,7 +62,7 @@ Notification = Added[T] | Updated[T] | Removed[T] | InitialListEnd
 
 
 class Listener(Generic[T]):
-    """Delivers notifications to one handler, in order, from a thread of its own."""
+    """Inbox and thread of one handler."""
 
     def __init__(
         self,
@@ -71,10 +73,10 @@ class Listener(Generic[T]):
         clock: Clock,
         on_idle: Callable[[], None] | None = None,
     ) -> None:
-        """`on_idle` is called by the listener's thread each time nothing more waits for the handler."""
+        """`on_idle` is called in the listener's thread whenever no notification waits any more."""
         self.name = name
         self.resync = resync
-        self.resynced: float | None = None  # when it was resynced last
+        self.resynced: float | None = None  # time of the last resync
         self.started = False  # guarded by the informer's lock
         self.synced = threading.Event()
         self._handler = handler
@@ -83,7 +85,7 @@ class Listener(Generic[T]):
         self._changed = threading.Condition()
         self._on_idle = on_idle
         self._inbox: deque[Notification[T]] = deque()
-        # What was taken out of the inbox and not yet delivered; the thread's own, but for its length.
+        # Taken from the inbox and not yet delivered; used by the listener's thread only, except for its length.
         self._batch: deque[Notification[T]] = deque()
         self._closed = False
         self._thread: int | None = None
@@ -96,12 +98,12 @@ class Listener(Generic[T]):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the handler was called for every object of the initial list, without raising."""
+        """True once the handler has been called for every object of the initial list, without raising."""
         return self.synced.is_set()
 
     @property
     def waiting(self) -> int:
-        """How many notifications wait for the handler; the one it is busy with does not count."""
+        """Number of notifications that wait for the handler, without the one it processes."""
         return len(self._inbox) + len(self._batch)
 
     def push(self, notification: Notification[T]) -> None:
@@ -109,18 +111,18 @@ class Listener(Generic[T]):
         with self._changed:
             if not self._closed:
                 self._inbox.append(notification)
-                if len(self._inbox) == 1:  # else the thread was told before, and takes everything there is
+                if len(self._inbox) == 1:  # otherwise the thread was notified before, and takes the whole inbox
                     self._changed.notify()
 
     def close(self) -> None:
-        """End the thread after the call it is in; what waits is not delivered."""
+        """End the thread after its current call; drop waiting notifications."""
         with self._changed:
             self._closed = True
             self._inbox.clear()
             self._changed.notify()
 
     def wait_ended(self, timeout: float | None) -> bool:
-        """Wait until the handler is called no more; at once from its own thread, which can't wait for itself."""
+        """Wait until the handler is not called any more; return False at once in the listener's own thread."""
         if self._thread == threading.get_ident():
             return False
         return self._ended.wait(timeout)
@@ -164,9 +166,9 @@ class Listener(Generic[T]):
                 batch.clear()
                 return
             notification = batch.popleft()
-            fine = self._deliver(notification, stop)
+            succeeded = self._deliver(notification, stop)
             ended = self._clock.now()
-            if ended - began > SLOW_SECONDS and fine:  # one that raised was paused, which is said already
+            if ended - began > SLOW_SECONDS and succeeded:  # an exception is logged already
                 log.warning("handler was slow", extra={**self._about(notification), "seconds": ended - began})
             began = ended
 
@@ -174,7 +176,7 @@ class Listener(Generic[T]):
         try:
             self._call(notification)
         except Exception:  # a handler is foreign code: it may raise anything, and must not end the informer
-            # The initial list was not handled in full, so the handler can't be called synced any more.
+            # A handler that failed for an object of the initial list never becomes synced.
             self._initial_failed |= isinstance(notification, Added) and notification.initial
             log.exception("handler raised; the notification is lost", extra=self._about(notification))
             self._clock.sleep(stop, PAUSE_AFTER_CRASH)
@@ -182,7 +184,12 @@ class Listener(Generic[T]):
         return True
 
     def _about(self, notification: Notification[T]) -> dict[str, str]:
-        return {"handler": self.name, "functions": self._handler.name, "object": _what(notification)}
+        match notification:
+            case Added(obj) | Updated(_, obj) | Removed(obj):
+                name = str(object_name(obj))
+            case _:
+                name = ""
+        return {"handler": self.name, "functions": self._handler.name, "object": name}
 
     def _call(self, notification: Notification[T]) -> None:
         handler = self._handler
@@ -202,9 +209,91 @@ class Listener(Generic[T]):
                     self.synced.set()
 
 
-def _what(notification: Notification[T]) -> str:
-    match notification:
-        case Added(obj) | Updated(_, obj) | Removed(obj):
-            return str(object_name(obj))
-        case _:
-            return ""
+class Registration(Generic[T]):
+    """Registration of a handler with an informer, returned by `add_event_handler`."""
+
+    def __init__(self, listener: Listener[T], remove: Callable[[Listener[T]], None]) -> None:
+        self._listener = listener
+        self._remove = remove
+
+    def __repr__(self) -> str:
+        return f"<Registration of {self._listener!r}>"
+
+    @property
+    def name(self) -> str:
+        """Name of the handler's thread."""
+        return self._listener.name
+
+    @property
+    def has_synced(self) -> bool:
+        """True once this handler has been called for every object of the initial list."""
+        return self._listener.has_synced
+
+    @property
+    def synced(self) -> threading.Event:
+        """Event that is set when `has_synced` becomes True; only for waiting."""
+        return self._listener.synced
+
+    @property
+    def resync(self) -> float:
+        """Resync period in seconds; 0 for none."""
+        return self._listener.resync
+
+    @property
+    def waiting(self) -> int:
+        """Number of notifications that wait for this handler."""
+        return self._listener.waiting
+
+    def remove(self, *, wait: bool = False, timeout: float | None = None) -> bool:
+        """Remove the handler; with `wait`, wait up to `timeout` seconds until its current call has returned.
+
+        Return True if the handler is certainly not called any more. A handler that removes itself does not wait. May be
+        called repeatedly, and after the informer has stopped.
+        """
+        self._remove(self._listener)
+        started = self._listener.started
+        if wait and started:
+            return self._listener.wait_ended(timeout)
+        return not started or self._listener.wait_ended(0)
+
+
+class ResyncPeriods:
+    """Resync check period of one informer in seconds, by client-go's rules; guarded by the informer's lock.
+
+    A handler's own period cannot be shorter than the check period. One requested before the start lowers the check
+    period; one requested later is raised to it. An informer with period 0 resyncs no handler.
+    """
+
+    def __init__(self, check_period: float) -> None:
+        self.check_period = max(check_period, 0.0)
+
+    def __repr__(self) -> str:
+        return f"<ResyncPeriods {self.check_period:g} s>"
+
+    def for_handler(self, wanted: float, *, started: bool) -> float:
+        """Return the period of a handler that requests `wanted` seconds."""
+        if wanted <= 0:
+            return 0.0
+        if self.check_period == 0:
+            log.warning("handler is not resynced: the informer's resync is off", extra={"wanted": wanted})
+            return 0.0
+        period = max(wanted, MIN_RESYNC)
+        if period < self.check_period and started:
+            log.warning(
+                "handler is resynced less often than requested: the informer has already started",
+                extra={"wanted": wanted, "period": self.check_period},
+            )
+            return self.check_period
+        self.check_period = min(self.check_period, period)
+        return period
+
+    def shows_unchanged(self, period: float, resynced: float | None, running: float, now: float) -> bool:
+        """Return True if a handler is called for objects that a list found unchanged.
+
+        `resynced` is the time of its last resync, `running` the seconds since the informer's start. Until the first
+        check every handler is called, afterwards those that were due at the last check.
+        """
+        if self.check_period == 0 or running < self.check_period:
+            return True
+        since = running if resynced is None else now - resynced
+        return period > 0 and (since < self.check_period or since >= period)

@@ -1,4 +1,4 @@
-"""The read side of a cache: objects by name or by selector, without asking the server."""
+"""Listers: read-only access to a cache by name or label selector, without requests to the server."""
 
 import logging
 from typing import Any, ClassVar, Generic, TypeVar
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class Lister(Generic[T]):
-    """Reads one informer's objects, of one namespace or of all."""
+    """Lister of an informer's objects, in one namespace or in all."""
 
     kind: ClassVar[type[Any]]
 
@@ -29,17 +29,17 @@ class Lister(Generic[T]):
         return f"<Lister {self._kind.__name__}{' in ' + self._namespace if self._namespace else ''}>"
 
     def list(self, selector: Selector = everything()) -> List[T]:  # a selector is a value
-        """The objects whose labels match; all of them by default."""
+        """Return the objects whose labels match; all of them by default."""
         if selector.impossible:
             return []
-        objects = self._of_namespace()
+        objects = self._in_namespace()
         return objects if selector.empty else [o for o in objects if selector.matches(o.metadata.labels)]
 
     def get(self, name: str) -> T:
-        """The object of that name.
+        """Return the object of that name.
 
         Raises:
-            NotFound: the cache has none; the server may have, if it was created a moment ago.
+            NotFound: the object is not in the cache; it may exist on the server, if it was just created.
         """
         obj = self._indexer.get_by_key(ObjectName(self._namespace, name))
         if obj is None:
@@ -50,13 +50,13 @@ class Lister(Generic[T]):
         return obj
 
     def in_namespace(self, namespace: str) -> "Lister[T]":
-        """The same objects, those of one namespace only."""
+        """Return a lister of one namespace."""
         return Lister(self._indexer, namespace, kind=self._kind)
 
-    def _of_namespace(self) -> List[T]:
+    def _in_namespace(self) -> List[T]:
         if not self._namespace:
             return self._indexer.list()
         if self._indexer.has_index(NAMESPACE_INDEX):
             return self._indexer.by_index(NAMESPACE_INDEX, self._namespace)
-        log.warning("no namespace index: every object is looked at", extra={"lister": repr(self)})
+        log.warning("no namespace index: all objects are searched", extra={"lister": repr(self)})
         return [o for o in self._indexer.list() if o.metadata.namespace == self._namespace]

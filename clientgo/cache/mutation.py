@@ -1,7 +1,7 @@
-"""Reads one's own writes: a cache's objects, or what the server answered to a write if that is newer.
+"""Mutation cache: read-your-writes over an informer's store.
 
-Between a write and the watch event that reports it, the cache is behind; deciding on it again would repeat the write or
-send one that the server must refuse. What a write was answered with is kept here until the cache has caught up.
+Between a write and its watch event the store is stale; a decision based on it would repeat the write, or send one that
+the server rejects. The response to a write is kept here until the store has caught up.
 """
 
 import threading
@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from clientgo.cache.informer import SharedInformer
-from clientgo.cache.store import Indexer, List
-from clientgo.cache.transform import Transform, keep_everything
+from clientgo.cache.store import Indexer, List, Transform, keep_everything
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
@@ -22,17 +21,17 @@ T = TypeVar("T", bound=ApiObject)
 E = TypeVar("E")
 
 CaughtUp = Callable[[str, str], bool]
-"""Whether the first resourceVersion reflects the second."""
+"""Returns True if the first resourceVersion is at least the second."""
 
 
 class MutationCache(Generic[T]):
-    """An overlay of own writes over an informer's store.
+    """Overlay of the program's own writes over an informer's store.
 
-    A write is remembered for `ttl` seconds at most (so that an object deleted before the cache saw it does not live
-    on here), and at most `size` of them. With `include_adds`, objects the store does not have yet are found too.
+    At most `size` writes are kept, each for at most `ttl` seconds (an object may have been deleted before the store
+    received it). With `include_adds`, objects that the store does not have yet are returned, too.
 
-    The response to a write may arrive after the deletion of its object, which must not be found then. `reached` gives
-    the version that the store reflects for a namespace; without it, the deletions that `on_delete` reports are kept.
+    The response to a write may arrive after the deletion of its object, which must not be returned then. `reached`
+    returns the store's resourceVersion for a namespace; without it, the deletions reported to `on_delete` are kept.
     `transform` is that of the store; `caught_up` compares versions that are not Kubernetes' own.
     """
 
@@ -57,7 +56,7 @@ class MutationCache(Generic[T]):
         self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
-        # Below: guarded by _lock; each with the time it expires at, in that order.
+        # Below: guarded by _lock; each with its expiry time, in that order.
         self._written: OrderedDict[ObjectName, tuple[float, T]] = OrderedDict()
         self._deleted: OrderedDict[ObjectName, tuple[float, ObjectMeta]] = OrderedDict()
 
@@ -78,7 +77,7 @@ class MutationCache(Generic[T]):
         return len(self._written)
 
     def mutation(self, obj: T) -> None:
-        """Remember what the server answered to a write, unless the cache reflects it already."""
+        """Keep the server's response to a write, unless the store has caught up."""
         protect(obj.__class__)
         try:
             obj = self._transform(obj)
@@ -90,11 +89,11 @@ class MutationCache(Generic[T]):
             if self._is_deleted(key, obj.metadata):
                 return
             self._remember(self._written, key, obj)
-            # After it was put in: a change that arrives from here on is reported to the handlers, and drops it.
+            # After it was added: a change that arrives from now on is reported to the handlers, and removes it.
             self._newest(key, self._backing.get_by_key(key))
 
     def get_by_key(self, key: ObjectName) -> T | None:
-        """The newest state known of the object of that name, or None."""
+        """Return the newest state of the object of that name, or None."""
         cached = self._backing.get_by_key(key)
         if key not in self._written:
             return cached
@@ -102,19 +101,19 @@ class MutationCache(Generic[T]):
             return self._newest(key, cached)
 
     def by_index(self, name: str, value: str) -> List[T]:
-        """The newest states known of the objects under that value of the store's index; KeyError for an unknown index.
+        """Return the newest states of the objects with that value of an index; raise KeyError for an unknown index.
 
-        A write that moves an object to another value is found under its new one.
+        An object that a write moved to another value is returned for the new one.
         """
         found = self._backing.by_index(name, value)
         return self._overlaid(found, lambda obj: value in self._backing.values_of(name, obj))
 
     def list(self) -> List[T]:
-        """Return the newest states known of all objects."""
+        """Return the newest states of all objects."""
         return self._overlaid(self._backing.list(), lambda _: True)
 
     def on_add_or_update(self, obj: T) -> None:
-        """Forget the write that `obj` reflects, for an informer's handler."""
+        """Remove the write that `obj` includes; for an informer's handler."""
         if not self._written:
             return
         key = object_name(obj)
@@ -125,9 +124,9 @@ class MutationCache(Generic[T]):
                 del self._written[key]
 
     def on_update(self, old: T, new: T) -> None:
-        """The cache has gone from `old` to `new`: forget what that makes stale. For an informer's handler.
+        """Remove the write that an update includes; for an informer's handler.
 
-        A version that went back comes from a server that was restored from a backup: it has lost the write, too.
+        An older version comes from a server that was restored from a backup, and has lost the write.
         """
         if self._caught_up(new.metadata.resource_version, old.metadata.resource_version):
             self.on_add_or_update(new)
@@ -136,7 +135,7 @@ class MutationCache(Generic[T]):
                 self._written.pop(object_name(new), None)
 
     def on_delete(self, key: ObjectName, obj: T | None) -> None:
-        """Forget what the deletion of an object makes stale; `obj` is its last state, if known."""
+        """Remove the write of a deleted object; `obj` is its last state, if known. For an informer's handler."""
         with self._lock:
             self._drop_expired()
             if self._reached is None and obj is not None:
@@ -162,7 +161,7 @@ class MutationCache(Generic[T]):
             self._reached(key.namespace), written.metadata.resource_version
         ):
             del self._written[key]
-            # Looked at once more: it may have come between the first look and the version that was told.
+            # Read again: the object may have been stored between the first read and `reached`.
             return self._backing.get_by_key(key)
         return written if self._include_adds else None
 

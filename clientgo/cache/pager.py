@@ -1,8 +1,8 @@
-"""Lists in pages: one request for each page, put together or handed out as they come.
+"""Lists in pages, and the choice of resourceVersion and page size for the lists of a reflector.
 
-The first page may be asked for at any version; a continue token pins the version of the others, and a server refuses
-the two together. A token lives some minutes. When one expires in mid-list the whole list is asked for once more, in one
-piece, because making progress is worth more than the pages.
+The first page may be requested at any resourceVersion; a continue token determines that of the other pages, and a
+server rejects a request with both. A token expires after some minutes. If it expires in the middle of a list, the whole
+list is requested again in one response, because progress is more important than pages.
 """
 
 import queue
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
-from clientgo.errors import Gone
+from clientgo.errors import ApiError, Gone
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
@@ -20,34 +20,34 @@ from clientgo.meta.listwatch import ListOptions
 T = TypeVar("T")
 
 PAGE_SIZE = 500
-"""Objects a page (client-go's pager)."""
+"""Objects per page (client-go's pager)."""
 
 PAGE_BUFFER = 10
-"""Pages fetched ahead of the reader by `each_item`, if any are (client-go's pager)."""
+"""Pages that client-go's pager prefetches."""
 
 FetchPage = Callable[[ListOptions], ObjectList[T]]
-"""One page of a list; raises `ApiError` or `ConnectionFailed`."""
+"""Returns one page of a list; raises `ApiError` or `ConnectionFailed`."""
 
 
 class Pager(Generic[T]):
-    """Fetches a list page by page; `page_size` 0 asks for all at once."""
+    """Requests a list page by page; `page_size` 0 requests all objects at once."""
 
     def __init__(
         self, fetch: FetchPage[T], *, page_size: int = PAGE_SIZE, full_list_if_expired: bool = True, buffer: int = 0
     ) -> None:
-        """`buffer` pages are fetched ahead of the reader by a thread while `each_item` is read; 0 for none."""
+        """While `each_item` or `pages` is read, a thread prefetches `buffer` pages; 0 for no prefetching."""
         self._fetch = fetch
         self._page_size = page_size
         self._full_list_if_expired = full_list_if_expired
         self._buffer = buffer
 
     def list(self, options: ListOptions) -> tuple[ObjectList[T], bool]:
-        """The whole list, and whether it came in several pages.
+        """Return the whole list, and True if it consists of several pages.
 
-        A list of one page is returned as the server gave it; one of several carries the first page's version.
+        A list of one page is returned unchanged; one of several has the first page's resourceVersion.
 
         Raises:
-            Gone: the first page's version is not kept any more, or a later page's and full lists are not wanted.
+            Gone: the first page's version has expired, or a later page's and `full_list_if_expired` is False.
         """
         first = self._fetch(self._first(options))
         if not first.metadata.continue_:
@@ -56,15 +56,14 @@ class Pager(Generic[T]):
         undecodable: list[Undecodable] = list(first.undecodable)
         page = first
         while page.metadata.continue_:
-            # The version goes with the first page alone; the server refuses it together with a token.
-            again = replace(
+            following = replace(
                 self._first(options),
                 continue_=page.metadata.continue_,
                 resource_version="",
                 resource_version_match="",
             )
             try:
-                page = self._fetch(again)
+                page = self._fetch(following)
             except Gone:
                 if not self._full_list_if_expired:
                     raise
@@ -74,12 +73,12 @@ class Pager(Generic[T]):
         return ObjectList(replace(first.metadata, continue_=""), items, tuple(undecodable)), True
 
     def each_item(self, options: ListOptions) -> Iterator[T]:
-        """Each object in turn, holding one page (and the buffer) in memory; close the iterator to stop early.
+        """Yield each object, with one page (and the buffer) in memory; close the iterator to stop early.
 
-        The version asked for goes with every page, as client-go's item-wise path has it: use it with none, or with "0".
+        As in client-go, every page is requested with the resourceVersion of `options`: use "" or "0".
 
         Raises:
-            Gone: a page's version is not kept any more; objects of the pages before it have been handed out.
+            Gone: a page's version has expired; the objects of earlier pages have been yielded.
         """
         for page in self.pages(options):
             # Popped, so that a reader that keeps one object does not keep its page.
@@ -89,8 +88,8 @@ class Pager(Generic[T]):
                 yield items.pop()
 
     def pages(self, options: ListOptions) -> Iterator[ObjectList[T]]:
-        """Each page in turn."""
-        return self._pages_ahead(options) if self._buffer else self._pages(options)
+        """Yield each page."""
+        return self._prefetched(options) if self._buffer else self._pages(options)
 
     def _first(self, options: ListOptions) -> ListOptions:
         return options if options.limit else replace(options, limit=self._page_size)
@@ -104,19 +103,19 @@ class Pager(Generic[T]):
             if not options.continue_:
                 return
 
-    def _pages_ahead(self, options: ListOptions) -> Iterator[ObjectList[T]]:
-        ahead = _Ahead[T](self._buffer)
-        group = Group(stop=ahead.stop)
-        group.start(ahead.fill, self._pages(options), name="pager")
+    def _prefetched(self, options: ListOptions) -> Iterator[ObjectList[T]]:
+        prefetch = _Prefetch[T](self._buffer)
+        group = Group(stop=prefetch.stop)
+        group.start(prefetch.fill, self._pages(options), name="pager")
         try:
-            yield from ahead
+            yield from prefetch
         finally:
-            ahead.end()
+            prefetch.end()
             group.join()
 
 
-class _Ahead(Generic[T]):
-    """Pages between the thread that fetches them and the one that reads them."""
+class _Prefetch(Generic[T]):
+    """Pages between the thread that requests them and the one that reads them."""
 
     def __init__(self, size: int) -> None:
         self.stop = threading.Event()
@@ -131,18 +130,75 @@ class _Ahead(Generic[T]):
             yield page
 
     def fill(self, pages: Iterator[ObjectList[T]]) -> None:
-        """Fetch until the pages or the reader's wish for them end."""
+        """Request pages until the last one, or until the reader stops."""
         end: Exception | None = None
         try:
             while self._room.acquire() and not self.stop.is_set():
                 self._fetched.put(next(pages))
         except StopIteration:
-            pass  # the pages are at their end
-        except Exception as error:  # noqa: BLE001  # raised again in the reader's thread, whatever it is
+            pass  # that was the last page
+        except Exception as error:  # noqa: BLE001  # raised again in the reader's thread
             end = error
         self._fetched.put(end)
 
     def end(self) -> None:
-        """The reader wants no more; a fetcher that waits for room goes on, to its end."""
+        """Stop requesting pages; a thread that waits for room continues, to its end."""
         self.stop.set()
         self._room.release()
+
+
+class ReflectorPager(Generic[T]):
+    """Lists of one reflector: chooses resourceVersion and page size. For one thread.
+
+    The first list accepts any cached state (version "0"), later ones nothing older than what was received; once the
+    server rejects that version, the newest state is requested. A server with a watch cache answers a list at a version
+    from memory only without a limit; so pages are requested only where they cost nothing: with version "0", for which
+    such a server ignores them, and without a version, which is read from etcd in any case.
+    """
+
+    def __init__(self, fetch: FetchPage[T], *, page_size: int) -> None:
+        self.newest_required = False
+        """True if the server rejected the last version as expired or too new."""
+        self._fetch = fetch
+        self._page_size = page_size
+        self._paged = False  # the server sent pages for version "0": it has no watch cache
+
+    def __repr__(self) -> str:
+        newest = ", newest required" if self.newest_required else ""
+        return f"<ReflectorPager{newest}{', in pages' if self._paged else ''}>"
+
+    def list(self, seen: str) -> ObjectList[T]:
+        """Return a complete list, no older than `seen`.
+
+        Raises:
+            ApiError: the server rejected the request, also with an empty resourceVersion if that may help.
+            ConnectionFailed: the server cannot be reached.
+        """
+        version = "" if self.newest_required else seen or "0"
+        pager = Pager(self._fetch, page_size=self._size(version))
+        try:
+            objects, paged = pager.list(ListOptions(resource_version=version))
+        except ApiError as error:
+            if not out_of_range(error) or not version:  # "" is the newest state already
+                raise
+            self.newest_required = True
+            objects, paged = pager.list(ListOptions())
+        self._paged |= paged and version == "0"
+        return objects
+
+    def _size(self, version: str) -> int:
+        return self._page_size or (PAGE_SIZE if version in ("", "0") or self._paged else 0)
+
+
+def out_of_range(error: Exception | None) -> bool:
+    """Return True if the server rejected a resourceVersion as expired, or as too new."""
+    return isinstance(error, Gone) or (isinstance(error, ApiError) and is_resource_version_too_large(error))
+
+
+def is_resource_version_too_large(error: ApiError) -> bool:
+    """Return True if the requested version is newer than the server's; servers behind others respond so."""
+    if error.has_cause("ResourceVersionTooLarge"):
+        return True
+    # Before Kubernetes 1.18.6 only a message contains it: that of a cause, before 1.17 that of the error.
+    messages = (error.message, *(cause.message or "" for cause in error.details.causes))
+    return any("Too large resource version" in message for message in messages)

@@ -1,20 +1,28 @@
-"""How an informer stands at one moment, for debugging pages, health checks and people."""
+"""State of informers: snapshots for debug pages and health checks, and waiting until caches have synced."""
 
-from collections.abc import Callable, Sequence
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
 
+from clientgo.clock import SYSTEM_CLOCK, Clock
+
+log = logging.getLogger(__name__)
+
+POLL = 0.01
+"""Seconds between two checks; client-go's 100 ms would be longer than the first list itself."""
+
 
 class InformerState(msgspec.Struct, frozen=True):
-    """What an informer holds and how its lists and watches go; times are those of its clock's `now()`.
+    """Snapshot of an informer; times are those of its clock's `now()`.
 
-    `lists` and `watches` were asked for, those that failed included. `undecodable` objects exist now and are not held.
-    `last_event` is when the server last said anything (a list, an event, a bookmark), `watching_since` when the open
-    watch was asked for (None while there is none), `last_error` why the last try failed; empty once one works again.
-    `last_active` is when it made a request or got an answer last, failed ones included; None before it starts. Of
-    several namespaces the worst is told: the longest silence, the shortest watch, any error. `waiting` counts the
-    notifications the slowest handler has before it.
+    `lists` and `watches` count requests, including those that failed; `undecodable` counts the objects that exist and
+    are not in the store, `waiting` the notifications that wait for the slowest handler. `last_event` is the time of the
+    last list, event or bookmark, `last_active` that of the last request or response; `watching_since` is the time at
+    which the open watch was requested (None without one). `last_error` is empty after a success. With several
+    namespaces, times and errors are the worst ones: the longest silence, the newest watch, every error.
     """
 
     name: str
@@ -32,36 +40,8 @@ class InformerState(msgspec.Struct, frozen=True):
     last_active: float | None = None
 
 
-class Progress(Protocol):
-    """How one reflector gets on."""
-
-    @property
-    def lists(self) -> int:
-        """Lists asked for."""
-
-    @property
-    def watches(self) -> int:
-        """Watches asked for."""
-
-    @property
-    def last_event(self) -> float | None:
-        """When the server said something last."""
-
-    @property
-    def last_active(self) -> float | None:
-        """When it made a request or got an answer last."""
-
-    @property
-    def watching_since(self) -> float | None:
-        """When the open watch began, if one is open."""
-
-    @property
-    def last_error(self) -> str:
-        """Why the last try failed; empty if it did not."""
-
-
-class Summary(NamedTuple):
-    """The same for several reflectors, the worst of them where they can't be added up."""
+class ReflectorState(NamedTuple):
+    """Snapshot of one reflector, or of several together, with the fields of `InformerState`."""
 
     lists: int
     watches: int
@@ -71,18 +51,99 @@ class Summary(NamedTuple):
     last_active: float | None = None
 
 
-def summary_of(reflectors: Sequence[Progress]) -> Summary:
-    """How these reflectors get on together."""
-    return Summary(
-        sum(one.lists for one in reflectors),
-        sum(one.watches for one in reflectors),
-        _worst(min, [one.last_event for one in reflectors]),
-        _worst(max, [one.watching_since for one in reflectors]),
-        "; ".join(dict.fromkeys(one.last_error for one in reflectors if one.last_error)),
-        _worst(min, [one.last_active for one in reflectors]),
+def combined(states: Sequence[ReflectorState]) -> ReflectorState:
+    """Combine the states of several reflectors: sums of requests, and the worst times and errors."""
+    return ReflectorState(
+        sum(one.lists for one in states),
+        sum(one.watches for one in states),
+        _worst(min, [one.last_event for one in states]),
+        _worst(max, [one.watching_since for one in states]),
+        "; ".join(dict.fromkeys(one.last_error for one in states if one.last_error)),
+        _worst(min, [one.last_active for one in states]),
     )
 
 
 def _worst(choose: Callable[[list[float]], float], times: list[float | None]) -> float | None:
     known = [time for time in times if time is not None]
     return choose(known) if known and len(known) == len(times) else None
+
+
+class Synced(Protocol):
+    """An informer, or the registration of a handler."""
+
+    @property
+    def has_synced(self) -> bool:
+        """True once it has synced."""
+
+
+class SyncResult(msgspec.Struct, frozen=True):
+    """Result of a wait: the sorted names of those that have not synced, and why the wait ended."""
+
+    missing: tuple[str, ...] = ()
+    cause: str = ""
+
+    def __bool__(self) -> bool:
+        return not self.missing
+
+    def raise_error(self) -> None:
+        """Raise an error if something has not synced.
+
+        Raises:
+            TimeoutError: the message contains the missing names.
+        """
+        if self.missing:
+            raise TimeoutError(f"caches not synced: {', '.join(self.missing)}: {self.cause}")
+
+
+def wait_for_cache_sync(
+    stop: threading.Event, *synced: Synced, timeout: float | None = None, clock: Clock = SYSTEM_CLOCK
+) -> bool:
+    """Wait until all have synced; return False if `stop` is set or `timeout` seconds pass first."""
+    deadline = None if timeout is None else clock.now() + timeout
+    while not all(one.has_synced for one in synced):
+        if deadline is not None and clock.now() >= deadline:
+            return False
+        if clock.sleep(stop, POLL):
+            return False
+    return True
+
+
+def wait_for(
+    stop: threading.Event,
+    title: str,
+    synced: Mapping[str, Synced],
+    *,
+    timeout: float | None = None,
+    cause: str = "stopped",
+    clock: Clock = SYSTEM_CLOCK,
+) -> SyncResult:
+    """Wait until all of `synced`, given by name, have synced; log the progress if there is a `title`.
+
+    The wait ends early with `cause` when `stop` is set, and when `timeout` seconds have passed. What has synced by then
+    is not missing, even if the timeout is 0.
+    """
+    waiting = dict(synced)
+    deadline = None if timeout is None else clock.now() + timeout
+    if title:
+        log.info("Waiting", extra={"for": title})
+    while _remove_synced(waiting, title):
+        if deadline is not None and clock.now() >= deadline:
+            return _timed_out(waiting, title, "deadline exceeded")
+        if clock.sleep(stop, POLL) and _remove_synced(waiting, title):
+            return _timed_out(waiting, title, cause)
+    return SyncResult()
+
+
+def _remove_synced(waiting: dict[str, Synced], title: str) -> bool:
+    for name in [name for name, one in waiting.items() if one.has_synced]:
+        del waiting[name]
+        if title:
+            log.info("Done waiting", extra={"for": title, "instance": name})
+    return bool(waiting)
+
+
+def _timed_out(waiting: Mapping[str, Synced], title: str, cause: str) -> SyncResult:
+    missing = tuple(sorted(waiting))
+    if title:
+        log.error("Timed out waiting", extra={"for": title, "cause": cause, "instances": list(missing)})
+    return SyncResult(missing, cause)

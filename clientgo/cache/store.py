@@ -1,7 +1,7 @@
-"""Objects by name and by index: the store that informers fill and listers read.
+"""Indexer: the thread-safe store of objects by name and by index, which informers fill and listers read.
 
-Readers never wait for a list to be decoded and never see one half stored: a replacement is prepared aside and put in
-place at once. Objects are handed out as they are, not copied: they are values, and their maps are read-only.
+Readers never wait for a list to be decoded and never see a part of one: a replacement is prepared first, and then
+stored at once. Objects are returned without a copy: they are values, and their maps are read-only.
 """
 
 import functools
@@ -9,43 +9,53 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from clientgo.cache.transform import Transform
+from clientgo.meta.codec import replace
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
 
 T = TypeVar("T", bound=ApiObject)
 
+Transform = Callable[[T], T]
+"""Returns the object to store; must be idempotent, and is called without any lock."""
+
 IndexFunc = Callable[[T], Iterable[str]]
-"""Gives the values an object is found under.
+"""Returns the index values of an object. It must not raise: its exception reaches the caller of `add`."""
 
-It must not raise: a store that can't file an object can't be trusted, so whoever puts the object in gets the error.
-"""
-
-List = list  # inside a class that has a method of that name, the type needs another
+List = list  # for annotations in classes with a method `list`
 
 _tuple = tuple.__new__
 
 NAMESPACE_INDEX = "namespace"
-"""The index every informer has: objects by namespace."""
+"""Index of every informer: objects by namespace."""
+
+
+def drop_managed_fields(obj: T) -> T:
+    """Return the object without metadata.managedFields, which take up to half of its memory."""
+    meta = obj.metadata
+    return replace(obj, metadata=replace(meta, managed_fields=())) if meta.managed_fields else obj
+
+
+def keep_everything(obj: T) -> T:
+    """Return the object unchanged."""
+    return obj
 
 
 def by_namespace(obj: ApiObject) -> tuple[str, ...]:
-    """The index function of `NAMESPACE_INDEX`."""
-    return _only(obj.metadata.namespace)
+    """Return the value of `NAMESPACE_INDEX`."""
+    return _single(obj.metadata.namespace)
 
 
 @functools.lru_cache(maxsize=10_000)
-def _only(namespace: str) -> tuple[str, ...]:
-    # One for all objects of a namespace: an index keeps what it filed each object under.
+def _single(namespace: str) -> tuple[str, ...]:
+    # One tuple for all objects of a namespace: an index keeps the values of each object.
     return (namespace,)
 
 
 class _Index(Generic[T]):
-    """The names of objects by the values of one index function; guarded by the lock of its store.
+    """Names of objects by index value; guarded by the lock of its store.
 
-    What each name is filed under is recorded, and only that is removed: asked again, a function may answer otherwise
-    than it did then.
+    The values of each name are recorded, and only those are removed: a second call of the function may return others.
     """
 
     __slots__ = ("filed", "func", "names")
@@ -53,16 +63,16 @@ class _Index(Generic[T]):
     def __init__(self, func: IndexFunc[T], items: Mapping[ObjectName, T]) -> None:
         self.func = func
         self.filed: dict[ObjectName, tuple[str, ...]] = {}
-        # A value without objects has no entry, so that values do not pile up.
+        # A value without objects has no entry, so that unused values take no memory.
         self.names: dict[str, set[ObjectName]] = {}
         for key, obj in items.items():
             self.file(key, tuple(func(obj)))
 
     def file(self, key: ObjectName, values: tuple[str, ...]) -> None:
-        """File a name under these values, and no others."""
+        """Set the values of a name."""
         before = self.filed.pop(key, ())
         for value in before:
-            if value not in values and value in self.names:  # a function may name one twice
+            if value not in values and value in self.names:  # a function may return a value twice
                 self.names[value].discard(key)
                 if not self.names[value]:
                     del self.names[value]
@@ -73,10 +83,10 @@ class _Index(Generic[T]):
 
 
 class Indexer(Generic[T]):
-    """Thread-safe objects by name, findable by the values of any number of indexes.
+    """Thread-safe store of objects by name, with any number of indexes.
 
-    `transform`, if given, is applied to whatever comes in. `resource_version` is the version the store reflects: that
-    of the last object put in or taken out, of the last replacement, or of the last bookmark.
+    `transform`, if given, is applied to each added object. `resource_version` is that of the last change, replacement
+    or bookmark.
     """
 
     def __init__(
@@ -99,7 +109,7 @@ class Indexer(Generic[T]):
         return key in self._items
 
     def add(self, obj: T) -> None:
-        """Keep `obj`, in place of any object of its name."""
+        """Add an object, or replace the one of its name."""
         protect(obj.__class__)
         if self._transform is None:
             self.put(obj)
@@ -107,28 +117,28 @@ class Indexer(Generic[T]):
             self._put(object_name(obj), self._transform(obj))
 
     def update(self, obj: T) -> None:
-        """The same as `add`."""
+        """Replace the object of that name, or add it."""
         self.add(obj)
 
     def delete(self, obj: T) -> None:
-        """Forget the object of that name, if there is one; the store then reflects the version of `obj`."""
+        """Remove the object of that name, if any, and set the store's version to that of `obj`."""
         self.pop(object_name(obj), obj.metadata.resource_version)
 
     def put(self, obj: T) -> T | None:
-        """Keep `obj`, as it is; return what it replaced."""
+        """Add an object without a transform; return the replaced one, or None."""
         meta = obj.metadata
-        # What object_name() gives, without asking whether obj is a tombstone: every event of an informer passes here.
+        # As object_name(), without its check for tombstones: this is called for every event of an informer.
         return self._put(_tuple(ObjectName, (meta.namespace, meta.name)), obj)
 
     def pop(self, key: ObjectName, version: str = "") -> T | None:
-        """Forget the object of that name; return it, or None. `version`, if known, is what the store reflects then."""
+        """Remove and return the object of that name, or None; set the store's version to `version`, if known."""
         with self._lock:
             old = self._pop(key)
             self.resource_version = version or self.resource_version
         return old
 
     def replace(self, objects: Iterable[T], version: str = "") -> None:
-        """Keep exactly these objects, which a list of that version held. All or, if one can't be filed, nothing."""
+        """Replace all objects by a list of that version; if an index function raises, change nothing."""
         if self._transform is None:
             items = {object_name(obj): obj for obj in objects}
         else:
@@ -139,16 +149,16 @@ class Indexer(Generic[T]):
             functions = {name: index.func for name, index in self._indexes.items()}
         indexes = {name: _Index(func, items) for name, func in functions.items()}
         with self._lock:
-            for name in self._indexes.keys() - indexes.keys():  # added meanwhile
+            for name in self._indexes.keys() - indexes.keys():  # added in the meantime
                 indexes[name] = _Index(self._indexes[name].func, items)
             self._items = items
             self._indexes = indexes
             self.resource_version = version or self.resource_version
 
     def replace_some(self, gone: Iterable[ObjectName], objects: Iterable[T], version: str = "") -> None:
-        """Remove the objects named in `gone` and add these, in one step for `list` and the indexes.
+        """Remove the objects named in `gone` and add these, atomically for `list` and the indexes.
 
-        The time it takes does not depend on the objects that stay.
+        The duration does not depend on the other objects.
         """
         transform = self._transform
         items = {object_name(obj): obj if transform is None else transform(obj) for obj in objects}
@@ -163,29 +173,29 @@ class Indexer(Generic[T]):
             self.resource_version = version or self.resource_version
 
     def bookmark(self, version: str) -> None:
-        """Everything up to that version is in the store."""
+        """Set the store's version: all changes up to it are stored."""
         self.resource_version = version
 
     def get(self, obj: T) -> T | None:
-        """The object kept under the name of `obj`, or None."""
+        """Return the stored object with the name of `obj`, or None."""
         return self._items.get(object_name(obj))
 
     def get_by_key(self, key: ObjectName) -> T | None:
-        """The object of that name, or None."""
+        """Return the object of that name, or None."""
         return self._items.get(key)
 
     def list(self) -> List[T]:
-        """All objects, in no order."""
+        """Return all objects, in no order."""
         with self._lock:
             return list(self._items.values())
 
     def list_keys(self) -> List[ObjectName]:
-        """The names of all objects, in no order."""
+        """Return the names of all objects, in no order."""
         with self._lock:
             return list(self._items)
 
     def index(self, name: str, obj: T) -> List[T]:
-        """The objects that share a value of index `name` with `obj`; raises KeyError for an unknown index."""
+        """Return the objects that share a value of index `name` with `obj`; raise KeyError for an unknown index."""
         with self._lock:
             found = self._index_named(name)
             keys: set[ObjectName] = set()
@@ -194,32 +204,32 @@ class Indexer(Generic[T]):
             return [self._items[key] for key in keys]
 
     def by_index(self, name: str, value: str) -> List[T]:
-        """The objects under that value of index `name`; raises KeyError for an unknown index."""
+        """Return the objects with that value of index `name`; raise KeyError for an unknown index."""
         with self._lock:
             return [self._items[key] for key in self._index_named(name).names.get(value, ())]
 
     def index_keys(self, name: str, value: str) -> List[ObjectName]:
-        """The names under that value of index `name`, sorted; raises KeyError for an unknown index."""
+        """Return the sorted names with that value of index `name`; raise KeyError for an unknown index."""
         with self._lock:
             return sorted(self._index_named(name).names.get(value, ()))
 
     def index_values(self, name: str) -> List[str]:
-        """The values index `name` has; none for an unknown index."""
+        """Return the values of index `name`; none for an unknown index."""
         with self._lock:
             return list(self._indexes[name].names) if name in self._indexes else []
 
     def values_of(self, name: str, obj: T) -> List[str]:
-        """The values index `name` files `obj` under; raises KeyError for an unknown index."""
+        """Return the values of `obj` in index `name`; raise KeyError for an unknown index."""
         with self._lock:
             func = self._index_named(name).func
         return list(func(obj))
 
     def has_index(self, name: str) -> bool:
-        """Whether there is an index of that name."""
+        """Return True if the index exists."""
         return name in self._indexes
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
-        """Add indexes; objects already kept are indexed too.
+        """Add indexes, also for the stored objects.
 
         Raises:
             ValueError: an index of that name exists.
@@ -244,9 +254,9 @@ class Indexer(Generic[T]):
         return old
 
     def _values(self, key: ObjectName, obj: T) -> List[tuple[_Index[T], tuple[str, ...]]]:
-        """Return what the name has to be filed under anew; every function is asked before anything is filed.
+        """Return the changed values of an object by index.
 
-        One that raises leaves the store as it was.
+        Every index function is called before anything is changed: one that raises leaves the store unchanged.
         """
         changed = []
         for index in self._indexes.values():

@@ -1,19 +1,26 @@
-"""A list that comes as a watch (KEP-3157): objects as ADDED events, then a bookmark that says these were all.
+"""Streamed lists (KEP-3157): a list sent as a watch, with ADDED events and a bookmark after the last one.
 
-Until that bookmark nothing is complete, so what comes is put aside; then it takes the store's place at once, and the
-same watch goes on with what changes. The server keeps no page of objects in memory, and neither do we.
+The list is incomplete until that bookmark, so its objects are collected first and then replace the store at once; the
+same watch continues with the changes. Neither the server nor the client holds pages of objects in memory.
+
+For test runs, an environment variable (client-go's) makes the reflector compare each streamed list with a regular one.
+The former comes from the server's watch cache, the latter from its storage: if they differ, one of them is wrong, and
+every cache may be. The program ends then.
 """
 
 import logging
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from clientgo.cache.fitness import Unfit
-from clientgo.cache.watching import SHORT_WATCH_SECONDS, Sink
+from clientgo.cache.sink import Sink
+from clientgo.cache.validation import RejectReason
+from clientgo.cache.watcher import SHORT_WATCH_SECONDS
 from clientgo.clock import Clock
+from clientgo.errors import ClientGoError
 from clientgo.meta.codec import ObjectList, Undecodable
-from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, WatchEvent
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
 
@@ -21,22 +28,34 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 
-NOTICE_SECONDS = 10.0
-"""Seconds between notices that the bookmark has not come (client-go)."""
+BOOKMARK_PERIOD = 10.0
+"""Seconds between warnings that the bookmark has not arrived (client-go's)."""
 
+BOOKMARK_TIMEOUT = 30.0
+"""Seconds without an event after which a streamed list is abandoned."""
 
-PATIENCE = 30.0
-"""Seconds of silence after which a streamed list is taken for one that will not end."""
+DETECTOR_VARIABLE = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR"
+"""Environment variable that enables the comparison with regular lists."""
+
+DETECTOR_RETRY_SECONDS = 1.0
+"""Seconds between attempts of a regular list that fails (client-go's)."""
+
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")  # as Go's strconv.ParseBool
 
 
 class NoListEnd(Exception):
-    """The list is not going to end: the server watches as if no list had been asked for, as those before 1.27 do."""
+    """The list will not end: the server ignores the request for one, as servers before 1.27 do."""
+
+
+class ListsDiffer(AssertionError):
+    """A streamed list and a regular one of the same version have different objects."""
 
 
 def streams_lists(source: ListerWatcher[T], wanted: bool | None) -> bool:
-    """Whether to ask `source` for streamed lists: as `wanted`, but never against what it declares.
+    """Return True if streamed lists are to be requested: as `wanted`, unless the source declares that it has none.
 
-    A source declares by an attribute `supports_watch_list`. None, the default, asks only one that says it can.
+    A source declares it with the attribute `supports_watch_list`. By default (None), only a source that declares
+    support is used.
     """
     declared = getattr(source, "supports_watch_list", None)
     if wanted is None:
@@ -45,13 +64,13 @@ def streams_lists(source: ListerWatcher[T], wanted: bool | None) -> bool:
 
 
 class StreamedList(Generic[T]):
-    """The objects of a streamed list so far; complete once `ended`."""
+    """Objects of a streamed list; complete once `ended`."""
 
-    def __init__(self, sink: Sink[T], unfit: Unfit) -> None:
+    def __init__(self, sink: Sink[T], reject_reason: RejectReason) -> None:
         self.version = ""
         self.ended = False
         self._sink = sink
-        self._unfit = unfit
+        self._reject_reason = reject_reason
         self._objects: dict[ObjectName, T] = {}
         self._undecodable: dict[ObjectName, Undecodable] = {}
 
@@ -60,19 +79,19 @@ class StreamedList(Generic[T]):
 
     @property
     def objects(self) -> list[T]:
-        """What exists, ready for the store."""
+        """Prepared objects."""
         return list(self._objects.values())
 
     @property
     def undecodable(self) -> tuple[Undecodable, ...]:
-        """What exists and can't be decoded."""
+        """Errors of the objects that could not be decoded."""
         return tuple(self._undecodable.values())
 
     def take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
-        """One event of the stream; objects may change and go while the list is sent.
+        """Add an event; objects may change and be deleted while the list is sent.
 
         Raises:
-            NoListEnd: a bookmark that ends no list; a server that streams lists sends none before the one that does.
+            NoListEnd: a bookmark that does not mark the end; a server that streams lists sends none before it.
         """
         match event:
             case WatchEvent("DELETED", obj):
@@ -85,14 +104,14 @@ class StreamedList(Generic[T]):
                     self._reject(error)
             case Bookmark(version, ended):
                 if not ended:
-                    raise NoListEnd("a bookmark came that does not mark the end of the list")
+                    raise NoListEnd("received a bookmark that does not mark the end of the list")
                 self.version, self.ended = version, ended
 
     def _keep(self, obj: T) -> None:
-        if why := self._unfit(obj):
-            log.error("object skipped in a streamed list", extra={"err": why})
+        if reason := self._reject_reason(obj):
+            log.error("object skipped in a streamed list", extra={"err": reason})
             return
-        # Made ready one by one, so that what a transform drops is not held for the whole list.
+        # Prepared one by one, so that fields dropped by a transform are not held for the whole list.
         page = self._sink.prepare(ObjectList(ListMeta(), [obj]))
         self._drop(object_name(obj))
         for ready in page.items:
@@ -108,33 +127,33 @@ class StreamedList(Generic[T]):
         self._undecodable[ObjectName(error.metadata.namespace, error.metadata.name)] = error
 
 
-class BookmarkNotice:
-    """Says every `period` seconds that the list's end has not come, and gives up after `PATIENCE`; 0 does neither.
+class BookmarkTicker:
+    """Warns every `period` seconds that the final bookmark is missing; gives up after `BOOKMARK_TIMEOUT`.
 
-    Runs in a thread of its own, because the reader of the stream is blocked in it when this is of interest.
+    Period 0 disables both. Runs in its own thread, because the reader of the stream is blocked meanwhile.
     """
 
-    def __init__(self, name: str, clock: Clock, *, period: float = NOTICE_SECONDS) -> None:
+    def __init__(self, name: str, clock: Clock, *, period: float = BOOKMARK_PERIOD) -> None:
         self.period = period
         self.gave_up = False
         self._name = name
         self._clock = clock
-        self._began = self._since = clock.now()
+        self._began = self._last = clock.now()
         self._events = False
 
-    def seen(self) -> None:
-        """An event came."""
+    def event_received(self) -> None:
+        """Record the time of an event."""
         self._events = True
-        self._since = self._clock.now()
+        self._last = self._clock.now()
 
     @property
     def too_short(self) -> bool:
-        """Whether nothing came, in less time than a watch is given to say something."""
+        """True if the stream has had no event, and has lasted less than a second."""
         return not self._events and self._clock.now() - self._began < SHORT_WATCH_SECONDS
 
     def text(self) -> str:
-        """What there is to say now."""
-        seconds = f"{self._clock.now() - self._since:g}s"
+        """Return the warning (client-go's words)."""
+        seconds = f"{self._clock.now() - self._last:g}s"
         if self._events:
             return (
                 f"{self._name}: hasn't received required bookmark event marking the end of initial events stream, "
@@ -146,10 +165,57 @@ class BookmarkNotice:
         )
 
     def run(self, done: threading.Event, give_up: Callable[[], object]) -> None:
-        """Speak up until the list is done, or silence has lasted too long: then `give_up` is called."""
+        """Warn until `done` is set; call `give_up` and return after the timeout."""
         while self.period > 0 and not self._clock.wait_for(done, self.period):
             log.warning(self.text())
-            if self._clock.now() - self._since >= PATIENCE:
+            if self._clock.now() - self._last >= BOOKMARK_TIMEOUT:
                 self.gave_up = True
                 give_up()
                 return
+
+
+def is_detector_enabled(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return True if the environment enables the comparison with regular lists."""
+    return environ.get(DETECTOR_VARIABLE, "") in _TRUE
+
+
+def check_consistency(
+    name: str,
+    streamed: StreamedList[T],
+    fetch: Callable[[ListOptions], ObjectList[T]],
+    *,
+    stop: threading.Event,
+    clock: Clock,
+) -> None:
+    """Compare a streamed list with a regular one of exactly that version; retry a list that fails until `stop`.
+
+    Raises:
+        ListsDiffer: their objects differ.
+    """
+    log.warning("comparing each streamed list with a regular one", extra={"reflector": name})
+    options = ListOptions(resource_version=streamed.version, resource_version_match="Exact")
+    while not stop.is_set():
+        try:
+            listed = fetch(options)
+        except (ClientGoError, Undecodable) as error:
+            log.error("streamed list can't be compared; will retry", extra={"reflector": name, "err": error})
+            clock.sleep(stop, DETECTOR_RETRY_SECONDS)
+            continue
+        if found := differences(streamed.objects, listed.items):
+            raise ListsDiffer(f"{name} at resourceVersion {streamed.version}: {found}")
+        return
+
+
+def differences(streamed: Iterable[T], listed: Iterable[T]) -> str:
+    """Return a description of the differences between two sets of objects; empty if there are none."""
+    ours, theirs = _by_name(streamed), _by_name(listed)
+    found = {
+        "streamed but not listed": ours.keys() - theirs.keys(),
+        "listed but not streamed": theirs.keys() - ours.keys(),
+        "different": {key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]},
+    }
+    return "; ".join(f"{title}: {', '.join(sorted(map(str, keys)))}" for title, keys in found.items() if keys)
+
+
+def _by_name(objects: Iterable[T]) -> dict[ObjectName, T]:
+    return {object_name(obj): obj for obj in objects}

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.cache.fitness import is_table
+from clientgo.cache.validation import is_table
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity, without_collection
 from clientgo.meta.objects import ListMeta, ObjectMeta

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from clientgo.backoff import Random
 from clientgo.cache import NAMESPACE_INDEX, InformerFactory, InformerName, MutationCache, SharedInformer, last_known
-from clientgo.cache.sync import wait_for_cache_sync
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.cache.handlers import DeletedFinalStateUnknown
+from clientgo.cache.state import wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.manager.kinds import Kinds, shape_of

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
-from clientgo.cache.identity import InformerName
+from clientgo.cache.metrics import InformerName
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.cache import Cache
 from clientgo.manager.client import Client

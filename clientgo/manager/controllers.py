@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from clientgo.cache.sync import Synced, wait_for
+from clientgo.cache.state import Synced, wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clientgo.cache import drop_managed_fields
-from clientgo.cache.transform import Transform
-from clientgo.cache.watching import Tweak
+from clientgo.cache.store import Transform
+from clientgo.cache.watcher import Tweak
 from clientgo.coordination.options import LeaderElectionOptions
 from clientgo.errors import ConfigError
 from clientgo.flags import Address

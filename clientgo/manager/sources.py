@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from clientgo.cache import SharedInformer
-from clientgo.cache.sync import Synced
-from clientgo.cache.tombstone import DeletedFinalStateUnknown, last_known
+from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
+from clientgo.cache.state import Synced
 from clientgo.manager.cache import Cache
 from clientgo.manager.predicates import And, Predicate
 from clientgo.manager.priority import LOW, NORMAL

@@ -3,7 +3,7 @@
 import threading
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.cache.handlers import DeletedFinalStateUnknown
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
 

@@ -5,7 +5,6 @@
 
 from clientgo.workqueue.delaying import DelayingQueue
 from clientgo.workqueue.metrics import keep_unfinished_work_updated, update_unfinished_work
-from clientgo.workqueue.parallelizer import parallelize_until
 from clientgo.workqueue.queue import FIFO, ShutDown, Storage, WorkQueue
 from clientgo.workqueue.ratelimiters import (
     BucketRateLimiter,
@@ -24,5 +23,5 @@ __all__ = [
     "WorkQueue", "DelayingQueue", "RateLimitingQueue", "ShutDown", "Storage", "FIFO", "QueueState",
     "RateLimiter", "BucketRateLimiter", "ItemExponentialFailureRateLimiter", "ItemFastSlowRateLimiter",
     "MaxOfRateLimiter", "WithMaxWaitRateLimiter", "default_controller_rate_limiter", "default_item_based_rate_limiter",
-    "keep_unfinished_work_updated", "update_unfinished_work", "parallelize_until",
+    "keep_unfinished_work_updated", "update_unfinished_work",
 ]  # fmt: skip

@@ -1,11 +1,11 @@
-"""Reflectors and named informers are measured under the names dashboards know."""
+"""Metrics of reflectors and of named informers."""
 
 import threading
 
 import pytest
 
 from clientgo.cache import InformerName, SharedInformer
-from clientgo.cache.reflectormetrics import version_number
+from clientgo.cache.metrics import version_number
 from clientgo.errors import ConnectionFailed, Expired, Forbidden, TooManyRequests
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, ObjectMeta
@@ -149,3 +149,43 @@ def test_a_streamed_list_counts_as_a_list_and_as_a_watch_and_bookmarks_move_the_
     assert kept["reflector_items_per_list", "streamed"].observed == [2]
     assert kept["reflector_list_duration_seconds", "streamed"].observed == [0.5]
     assert kept["reflector_last_resource_version", "streamed"].value == 12
+
+
+PODS = GroupVersionResource("", "v1", "pods")
+DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
+
+
+@pytest.mark.behaviour("ID-01")
+def test_a_name_is_given_once_until_it_is_released() -> None:
+    name = InformerName("one")
+    with pytest.raises(ValueError, match="the informer name 'one' is already in use"):
+        InformerName("one")
+    with pytest.raises(ValueError, match="must not be empty"):
+        InformerName("")
+    name.release()
+    InformerName("one").release()
+
+
+@pytest.mark.behaviour("ID-02")
+def test_a_resource_is_reserved_once_within_a_name() -> None:
+    name = InformerName("two")
+    assert name.with_resource(PODS).reserved
+    assert not name.with_resource(PODS).reserved
+    assert name.with_resource(DEPLOYMENTS).reserved
+    name.release()
+    assert not name.with_resource(GroupVersionResource("", "v1", "secrets")).reserved
+
+
+@pytest.mark.behaviour("ID-03")
+def test_a_release_ends_what_was_reserved_and_frees_the_name_once() -> None:
+    name = InformerName("three")
+    identity = name.with_resource(PODS)
+    assert identity.labels == {"name": "three", "group": "", "version": "v1", "resource": "pods"}
+    name.release()
+    assert not identity.reserved
+    successor = InformerName("three")
+    name.release()  # again, and too late: the name is another's
+    with pytest.raises(ValueError, match="already in use"):
+        InformerName("three")
+    assert successor.with_resource(PODS).reserved
+    successor.release()

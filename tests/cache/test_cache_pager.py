@@ -1,4 +1,4 @@
-"""A pager asks for one page after another, as a server insists, and puts them together or hands them out."""
+"""Pager: lists in pages, whole or object by object."""
 
 import gc
 import threading

@@ -256,7 +256,7 @@ def test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once(
     listed = cluster.foos.list()
     assert [foo.metadata.name for foo in listed.items] == ["fine"]
     assert [error.metadata.name for error in listed.undecodable] == ["odd"]
-    assert cluster.foo_informer.rejects.total == 1
+    assert cluster.foo_informer.undecodable.total == 1
     skipped = [record for record in caplog.records if "can't be decoded" in record.getMessage()]
     assert len(skipped) == 1
     with pytest.raises(NotFound):
@@ -265,10 +265,10 @@ def test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once(
 
 def test_a_foo_that_was_odd_syncs_once_it_is_mended(cluster: Cluster) -> None:
     create_odd(cluster)
-    cluster.eventually(lambda: cluster.foo_informer.rejects.any)
+    cluster.eventually(lambda: cluster.foo_informer.undecodable)
     cluster.foos.patch("odd", {"spec": {"deploymentName": "odd", "replicas": 3}})
     cluster.reports("odd", available=3)
-    assert not cluster.foo_informer.rejects.any
+    assert not cluster.foo_informer.undecodable
 
 
 def test_the_schema_refuses_what_no_deployment_can_be(cluster: Cluster) -> None:

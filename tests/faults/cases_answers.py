@@ -91,7 +91,7 @@ def gone(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="410 as a watch is opened: the server has forgotten",
     does="lists anew after the backoff's first step; what was missed is in the list",
-    log="watch expired; listing anew",
+    log="watch expired; listing again",
     metric='reflector_failures_total.*error="(Gone|Expired)"',
     itself=True,
     within=2 * 1.6 + MACHINE,

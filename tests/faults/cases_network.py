@@ -175,7 +175,7 @@ _injected(
     "410 in the middle of a watch",
     b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
     b'"message":"too old resource version: 1 (2)","reason":"Expired","code":410}}\n',
-    "watch expired; listing anew",
+    "watch expired; listing again",
     "lists anew after the backoff's first step; nothing is lost, for the list tells",
     within=2 * 1.6 + MACHINE,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clientgo.apiserver.server import BundledServer
 from clientgo.cache.state import InformerState
-from clientgo.cache.watching import SHORT_WATCH_SECONDS
+from clientgo.cache.watcher import SHORT_WATCH_SECONDS
 from clientgo.clock import SYSTEM_CLOCK
 from tests.faults.case import MACHINE, Case, strikes
 from tests.faults.cases_network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE

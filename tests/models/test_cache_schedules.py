@@ -14,8 +14,8 @@ from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore,
 from tests.models.views import View, config_map
 
 CACHE = [
-    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener", "clientgo.cache.registration",
-    "clientgo.cache.watching", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
+    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
+    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
     "clientgo.cache.factory", "clientgo.testing.source",
 ]  # fmt: skip
 
@@ -30,11 +30,11 @@ class Bench:
         self.informer = code.informer.SharedInformer(self.source, clock=Clock())
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
         # A reflector is no part of these programs: what it would say, they say themselves.
-        self.feed = self.informer._feeds[0]
+        self.feed = self.informer._sinks[0]
 
     def started(self) -> "Bench":
         """Handlers run; nothing is listed or watched."""
-        self.informer._feeds = []
+        self.informer._sinks = []
         self.informer.start(self.group)
         return self
 
@@ -268,7 +268,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     ),
     "a removed handler is called to the end": (
         a_handler_that_goes,
-        "registration",
+        "listener",
         ("            return self._listener.wait_ended(timeout)", "            return True"),
     ),
     "a late handler that is never started": (
@@ -278,7 +278,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     ),
     "a watch opened while closing": (
         an_informer_that_starts_and_stops,
-        "watching",
+        "watcher",
         ("        if closed:", "        if False:"),
     ),
     "an index added during a list": (

@@ -16,8 +16,8 @@ from tests.models.server import FAULTS, ModelServer
 from tests.models.views import View
 
 CACHE = [
-    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener", "clientgo.cache.registration",
-    "clientgo.cache.watching", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
+    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
+    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
     "clientgo.testing.source",
 ]  # fmt: skip
 
@@ -133,14 +133,14 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "        if",
     ),
     "a watch goes on from where it began": (
-        "watching",
+        "watcher",
         "        self.version = version or self.version",
         "        pass",
     ),
     "a refusal ends it": (
         "reflector",
-        "            except (ClientGoError, Undecodable, VeryShortWatch, WentBack) as error:",
-        "            except (ConnectionFailed, Undecodable, VeryShortWatch, WentBack) as error:",
+        "            except (ClientGoError, Undecodable, VeryShortWatch, ResourceVersionRegressed) as error:",
+        "            except (ConnectionFailed, Undecodable, VeryShortWatch, ResourceVersionRegressed) as error:",
     ),
 }
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.cache.handlers import DeletedFinalStateUnknown
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.meta.names import ObjectName, object_name

@@ -82,8 +82,7 @@ LISTERS = {
 }
 INFORMERS = {
     "json",
-    "clientgo.cache.conditions",
-    "clientgo.cache.expiration",
+    "clientgo.cache.watchtools",
     "clientgo.cache.mutation",
     "clientgo.rest.client",
     "clientgo.rest.config",

@@ -1,0 +1,93 @@
+"""Checks on objects received from the server.
+
+A server, or a proxy in front of it, may answer with something else than was requested: a table for printing, another
+kind, an object without a name. Such an object is logged and skipped; it must not end a watch or empty a cache.
+
+A server that was restored from a backup, or replaced, may have reached the versions of before, and accepts them. It is
+detected by one object that differs from the cached one.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from clientgo.meta.codec import ObjectList
+from clientgo.meta.names import ObjectName, object_name
+from clientgo.meta.objects import ApiObject, GroupVersionKind, ObjectMeta
+from clientgo.meta.resourceversion import at_least
+from clientgo.meta.scheme import ApiType
+
+T = TypeVar("T", bound=ApiObject)
+
+TABLE_GROUPS = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
+"""API versions of the tables that the server prepares for kubectl."""
+
+RejectReason = Callable[[Any], str]
+"""Returns the reason why an object cannot be cached; empty if it can."""
+
+LastMetadata = Callable[[ObjectName], ObjectMeta | None]
+"""Returns the metadata of an object as last received, including objects that could not be decoded."""
+
+
+def is_table(api_version: str, kind: str) -> bool:
+    """Return True for a table that the server prepares for kubectl."""
+    return kind == "Table" and api_version in TABLE_GROUPS
+
+
+def describe(kind: type) -> str:
+    """Return the name of a class for logs; for a class of any kind, the kind it was made for."""
+    note = vars(kind).get("__api_type__")
+    if not hasattr(kind, "gvk"):
+        return kind.__name__
+    return str(note.gvk) if isinstance(note, ApiType) and note.kind else "<unspecified>"
+
+
+def type_check_for(kind: type) -> RejectReason:
+    """Return the check for objects of a class."""
+    if hasattr(kind, "gvk"):
+        return _check_for_any_kind(kind)
+
+    def reject_reason(obj: Any) -> str:
+        # The class is compared first, which is faster than isinstance and nearly always sufficient.
+        has_type = obj.__class__ is kind or isinstance(obj, kind)
+        if not has_type:
+            return f"expected a {kind.__name__}, got a {type(obj).__name__}"
+        return "" if obj.metadata.name else "it has no name"
+
+    return reject_reason
+
+
+def _check_for_any_kind(kind: type) -> RejectReason:
+    note = vars(kind).get("__api_type__")
+    expected = note.gvk if isinstance(note, ApiType) and note.kind else None
+
+    def reject_reason(obj: Any) -> str:
+        own = getattr(obj, "gvk", None)
+        if not isinstance(own, GroupVersionKind):
+            return f"expected an object of any kind, got a {type(obj).__name__}"
+        if is_table(own.api_version, own.kind):
+            return f"the server sent a table ({own})"
+        if expected is not None and own != expected:
+            return f"expected {expected}, got {own}"
+        return "" if obj.metadata.name else "it has no name"
+
+    return reject_reason
+
+
+def replaced_server(page: ObjectList[T], seen: str, known: LastMetadata, *, all_cached: bool = True) -> str:
+    """Return why this page comes from another server than the one watched up to version `seen`; empty if it does not.
+
+    Only the first object is examined. An object created or changed after `seen` proves nothing, except with another
+    uid: a list is the safe way to handle both a new server and a new object. Without `all_cached` the cache holds a
+    selection only, and a missing object proves nothing either.
+    """
+    if not page.items:
+        return ""
+    key, there = object_name(page.items[0]), page.items[0].metadata
+    here = known(key)
+    if here is not None and here.uid and there.uid and here.uid != there.uid:
+        return f"the server has {key} with uid {there.uid}, and sent uid {here.uid} before"
+    # A transform may have dropped the version.
+    differs = all_cached if here is None else here.resource_version not in ("", there.resource_version)
+    if differs and at_least(seen, there.resource_version):
+        return f"the server has {key} at resourceVersion {there.resource_version}, which it never sent"
+    return ""

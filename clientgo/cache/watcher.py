@@ -1,0 +1,248 @@
+"""Watches of a reflector: opens one watch after another and puts their events into the sink."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+from clientgo.backoff import Random
+from clientgo.cache.metrics import ReflectorMetrics
+from clientgo.cache.sink import Sink
+from clientgo.cache.validation import RejectReason
+from clientgo.clock import Clock
+from clientgo.errors import ConnectionFailed
+from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, ListerWatcher, ListOptions, Watch, WatchEvent
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.resourceversion import compare_resource_versions
+from clientgo.rest.transport import IdleTimeout
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=ApiObject)
+
+MIN_WATCH_SECONDS = 300.0
+"""Minimum timeout of a watch in seconds; each watch gets a random one, up to twice this (client-go: 5 to 10 min)."""
+
+SHORT_WATCH_SECONDS = 1.0
+"""Duration below which a watch is short; one without events is a failure (client-go's very short watch)."""
+
+Tweak = Callable[[ListOptions], ListOptions]
+"""Changes the options of each list and watch."""
+
+
+class VeryShortWatch(Exception):
+    """The watch ended within a second, without events."""
+
+
+class ResourceVersionRegressed(Exception):
+    """The server is at an older resourceVersion than before, or has another history: it was restored or replaced."""
+
+
+class OpenWatch(NamedTuple, Generic[T]):
+    """A watch, its only iterator (a second one could miss what the first has buffered), and its start time."""
+
+    watch: Watch[T]
+    events: Iterator[WatchEvent[T] | Bookmark | BadEvent]
+    began: float
+
+
+class ReflectorWatcher(Generic[T]):
+    """Watches of one source, and the state of its reflector.
+
+    The public attributes are read-only for others. They are written in the reflector's thread, and read without a lock.
+    """
+
+    def __init__(
+        self,
+        source: ListerWatcher[T],
+        sink: Sink[T],
+        *,
+        name: str,
+        tweak: Tweak,
+        reject_reason: RejectReason,
+        min_seconds: float,
+        metrics: ReflectorMetrics | None,
+        clock: Clock,
+        rand: Random,
+    ) -> None:
+        self.version = ""
+        """Last resourceVersion received, at which the next watch starts."""
+        self.requested = 0
+        """Number of requested watches, including those that failed."""
+        self.last_event_at: float | None = None
+        """Time of the last response, event or bookmark."""
+        self.last_request_at: float | None = None
+        """Time of the last request, including those that failed."""
+        self.watching_since: float | None = None
+        """Time at which the open watch was requested; None without one."""
+        self.consecutive_short_watches = 0
+        """Number of watches in a row that lasted less than a second, with or without events."""
+        self.needs_verification = False
+        """True after a failed connection: the server that responds next may not be the same."""
+        self._source = source
+        self._sink = sink
+        self._name = name
+        self._tweak = tweak
+        self._reject_reason = reject_reason
+        self._min_seconds = max(min_seconds, MIN_WATCH_SECONDS)
+        self._metrics = metrics
+        self._clock = clock
+        self._rand = rand
+        self._unordered = False  # the watch began without a version: its first ADDED events are a list, in any order
+        self._lock = threading.Lock()
+        self._watch: Watch[T] | None = None  # guarded by _lock, like _closed
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<ReflectorWatcher {self._name} at {self.version or 'no version'}>"
+
+    @property
+    def closed(self) -> bool:
+        """True after `close`."""
+        return self._closed
+
+    def close(self) -> None:
+        """Close the open watch, if any, and open no more; from any thread."""
+        with self._lock:
+            self._closed = True
+            watch = self._watch
+        if watch is not None:
+            watch.close()
+
+    def request_sent(self) -> float:
+        """Record and return the time of a request."""
+        self.last_request_at = now = self._clock.now()
+        return now
+
+    def response_received(self) -> None:
+        """Record the time of a response or event."""
+        self.last_event_at = self._clock.now()
+
+    def verified(self) -> None:
+        """Record that the server is the one watched before."""
+        self.needs_verification = False
+
+    def listed(self, version: str) -> None:
+        """Start the next watch at the version of a complete list, which is in the sink."""
+        self.version = version
+        self.needs_verification = False
+
+    def open(self, version: str, *, stream_list: bool = False) -> OpenWatch[T] | None:
+        """Open a watch of the changes after `version`, preceded by a list with `stream_list`; None once closed.
+
+        Raises:
+            ApiError, ConnectionFailed: the watch could not be opened.
+        """
+        wanted = ListOptions(
+            resource_version=version,
+            resource_version_match="NotOlderThan" if stream_list else "",
+            send_initial_events=stream_list,
+            timeout_seconds=int(self._min_seconds * (1.0 + self._rand())),
+            allow_watch_bookmarks=True,
+            watch=True,
+        )
+        self._unordered = version in ("", "0") and not stream_list
+        self.requested += 1
+        if self._metrics is not None:
+            self._metrics.watching()
+        began = self.request_sent()
+        options = self._tweak(wanted)
+        try:
+            watch = self._source.watch_from(options)
+        except ConnectionFailed:
+            self.needs_verification = True
+            raise
+        self.response_received()
+        self.watching_since = began
+        with self._lock:
+            self._watch = watch
+            closed = self._closed
+        if closed:  # close() was called while the watch was being opened
+            watch.close()
+            self.watching_since = None
+            return None
+        return OpenWatch(watch, iter(watch), began)
+
+    def end(self, opened: OpenWatch[T]) -> None:
+        """Close a watch."""
+        opened.watch.close()
+        self.watching_since = None
+        with self._lock:
+            self._watch = None
+
+    def read(self, opened: OpenWatch[T], stop: threading.Event) -> None:
+        """Put all events into the sink until the watch ends or its connection fails; then close it.
+
+        Raises:
+            ApiError: the server ended the watch with it.
+            ResourceVersionRegressed: a bookmark has an older version than an earlier event.
+            VeryShortWatch: the watch ended within a second, without events.
+        """
+        events, take, now = 0, self._take, self._clock.now
+        try:
+            for event in opened.events:
+                events += 1
+                self.last_event_at = now()
+                take(event)
+        except IdleTimeout as error:
+            self.needs_verification = True
+            log.info("watch was idle; watching again", extra={"reflector": self._name, "err": error})
+        except ConnectionFailed as error:
+            self.needs_verification = True
+            if not stop.is_set():
+                if self._metrics is not None:
+                    self._metrics.failed(error)
+                log.info("watch lost", extra={"reflector": self._name, "err": error})
+        finally:
+            self.end(opened)
+            lasted = self._clock.now() - opened.began
+            is_short = lasted < SHORT_WATCH_SECONDS
+            self.consecutive_short_watches = self.consecutive_short_watches + 1 if is_short else 0
+            failed = is_short and not events
+            if self._metrics is not None:
+                self._metrics.watched(lasted, events, self.version, short=failed)
+        if failed and not stop.is_set():
+            raise self.too_short()
+
+    def too_short(self) -> VeryShortWatch:
+        """Return the error of a watch that ended too early."""
+        return VeryShortWatch(f"very short watch: {self._name}: watch lasted less than a second and no items received")
+
+    def _take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
+        change: ChangeType | None
+        match event:
+            case WatchEvent(change, obj):
+                if reason := self._reject_reason(obj):
+                    log.error("watch event skipped", extra={"reflector": self._name, "err": reason})
+                    return
+                self._sink.apply(event)
+                version = obj.metadata.resource_version
+            case BadEvent(change, error):
+                self._sink.reject(event)
+                version = error.metadata.resource_version
+            case Bookmark(version):
+                change = None
+                self._check_order(version)
+                if self._metrics is not None:
+                    self._metrics.reached(version)
+                self._sink.bookmark(version)
+        if self._unordered:
+            if change == "ADDED":
+                return
+            self._unordered = False
+        # The last event wins: the server sends them in order, so versions are not compared here.
+        self.version = version or self.version
+
+    def _check_order(self, version: str) -> None:
+        # Only for bookmarks, which come once a minute; for every event it would cost more than it could find.
+        if not self._unordered and _is_older(version, self.version):
+            raise ResourceVersionRegressed(
+                f"the server is at resourceVersion {version}, and was at {self.version} before"
+            )
+
+
+def _is_older(version: str, seen: str) -> bool:
+    try:
+        return compare_resource_versions(version, seen) < 0
+    except ValueError:  # versions that are not numbers have no order
+        return False

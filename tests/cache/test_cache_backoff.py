@@ -1,0 +1,143 @@
+"""Delays between attempts of a reflector."""
+
+import pytest
+
+from clientgo.cache.backoff import ReflectorBackoff, RetryWithDeadline
+from clientgo.cache.watcher import ResourceVersionRegressed, VeryShortWatch
+from clientgo.errors import (
+    ApiError,
+    ConnectionFailed,
+    Expired,
+    Forbidden,
+    InternalError,
+    ServerTimeout,
+    TooManyRequests,
+)
+from clientgo.testing.clock import FakeClock
+from tests.cache.scripted import Script, added, page, run, watch
+
+REFUSED = ConnectionFailed("refused", refused=True)
+LOST = ConnectionFailed("reset by peer")
+TOO_LARGE = ServerTimeout("Too large resource version: 11, current: 4")
+EXPIRED = Expired("too old resource version: 11 (13)")
+
+
+def reflector_backoff(longest: bool = True) -> ReflectorBackoff:
+    return ReflectorBackoff(clock=FakeClock(), rand=lambda: 0.9999 if longest else 0.0)
+
+
+def test_a_server_nobody_listens_at_is_tried_again_within_one_and_a_half_seconds() -> None:
+    backoff = reflector_backoff()
+    assert [backoff.next(REFUSED) for _ in range(20)] == pytest.approx([1.5] * 20, rel=1e-3)
+    assert "connection refused" in repr(backoff)
+    assert [reflector_backoff(longest=False).next(REFUSED) for _ in range(3)] == pytest.approx([0.75] * 3)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [None, EXPIRED, ResourceVersionRegressed("it has another one"), TOO_LARGE],
+    ids=["watch expired", "list expired", "went back", "too large"],
+)
+def test_a_server_that_is_back_and_has_forgotten_is_listed_soon_and_then_as_ever(error: Exception | None) -> None:
+    backoff = reflector_backoff()
+    backoff.next(REFUSED)
+    assert backoff.next(error) == pytest.approx(0.4, rel=1e-3)
+    assert [backoff.next(error) for _ in range(2)] == pytest.approx([3.2, 6.4], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Forbidden("waking up"), InternalError("no"), LOST, VeryShortWatch("short")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_server_that_is_back_and_in_trouble_is_given_time_but_owed_none_for_having_been_away(
+    error: Exception,
+) -> None:
+    backoff = reflector_backoff()
+    for _ in range(9):
+        backoff.next(REFUSED)
+    assert backoff.next(error) == pytest.approx(1.6, rel=1e-3)
+
+
+def test_a_server_that_was_there_all_the_time_is_listed_after_a_step_of_the_backoff() -> None:
+    backoff = reflector_backoff(longest=False)
+    assert [backoff.next(error) for error in (None, EXPIRED, LOST)] == [0.8, 1.6, 3.2]
+
+
+def test_a_server_that_says_when_to_come_back_is_believed_also_when_it_was_away() -> None:
+    backoff = reflector_backoff()
+    backoff.next(REFUSED)
+    assert backoff.next(TooManyRequests("busy", retry_after=7)) == 7
+
+
+def test_a_server_that_keeps_going_away_costs_one_list_for_each_time_it_was_away() -> None:
+    backoff = reflector_backoff(longest=False)
+    assert [backoff.next(error) for error in (REFUSED, None, REFUSED, None)] == pytest.approx([0.75, 0.2] * 2)
+
+
+def test_a_restarted_server_that_has_forgotten_its_history_is_listed_within_two_seconds() -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), watch(added("a", 11), error=LOST), REFUSED, watch(error=EXPIRED), page(version="13"))
+    run(source, clock=clock, rand=lambda: 0.9999)
+    assert source.calls() == ["list 0", "watch 10", "watch 11", "watch 11", "list 11"]
+    assert sum(clock.slept[:2]) < 2.0
+
+
+def test_a_server_nobody_listened_at_from_the_beginning_is_listed_soon_when_it_is_back() -> None:
+    clock = FakeClock(auto=True)
+    run(Script(*[REFUSED] * 6, Forbidden("still waking up"), page()), clock=clock, rand=lambda: 0.9999)
+    assert clock.slept[:7] == pytest.approx([1.5] * 6 + [1.6], rel=1e-3)
+
+
+INTERNAL, OTHER = InternalError("boom"), ConnectionFailed("reset")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "tries", "expected"),
+    [
+        pytest.param(
+            0.0, [(0, OTHER), (0, OTHER), (0, OTHER)], [False] * 3, id="off", marks=pytest.mark.behaviour("RD-01")
+        ),
+        pytest.param(
+            1.0, [(0, INTERNAL), (1, INTERNAL), (1, INTERNAL)], [True, True, False],
+            id="a second of internal errors", marks=pytest.mark.behaviour("RD-02"),
+        ),
+        pytest.param(1.0, [(0, OTHER)], [False], id="another error", marks=pytest.mark.behaviour("RD-03")),
+        pytest.param(
+            1.0, [(0, INTERNAL), (0, OTHER), (1, INTERNAL)], [True, True, True],
+            id="another error does not end a running window", marks=pytest.mark.behaviour("RD-04"),
+        ),
+    ],
+)  # fmt: skip
+def test_internal_errors_are_retried_for_so_long(
+    seconds: float, tries: list[tuple[float, Exception]], expected: list[bool]
+) -> None:
+    clock = FakeClock()
+    window = RetryWithDeadline(seconds, reset_after=30.0, clock=clock)
+    answers = []
+    for pause, error in tries:
+        clock.step(pause)
+        window.after(error)
+        answers.append(window.should_retry())
+    assert answers == expected
+
+
+def test_a_quiet_time_opens_the_window_anew() -> None:
+    clock = FakeClock()
+    window = RetryWithDeadline(10.0, reset_after=30.0, clock=clock)
+    window.after(INTERNAL)
+    clock.step(30.0)
+    window.after(INTERNAL)
+    clock.step(10.0)
+    assert window.should_retry()
+    clock.step(0.001)
+    assert not window.should_retry()
+
+
+def test_internal_is_what_the_server_calls_so() -> None:
+    window = RetryWithDeadline(1.0, clock=FakeClock())
+    window.after(ServerTimeout("later"))
+    window.after(None)
+    assert not window.should_retry()
+    window.after(ApiError("x", code=599, reason="InternalError"))
+    assert window.should_retry()

@@ -1,0 +1,166 @@
+"""Informer factory: one informer per kind, started and stopped together."""
+
+import threading
+from typing import ClassVar
+
+import pytest
+from msgspec.structs import replace
+
+from clientgo.cache import InformerFactory, InformerName, KindInformer
+from clientgo.errors import Forbidden
+from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer, SecretInformer
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
+from clientgo.meta import GroupVersionResource, ObjectMeta
+from clientgo.rest.request import Requester
+from clientgo.testing.kubernetes import FakeClientset
+from clientgo.testing.metrics import recorded_metrics
+from clientgo.testing.source import FakeSource
+
+
+class Sources:
+    """Stands in for a clientset: hands out one fake source a namespace."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, FakeSource[ConfigMap]] = {}
+        self.requester: Requester = self  # type: ignore[assignment]  # only ever handed on
+
+    def config_maps(self, requester: Requester, namespace: str = "") -> FakeSource[ConfigMap]:
+        assert requester == self.requester
+        return self.made.setdefault(namespace, FakeSource(ConfigMap))
+
+
+def of(sources: Sources) -> type[KindInformer[ConfigMap]]:
+    class ConfigMapInformer(KindInformer[ConfigMap]):
+        kind = ConfigMap
+        client: ClassVar = staticmethod(sources.config_maps)
+
+    return ConfigMapInformer
+
+
+@pytest.mark.feature("B-FAC-02", "A-29")
+def test_the_same_kind_asked_for_twice_is_one_informer() -> None:
+    sources = Sources()
+    factory = InformerFactory(sources)
+    assert of(sources)(factory).informer is of(sources)(factory).informer
+    assert factory.for_resource(GroupVersionResource("", "v1", "configmaps")) is of(sources)(factory).informer
+
+
+@pytest.mark.feature("B-FAC-06")
+def test_a_resource_nobody_asked_for_has_no_informer() -> None:
+    with pytest.raises(LookupError, match="no informer found for v1, Resource=secrets"):
+        InformerFactory(Sources()).for_resource(GroupVersionResource("", "v1", Secret.__name__.lower() + "s"))
+
+
+@pytest.mark.feature("B-FAC-03", "A-29", "C-19")
+def test_only_what_was_asked_for_is_started_and_what_is_asked_later_by_a_second_start() -> None:
+    sources, stop = Sources(), threading.Event()
+    factory = InformerFactory(sources)
+    factory.start(stop)
+    assert sources.made == {}
+    informer = of(sources)(factory).informer
+    factory.start(stop)
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert informer.has_synced
+    assert len(sources.made[""].lists) == 1
+    factory.shutdown(timeout=10)
+    assert informer.is_stopped
+
+
+@pytest.mark.feature("B-FAC-01")
+def test_several_namespaces_have_a_source_each() -> None:
+    sources, stop = Sources(), threading.Event()
+    factory = InformerFactory(sources, namespace=("a", "b"))
+    informer = of(sources)(factory).informer
+    sources.made["a"].add(ConfigMap(metadata=ObjectMeta(name="x", namespace="a")))
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert sorted(sources.made) == ["a", "b"]
+    assert len(informer.indexer) == 1
+    factory.shutdown(timeout=10)
+
+
+@pytest.mark.feature("B-FAC-03", "B-FAC-05")
+def test_after_shutdown_nothing_starts_and_no_thread_is_left() -> None:
+    sources, stop = Sources(), threading.Event()
+    factory = InformerFactory(sources)
+    factory.shutdown()
+    informer = of(sources)(factory).informer
+    factory.start(stop)
+    assert not informer.has_synced
+    assert [t.name for t in threading.enumerate() if "configmaps" in t.name] == []
+
+
+@pytest.mark.feature("B-FAC-01", "B-WAT-03", "D-14")
+def test_options_of_lists_and_watches_can_be_tweaked() -> None:
+    sources, stop = Sources(), threading.Event()
+    factory = InformerFactory(sources, tweak_list_options=lambda options: replace(options, label_selector="a=b"))
+    assert not of(sources)(factory).informer.has_synced
+    factory.start(stop)
+    sources.made[""].wait_for_watch()
+    assert {options.label_selector for options in (*sources.made[""].lists, *sources.made[""].watches)} == {"a=b"}
+    factory.shutdown(timeout=10)
+
+
+@pytest.mark.feature("B-FAC-06", "D-15")
+def test_a_resource_the_factory_knows_has_an_informer_although_nobody_asked() -> None:
+    class Known(InformerFactory):
+        resources: ClassVar = {
+            GroupVersionResource("", "v1", "configmaps"): "clientgo.kubernetes.informers.core_v1:ConfigMapInformer"
+        }
+
+    factory = Known(FakeClientset(ConfigMap(metadata=ObjectMeta(name="x", namespace="ns"))))
+    informer = factory.for_resource(GroupVersionResource("", "v1", "configmaps"))
+    assert factory.for_resource(GroupVersionResource("", "v1", "configmaps")) is informer
+    stop = threading.Event()
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert informer.size == 1
+    factory.shutdown(timeout=10)
+    with pytest.raises(LookupError, match="no informer found for v1, Resource=secrets"):
+        factory.for_resource(GroupVersionResource("", "v1", "secrets"))
+
+
+@pytest.mark.feature("B-FAC-01")
+def test_a_kind_may_have_a_resync_of_its_own() -> None:
+    factory = InformerFactory(FakeClientset(), resync=30.0, custom_resync={Secret: 5.0})
+    assert SecretInformer(factory).informer.resync == 5.0
+    assert ConfigMapInformer(factory).informer.resync == 30.0
+
+
+@pytest.mark.feature("B-FAC-04", "C-19")
+def test_what_has_not_synced_is_named() -> None:
+    sources, stop = Sources(), threading.Event()
+    factory = InformerFactory(sources)
+    assert not of(sources)(factory).informer.has_synced
+    sources.made[""].fail_next_lists(*[Forbidden("no")] * 3)
+    factory.start(stop)
+    result = factory.wait_for_sync_result(stop, timeout=0.05)
+    assert (result.missing, bool(result)) == (("configmaps",), False)
+    factory.shutdown(timeout=10)
+    assert factory.wait_for_sync_result(stop, timeout=0.0).cause != ""
+
+
+@pytest.mark.feature("B-WAT-03")
+@pytest.mark.parametrize(
+    ("declared", "wanted", "streams"),
+    [(False, True, False), (None, True, True), (None, None, None), (True, None, True), (True, False, False)],
+)
+@pytest.mark.behaviour("LW-01")
+def test_what_the_requester_declares_of_streamed_lists_holds_for_all_informers(
+    declared: bool | None, wanted: bool | None, streams: bool | None
+) -> None:
+    sources = Sources()
+    if declared is not None:
+        sources.supports_watch_list = declared  # type: ignore[attr-defined]  # as a requester may have it
+    assert InformerFactory(sources, watch_list=wanted)._watch_list is streams
+
+
+@pytest.mark.feature("B-FAC-01")
+def test_informers_of_a_named_factory_are_measured_by_their_resource() -> None:
+    name = InformerName("shop")
+    with recorded_metrics() as kept:
+        factory = InformerFactory(FakeClientset(), name=name)
+        assert ConfigMapInformer(factory).informer.size == 0
+    name.release()
+    assert ("informer_store_objects", "shop", "", "v1", "configmaps") in kept.metrics

@@ -1,0 +1,369 @@
+"""Shared informer: the store follows the source, and each handler receives every change once, in order."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, keep_everything, wait_for_cache_sync
+from clientgo.errors import ConnectionFailed, Forbidden, InternalError
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, ObjectName, Undecodable, replace
+from clientgo.meta.objects import ManagedFieldsEntry
+from clientgo.rest import Config, RESTClient
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource
+from clientgo.testing.transport import FakeStream, FakeTransport, reply
+from tests.meta.nesting_limit import DEEP
+
+DAY = 86_400.0
+
+
+def config_map(name: str, **data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", uid=name), data=data)
+
+
+class Running:
+    """An informer over a fake source, run in threads of its own until the test ends."""
+
+    def __init__(self, *objects: ConfigMap) -> None:
+        self.clock = FakeClock()
+        self.source = FakeSource(ConfigMap, *objects)
+        # A check period, so that handlers may be resynced; long, so that it does not come up by itself.
+        self.informer: SharedInformer[ConfigMap] = SharedInformer(self.source, resync=DAY, clock=self.clock)
+        self.stop = threading.Event()
+        self.group = Group()
+
+    def start(self) -> None:
+        self.group.start(self.informer.run, self.stop, name="informer")
+        self.source.wait_for_watch()
+
+    def handler(self, *, resync: float = 0.0) -> RecordingHandler[ConfigMap]:
+        handler: RecordingHandler[ConfigMap] = RecordingHandler()
+        self.informer.add_event_handler(
+            on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete, resync=resync
+        )
+        return handler
+
+    def relist(self) -> None:
+        """Break the watch in a way only a list can mend, and let the backoff pass."""
+        watches, sleeps = len(self.source.watches), len(self.clock.slept)
+        self.source.compact()
+        self.source.break_watches(InternalError("storage is in trouble"))
+        self.clock.wait_for_sleeps(sleeps + 1)
+        self.clock.step(2.0)
+        self.source.wait_for_watch(watches + 1)
+
+    def end(self) -> None:
+        self.stop.set()
+        self.group.join(10)
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    made = Running()
+    yield made
+    made.end()
+
+
+@pytest.mark.feature("B-INF-01", "B-INF-07", "A-02")
+@pytest.mark.behaviour("CT-13")
+def test_every_change_reaches_the_store_and_then_the_handler(running: Running) -> None:
+    handler = running.handler()
+    running.start()
+    added = running.source.add(config_map("a", x="1"))
+    changed = running.source.modify(config_map("a", x="2"))
+    running.source.delete(config_map("a"))
+    assert handler.wait_for(3) == [("add", "ns/a"), ("update", "ns/a"), ("delete", "ns/a")]
+    assert handler.told[1].old == added
+    assert handler.told[1].new == changed
+    assert running.informer.indexer.list() == []
+
+
+@pytest.mark.feature("B-INF-04")
+@pytest.mark.behaviour("SI-19")
+def test_a_handler_added_late_gets_what_is_stored_and_then_every_change(running: Running) -> None:
+    running.source.add(config_map("a"))
+    running.start()
+    late = running.handler()
+    assert late.wait_for(1) == [("add", "ns/a")]
+    running.source.add(config_map("b"))
+    assert late.wait_for(2) == [("add", "ns/a"), ("add", "ns/b")]
+
+
+@pytest.mark.behaviour("SI-12")
+def test_handlers_are_told_and_removed_one_by_one(running: Running) -> None:
+    running.start()
+    stays, goes = running.handler(), RecordingHandler[ConfigMap]()
+    registration = running.informer.add_event_handler(on_add=goes.on_add)
+    running.source.add(config_map("a"))
+    stays.wait_for(1)
+    goes.wait_for(1)
+    registration.remove()
+    registration.remove()
+    running.source.add(config_map("b"))
+    assert stays.wait_for(2) == [("add", "ns/a"), ("add", "ns/b")]
+    assert goes.calls() == [("add", "ns/a")]
+
+
+@pytest.mark.feature("B-TST-06")
+def test_a_connection_lost_in_mid_watch_loses_nothing(running: Running) -> None:
+    handler = running.handler()
+    running.start()
+    running.source.add(config_map("a"))
+    handler.wait_for(1)
+    running.source.add(config_map("b"), silent=True)
+    running.source.break_watches(ConnectionFailed("reset by peer"))
+    running.source.wait_for_watch(2)
+    running.source.add(config_map("c"))
+    assert handler.wait_for(2)[-1] == ("add", "ns/c")
+
+
+@pytest.mark.feature("B-FIFO-05", "B-REF-17", "A-02", "C-50")
+def test_a_resync_shows_every_object_again(running: Running) -> None:
+    running.source.add(config_map("a"))
+    handler, quiet = running.handler(resync=30.0), running.handler()
+    running.start()
+    handler.wait_for(1)
+    for _ in range(2):
+        count = len(handler.calls())
+        running.clock.wait_for_waiters(2)
+        running.clock.step(30.0)
+        handler.wait_for(count + 1)
+    assert handler.calls() == [("add", "ns/a"), ("update", "ns/a"), ("update", "ns/a")]
+    assert handler.told[1].old is handler.told[1].new
+    assert quiet.wait_for(1) == [("add", "ns/a")]
+    assert len(running.source.lists) == 1
+
+
+@pytest.mark.feature("B-INF-06", "C-59")
+@pytest.mark.behaviour("SI-21")
+def test_a_handler_that_raises_loses_one_notification_and_is_never_synced(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    running.source.add(config_map("bad"))
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+
+    def on_add(obj: ConfigMap) -> None:
+        if obj.metadata.name == "bad":
+            raise LookupError("no such thing")
+        handler.on_add(obj)
+
+    registration = running.informer.add_event_handler(on_add=on_add)
+    healthy = running.handler()
+    running.start()
+    running.source.add(config_map("good"))
+    running.clock.wait_for_sleeps(1)
+    running.clock.step(1.0)
+    assert handler.wait_for(1) == [("add", "ns/good")]
+    assert healthy.wait_for(2) == [("add", "ns/bad"), ("add", "ns/good")]
+    assert running.informer.has_synced
+    assert not registration.has_synced
+    assert "handler raised" in caplog.text
+    assert "no such thing" in caplog.text
+
+
+@pytest.mark.feature("B-INF-02", "C-57", "C-16")
+def test_a_slow_handler_delays_no_other(running: Running) -> None:
+    finished: list[str] = []
+    release = threading.Event()
+
+    def block(obj: ConfigMap) -> None:
+        release.wait(10)
+        finished.append(obj.metadata.name)
+
+    running.informer.add_event_handler(on_add=block)
+    quick = running.handler()
+    running.start()
+    for name in "abc":
+        running.source.add(config_map(name))
+    assert quick.wait_for(3) == [("add", "ns/a"), ("add", "ns/b"), ("add", "ns/c")]
+    assert finished == []
+    release.set()
+
+
+def test_an_object_that_becomes_undecodable_keeps_its_last_good_state(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    running.source.add(config_map("a", x="1"))
+    running.source.add(config_map("b"))
+    handler = running.handler()
+    running.start()
+    handler.wait_for(2)
+    meta = ObjectMeta(name="a", namespace="ns", uid="a", resource_version="3")
+    running.source.make_undecodable(Undecodable("ConfigMap", meta, "data is odd"))
+    running.relist()
+    running.source.add(config_map("c"))
+    assert handler.wait_for(4)[2:] == [("update", "ns/b"), ("add", "ns/c")]
+    kept = running.informer.indexer.get_by_key(ObjectName("ns", "a"))
+    assert kept is not None
+    assert kept.data == {"x": "1"}
+    assert running.informer.undecodable.total == 1
+    assert caplog.text.count("can't be decoded") == 1
+
+
+def test_the_deletion_of_an_undecodable_object_is_told_by_a_tombstone(running: Running) -> None:
+    running.source.add(config_map("a"))
+    handler = running.handler()
+    running.start()
+    meta = ObjectMeta(name="a", namespace="ns", resource_version="9")
+    running.source.make_undecodable(Undecodable("ConfigMap", meta, "odd"), "DELETED")
+    assert handler.wait_for(2)[-1] == ("delete", "ns/a")
+    assert isinstance(handler.told[-1].new, DeletedFinalStateUnknown)
+    assert not running.informer.undecodable
+
+
+@pytest.mark.feature("B-INF-12", "B-INF-13")
+@pytest.mark.behaviour("SI-09")
+def test_objects_are_transformed_before_anyone_sees_them(running: Running) -> None:
+    running.informer.set_transform(
+        lambda obj: replace(obj, metadata=replace(obj.metadata, name=obj.metadata.name.upper()))
+    )
+    for name in ("pod1", "pod2"):
+        running.source.add(config_map(name))
+    handler = running.handler()
+    running.start()
+    assert handler.wait_for(2) == [("add", "ns/POD1"), ("add", "ns/POD2")]
+    assert sorted(str(key) for key in running.informer.indexer.list_keys()) == ["ns/POD1", "ns/POD2"]
+    with pytest.raises(RuntimeError, match="informer has already started"):
+        running.informer.set_transform(keep_everything)
+    with pytest.raises(RuntimeError, match="informer has already started"):
+        running.informer.set_watch_error_handler(lambda _: None)
+
+
+def test_managed_fields_are_not_kept_unless_asked_for(running: Running) -> None:
+    meta = ObjectMeta(name="a", namespace="ns", managed_fields=(ManagedFieldsEntry(manager="kubectl"),))
+    running.source.add(ConfigMap(metadata=meta))
+    handler = running.handler()
+    running.start()
+    handler.wait_for(1)
+    assert handler.told[0].new.metadata.managed_fields == ()
+
+
+@pytest.mark.feature("B-REF-18")
+@pytest.mark.behaviour("SI-07")
+def test_errors_of_lists_go_to_the_handler_of_errors(running: Running) -> None:
+    seen: list[str] = []
+    came = threading.Event()
+
+    def on_error(error: Exception) -> None:
+        seen.append(str(error))
+        came.set()
+
+    running.informer.set_watch_error_handler(on_error)
+    running.source.fail_next_lists(Forbidden("Access Denied"))
+    running.group.start(running.informer.run, running.stop, name="informer")
+    assert came.wait(10)
+    assert seen == ["Access Denied"]
+
+
+@pytest.mark.feature("B-INF-13")
+@pytest.mark.behaviour("SI-16")
+def test_a_stopped_informer_takes_no_handlers(running: Running) -> None:
+    registration = running.informer.add_event_handler()
+    running.start()
+    before = running.informer.is_stopped
+    running.end()
+    assert (before, running.informer.is_stopped) == (False, True)
+    with pytest.raises(RuntimeError, match=r"was not added to shared informer because it has stopped already$"):
+        running.handler()
+    registration.remove()
+
+
+@pytest.mark.feature("B-INF-16")
+@pytest.mark.behaviour("SI-20")
+def test_every_thread_ends_with_the_informer(running: Running) -> None:
+    running.handler()
+    running.start()
+    running.end()
+    assert [t.name for t in threading.enumerate() if "configmap" in t.name] == []
+
+
+def test_objects_of_several_namespaces_come_from_a_watch_each() -> None:
+    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    one.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="one")))
+    two.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="two")))
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two})
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    informer.add_event_handler(on_add=handler.on_add, on_delete=handler.on_delete)
+    stop, group = threading.Event(), Group()
+    group.start(informer.run, stop, name="informer")
+    assert sorted(handler.wait_for(2)) == [("add", "one/x"), ("add", "two/x")]
+    assert wait_for_cache_sync(stop, informer, timeout=10)
+    two.wait_for_watch()
+    two.delete(ConfigMap(metadata=ObjectMeta(name="x", namespace="two")))
+    assert handler.wait_for(3)[-1] == ("delete", "two/x")
+    stop.set()
+    group.join(10)
+
+
+@pytest.mark.feature("B-FIFO-08")
+def test_an_informer_of_two_namespaces_has_synced_when_both_were_listed() -> None:
+    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    two.fail_next_lists(Forbidden("not yet"))
+    clock = FakeClock()
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two}, clock=clock)
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    registration = informer.add_event_handler(on_add=handler.on_add)
+    stop, group = threading.Event(), Group()
+    group.start(informer.run, stop, name="informer")
+    one.wait_for_watch()
+    clock.wait_for_sleeps(1)
+    before = (informer.has_synced, registration.has_synced)
+    clock.step(2.0)
+    two.wait_for_watch()
+    assert before == (False, False)
+    assert informer.has_synced
+    stop.set()
+    group.join(10)
+
+
+def deep(name: str, version: int) -> bytes:
+    meta = f'"name":"{name}","namespace":"ns","uid":"u-{name}","resourceVersion":"{version}"'.encode()
+    return b'{"metadata":{%s,"managedFields":[{"fieldsV1":%s}]}}' % (meta, DEEP)
+
+
+def good(name: str, version: int) -> bytes:
+    return f'{{"metadata":{{"name":"{name}","namespace":"ns","resourceVersion":"{version}"}}}}'.encode()
+
+
+def page(version: int, *items: bytes) -> bytes:
+    head = f'{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"}},"items":['
+    return head.encode() + b",".join(items) + b"]}"
+
+
+@pytest.fixture
+def stream() -> Iterator[FakeStream]:
+    stream = FakeStream()
+    yield stream
+    stream.end()
+
+
+def test_the_others_are_listed_and_watched_and_it_is_named(stream: FakeStream) -> None:
+    transport = FakeTransport(reply(page(5, good("a", 3), deep("bad", 4), good("b", 5))), stream)
+    client = RESTClient(Config("http://fake"), transport=transport)
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    informer: SharedInformer[ConfigMap] = SharedInformer(Clientset(client).core_v1.config_maps(""), watch_list=False)
+    informer.add_event_handler(on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete)
+    group = Group()
+    informer.start(group)
+    try:
+        stream.event("MODIFIED", deep("a", 6))  # keeps its last good state
+        stream.event("ADDED", deep("worse", 7))
+        stream.event("DELETED", deep("b", 8))  # of which the name is enough
+        stream.event("ADDED", good("c", 9))
+        handler.wait_for(4)
+        assert {name.name for name in informer.undecodable.current()} == {"bad", "a", "worse"}
+        assert {one.metadata.name: one.metadata.resource_version for one in informer.indexer.list()} == {
+            "a": "3",
+            "c": "9",
+        }
+        assert informer.last_sync_resource_version == "9"
+    finally:
+        group.stop()
+        informer.close()
+        group.join(10)
+        client.close()

@@ -1,0 +1,243 @@
+"""Guarantees of an informer for any behaviour of the server."""
+
+import random
+import threading
+
+import pytest
+
+from clientgo.cache import NAMESPACE_INDEX, DeletedFinalStateUnknown, SharedInformer, wait_for_cache_sync
+from clientgo.cache.sink import InformerSink
+from clientgo.errors import InternalError
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
+from clientgo.meta.listwatch import ListOptions, WatchEvent
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource
+from tests.cache.scripted import following, handling
+
+
+def pod(name: str, *, generation: int = 1, **labels: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", generation=generation, labels=labels))
+
+
+def label_keys(obj: ConfigMap) -> list[str]:
+    return list(obj.metadata.labels)
+
+
+@pytest.mark.feature("B-INF-14")
+@pytest.mark.behaviour("SI-01")
+def test_an_index_may_be_added_while_the_informer_runs() -> None:
+    source = FakeSource(ConfigMap)
+    source.add(pod("pod1", a="1", b="1"))
+    source.add(pod("pod2", b="1"))
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    with following(source, handling(handler), indexers={"labels": label_keys}) as informer:
+        handler.wait_for(2)
+        indexer = informer.indexer
+        assert [str(key) for key in indexer.index_keys("labels", "a")] == ["ns/pod1"]
+        source.add(pod("pod3", a="1"))
+        handler.wait_for(3)
+        informer.add_indexers({"labels-again": label_keys})
+        for name in ("labels", "labels-again"):
+            assert [str(key) for key in indexer.index_keys(name, "a")] == ["ns/pod1", "ns/pod3"]
+            assert sorted(indexer.index_values(name)) == ["a", "b"]
+        with pytest.raises(ValueError, match="indexer conflict: labels"):
+            informer.add_indexers({"labels": label_keys})
+    with pytest.raises(RuntimeError, match="because it has stopped already"):
+        informer.add_indexers({"late": label_keys})
+
+
+@pytest.mark.behaviour("CT-04")
+def test_handlers_and_store_only_ever_see_what_the_transform_made() -> None:
+    source = FakeSource(ConfigMap)
+    source.add(pod("pod1", generation=1))
+    source.modify(pod("pod1", generation=2))
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+
+    def marked(obj: ConfigMap) -> ConfigMap:
+        return replace(obj, data={"generation": str(obj.metadata.generation)})
+
+    with following(source, handling(handler), transform=marked) as informer:
+        assert handler.wait_for(1) == [("add", "ns/pod1")]
+        assert handler.told[0].new.data == {"generation": "2"}
+        source.wait_for_watch()
+        source.add(pod("pod2", generation=1))
+        source.add(pod("pod3", generation=1))
+        source.modify(pod("pod2", generation=2))
+        source.delete(pod("pod1", generation=3))
+        assert handler.wait_for(5)[1:] == [
+            ("add", "ns/pod2"), ("add", "ns/pod3"), ("update", "ns/pod2"), ("delete", "ns/pod1"),
+        ]  # fmt: skip
+        assert handler.told[3].old.data == {"generation": "1"}
+        assert handler.told[4].new.data == {"generation": "3"}
+        assert {obj.data["generation"] for obj in informer.indexer.list()} == {"1", "2"}
+
+
+@pytest.mark.feature("B-FIFO-10")
+@pytest.mark.behaviour("CT-05")
+def test_a_stored_object_is_never_transformed_again() -> None:
+    clock, source = FakeClock(), FakeSource(ConfigMap)
+    for number in range(5):
+        source.add(pod(f"pod{number}"))
+
+    def once(obj: ConfigMap) -> ConfigMap:
+        assert obj.data == {}, "transformed twice"
+        return replace(obj, data={"transformed": "yes"})
+
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    with following(source, handling(handler), transform=once, resync=1.0, clock=clock) as informer:
+        handler.wait_for(5)
+        for round_ in range(1, 4):
+            clock.wait_for_waiters(1)
+            clock.step(1.0)
+            handler.wait_for(5 + 5 * round_)
+        source.break_watches(InternalError("reset"))
+        clock.wait_for_sleeps(1)
+        clock.step(2.0)
+        source.wait_for_watch(2)
+        assert {obj.data["transformed"] for obj in informer.indexer.list()} == {"yes"}
+        assert informer.undecodable.total == 0
+
+
+@pytest.mark.feature("B-INF-12")
+def test_an_object_whose_transform_raises_is_set_aside_and_keeps_its_last_state(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    source = FakeSource(ConfigMap)
+    source.add(pod("bad"))
+    source.add(pod("good"))
+
+    def picky(obj: ConfigMap) -> ConfigMap:
+        if obj.metadata.generation == 13 or obj.metadata.name == "bad":
+            raise LookupError("unlucky")
+        return obj
+
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    with following(source, handling(handler), transform=picky) as informer:
+        assert handler.wait_for(1) == [("add", "ns/good")]
+        source.wait_for_watch()
+        source.modify(pod("good", generation=13))
+        source.add(pod("fine"))
+        assert handler.wait_for(2)[-1] == ("add", "ns/fine")
+        kept = informer.indexer.get_by_key(ObjectName("ns", "good"))
+        assert kept is not None
+        assert kept.metadata.generation == 1
+        assert informer.undecodable.total == 2
+        source.delete(pod("good", generation=13))
+        assert handler.wait_for(3)[-1] == ("delete", "ns/good")
+    assert caplog.text.count("object skipped") == 2
+
+
+class Told:
+    """What a handler knows of the objects, from what it was told alone; `problems` are calls that made no sense."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, int] = {}
+        self.problems: list[str] = []
+        self.last_came = threading.Event()
+
+    def added(self, obj: ConfigMap) -> None:
+        name = obj.metadata.name
+        if name in self.objects:
+            self.problems.append(f"{name} was added twice")
+        self.objects[name] = obj.metadata.generation
+        if name == "last":
+            self.last_came.set()
+
+    def updated(self, _: ConfigMap, new: ConfigMap) -> None:
+        if new.metadata.name not in self.objects:
+            self.problems.append(f"{new.metadata.name} was updated before it came")
+        self.objects[new.metadata.name] = new.metadata.generation
+
+    def removed(self, obj: ConfigMap | DeletedFinalStateUnknown[ConfigMap]) -> None:
+        if self.objects.pop(object_name(obj).name, None) is None:
+            self.problems.append(f"{obj} was deleted before it came")
+
+
+def hammer(source: FakeSource[ConfigMap], number: int) -> None:
+    """A hundred random changes of objects that nobody else changes."""
+    dice = random.Random(number)
+    mine: set[str] = set()
+    for step in range(100):
+        obj = pod(f"{number}-{dice.randrange(10)}", generation=step)
+        if obj.metadata.name not in mine:
+            source.add(obj)
+            mine.add(obj.metadata.name)
+        elif dice.random() < 0.5:
+            source.modify(obj)
+        else:
+            source.delete(obj)
+            mine.discard(obj.metadata.name)
+
+
+@pytest.mark.behaviour("CT-01")
+def test_a_hammered_informer_ends_with_what_the_source_has() -> None:
+    source, told, hammers = FakeSource(ConfigMap), Told(), Group()
+
+    def prepare(informer: SharedInformer[ConfigMap]) -> None:
+        informer.add_event_handler(on_add=told.added, on_update=told.updated, on_delete=told.removed)
+        assert not informer.has_synced
+
+    with following(source, prepare, resync=1.0, clock=FakeClock()) as informer:
+        assert wait_for_cache_sync(hammers.stop_event, informer, timeout=10)
+        for number in range(3):
+            hammers.start(hammer, source, number, name=f"hammer-{number}")
+        hammers.join(20)
+        source.add(pod("last"))
+        assert told.last_came.wait(10)
+        listed = {obj.metadata.name: obj.metadata.generation for obj in source.list_page(ListOptions()).items}
+        assert {obj.metadata.name: obj.metadata.generation for obj in informer.indexer.list()} == listed
+        assert told.objects == listed
+    assert told.problems == []
+
+
+@pytest.mark.behaviour("SI-20")
+@pytest.mark.parametrize("when", ["before the start", "after the sync", "never started"])
+def test_no_thread_outlives_the_informer(when: str) -> None:
+    source, group = FakeSource(ConfigMap), Group()
+    informer: SharedInformer[ConfigMap] = SharedInformer(source, name=f"leaky-{when}")
+    if when == "before the start":
+        informer.add_event_handler()
+    if when != "never started":
+        informer.start(group)
+        assert wait_for_cache_sync(group.stop_event, informer, timeout=10)
+    informer.add_event_handler()
+    group.stop()
+    informer.close()
+    group.join(10)
+    assert [t.name for t in threading.enumerate() if "leaky" in t.name] == []
+
+
+@pytest.mark.feature("B-STO-11", "D-18")
+def test_every_informer_has_an_index_by_namespace() -> None:
+    assert SharedInformer(FakeSource(ConfigMap)).indexer.has_index(NAMESPACE_INDEX)
+
+
+@pytest.mark.feature("B-REF-20")
+def test_the_version_of_several_sources_is_the_oldest_of_theirs() -> None:
+    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    for number in range(9):
+        one.add(pod(str(number)))
+    two.add(pod("only"))
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two})
+    assert informer.last_sync_resource_version == ""
+    group = Group()
+    informer.start(group)
+    assert wait_for_cache_sync(group.stop_event, informer, timeout=10)
+    assert informer.last_sync_resource_version == "2"
+    group.stop()
+    informer.close()
+    group.join(10)
+
+
+@pytest.mark.feature("B-REF-08", "B-REF-20", "C-15")
+def test_bookmarks_move_the_stores_version() -> None:
+    source = FakeSource(ConfigMap)
+    informer: SharedInformer[ConfigMap] = SharedInformer(source)
+    feed = InformerSink(informer, "", source)
+    feed.apply(source_event := WatchEvent("ADDED", source.add(pod("a"))))
+    assert informer.indexer.resource_version == source_event.object.metadata.resource_version == "2"
+    feed.bookmark("60")
+    assert informer.indexer.resource_version == "60"

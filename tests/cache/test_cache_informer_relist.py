@@ -1,0 +1,285 @@
+"""Notifications after a list that replaces the store."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
+from clientgo.errors import Expired, InternalError
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
+from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.listwatch import AnyEvent
+from clientgo.meta.objects import ListMeta
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource, FakeWatch
+from tests.cache.scripted import Script, added, config_map, following, handling, modified, page, watch
+
+
+class StoreSeen(RecordingHandler[ConfigMap]):
+    """Notes with each call the version that the store had for the object then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self.informer: SharedInformer[ConfigMap] | None = None
+
+    def join(self, informer: SharedInformer[ConfigMap]) -> None:
+        self.informer = informer
+        informer.add_event_handler(
+            on_add=self._seeing(self.on_add),
+            on_update=lambda old, new: self._seeing(lambda obj: self.on_update(old, obj))(new),
+            on_delete=self._seeing(self.on_delete),
+        )
+
+    def _seeing(self, call: Callable[..., None]) -> Callable[..., None]:
+        def note(obj: ConfigMap | DeletedFinalStateUnknown[ConfigMap]) -> None:
+            assert self.informer is not None
+            stored = self.informer.indexer.get_by_key(object_name(obj))
+            self.seen.append(stored.metadata.resource_version if stored is not None else "gone")
+            call(obj)
+
+        return note
+
+
+PODS = [config_map("pod-1", 1), config_map("pod-2", 2), config_map("pod-3", 3)]
+EXPIRED = Expired("too old")
+
+
+@pytest.mark.behaviour("CT-13")
+@pytest.mark.behaviour("CT-14")
+def test_the_first_list_comes_as_additions_to_a_store_that_has_them() -> None:
+    handler = StoreSeen()
+    with following(Script(page(PODS[0]), FakeWatch()), handler.join):
+        assert handler.wait_for(1) == [("add", "ns/pod-1")]
+    assert handler.seen == ["1"]
+
+
+@pytest.mark.feature("B-FIFO-03", "B-INF-10")
+@pytest.mark.behaviour("CT-15")
+@pytest.mark.behaviour("CT-16")
+def test_an_empty_list_deletes_everything() -> None:
+    handler = StoreSeen()
+    source = Script(page(config_map("pod-1", 1), config_map("pod-3", 2)), watch(error=EXPIRED), page(), FakeWatch())
+    with following(source, handler.join):
+        assert sorted(handler.wait_for(4)[2:]) == [("delete", "ns/pod-1"), ("delete", "ns/pod-3")]
+    assert handler.seen[2:] == ["gone", "gone"]
+    assert all(isinstance(told.new, DeletedFinalStateUnknown) for told in handler.told[2:])
+
+
+@pytest.mark.feature("B-FIFO-03", "B-INF-10")
+@pytest.mark.behaviour("CT-17")
+@pytest.mark.behaviour("CT-18")
+def test_a_list_deletes_first_and_then_updates_and_adds() -> None:
+    handler = StoreSeen()
+    fresh = page(config_map("pod-1", 4), config_map("pod-2", 5), config_map("pod-4", 6), version="6")
+    with following(Script(page(*PODS), watch(error=EXPIRED), fresh, FakeWatch()), handler.join):
+        assert handler.wait_for(7)[3:] == [
+            ("delete", "ns/pod-3"), ("update", "ns/pod-1"), ("update", "ns/pod-2"), ("add", "ns/pod-4"),
+        ]  # fmt: skip
+    assert handler.seen[3:] == ["gone", "4", "5", "6"]
+    assert handler.told[3].new == DeletedFinalStateUnknown(ObjectName("ns", "pod-3"), PODS[2])
+
+
+def test_what_was_deleted_by_a_watch_is_not_deleted_again_by_the_next_list() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    gone = FakeWatch[ConfigMap]([added("foo", 2)])
+    source = Script(page(), gone, page(), watch(error=EXPIRED), page(), FakeWatch())
+    with following(source, handling(handler)):
+        handler.wait_for(1)
+        gone.fail(EXPIRED)
+        assert handler.wait_for(2) == [("add", "ns/foo"), ("delete", "ns/foo")]
+        source.wait_for_requests(6)
+    assert handler.calls() == [("add", "ns/foo"), ("delete", "ns/foo")]
+
+
+@pytest.mark.feature("B-INF-11")
+@pytest.mark.behaviour("SI-06")
+def test_a_relist_reports_what_the_watch_did_not_and_the_unchanged_only_to_those_being_resynced() -> None:
+    clock, source = FakeClock(), FakeSource(ConfigMap)
+    source.add(pod("pod1"))
+    source.add(pod("pod2"))
+    plain, resynced = RecordingHandler[ConfigMap](), RecordingHandler[ConfigMap]()
+
+    def join(informer: SharedInformer[ConfigMap]) -> None:
+        handling(plain, resync=0.0)(informer)
+        handling(resynced, resync=1.0)(informer)
+
+    with following(source, join, resync=1.0, clock=clock):
+        assert names(plain.wait_for(2)) == names(resynced.wait_for(2)) == {"pod1", "pod2"}
+        source.wait_for_watch()
+        source.add(pod("pod3"), silent=True)
+        source.modify(pod("pod2"), silent=True)
+        clock.wait_for_waiters(2)
+        clock.step(1.0)
+        resynced.wait_for(4)
+        source.break_watches(InternalError("reset"))
+        clock.wait_for_sleeps(1)
+        clock.step(1.601)
+        source.wait_for_watch(2)
+        assert sorted(plain.wait_for(4)[2:]) == [("add", "ns/pod3"), ("update", "ns/pod2")]
+        assert names(resynced.wait_for(7)[4:]) == {"pod1", "pod2", "pod3"}
+    assert len(plain.calls()) == 4
+
+
+def test_until_the_first_check_a_relist_shows_the_unchanged_to_everyone() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(page(PODS[0]), watch(error=EXPIRED), page(PODS[0]), FakeWatch())
+    with following(source, handling(handler), resync=0.0):
+        assert handler.wait_for(2) == [("add", "ns/pod-1"), ("update", "ns/pod-1")]
+
+
+@pytest.mark.feature("B-FIFO-09")
+@pytest.mark.behaviour("CT-19")
+def test_what_a_reset_watch_missed_is_told_as_changes_not_as_the_initial_list() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(
+        page(PODS[0], version="1"), watch(error=EXPIRED), page(config_map("pod-1", 2), config_map("pod-2", 3)),
+        FakeWatch(),
+    )  # fmt: skip
+    with following(source, handling(handler, on_initial_add=handler.on_initial_add)):
+        assert handler.wait_for(3) == [("initial add", "ns/pod-1"), ("update", "ns/pod-1"), ("add", "ns/pod-2")]
+
+
+@pytest.mark.feature("B-FIFO-01", "C-25")
+def test_every_change_of_a_watch_is_told_in_order_none_merged_and_none_overtaken() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    events: list[AnyEvent[ConfigMap]] = [
+        added("foo", 10),
+        added("bar", 11),
+        modified("foo", 12),
+        modified("foo", 13),
+        added("zab", 30),
+    ]
+    with following(Script(page(), FakeWatch(events)), handling(handler)):
+        handler.wait_for(5)
+    told = [(told.name, told.new.metadata.resource_version) for told in handler.told]
+    assert told == [("ns/foo", "10"), ("ns/bar", "11"), ("ns/foo", "12"), ("ns/foo", "13"), ("ns/zab", "30")]
+
+
+def test_the_deletion_of_an_object_nobody_knew_is_told_all_the_same() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = FakeSource(ConfigMap)
+    with following(source, handling(handler)):
+        source.wait_for_watch()
+        source.delete(pod("baz"))
+        assert handler.wait_for(1) == [("delete", "ns/baz")]
+    assert last_known(handler.told[0].new) is handler.told[0].new
+
+
+def pod(name: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns"))
+
+
+def names(calls: list[tuple[str, str]]) -> set[str]:
+    return {name.removeprefix("ns/") for _, name in calls}
+
+
+def test_another_object_of_the_same_name_and_version_is_told_as_an_update() -> None:
+    # As from a server that was made anew and counts from the beginning.
+    def page_of(uid: str) -> list[ConfigMap]:
+        return [ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", resource_version="5", uid=uid))]
+
+    clock = FakeClock()
+    informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=clock)
+    (feed,) = informer._sinks
+    # A handler that asks for no resync is not shown what a list found unchanged.
+    handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
+    clock.step(61.0)
+    told = []
+    for uid in ("x", "x", "y"):
+        informer.replace(feed, page_of(uid), set(), "5")
+        told.append(handler.waiting)
+    assert told == [2, 2, 3]  # it came, and the mark of the initial list; nothing; another one
+
+
+def test_an_object_told_again_is_held_once_unless_anything_in_it_differs() -> None:
+    informer = SharedInformer(FakeSource(ConfigMap), clock=FakeClock())
+    (feed,) = informer._sinks
+    first = [config_map(name, 1) for name in ("same", "newer", "defaulted")]
+    informer.replace(feed, feed.prepare(ObjectList(ListMeta(), first)).items, set(), "1")
+    # A new schema's defaults show in an object whose version stays.
+    defaulted = replace(config_map("defaulted", 1), data={"colour": "blue"})
+    again = [config_map("same", 1), config_map("newer", 2), defaulted, config_map("added", 3)]
+    prepared = feed.prepare(ObjectList(ListMeta(), again)).items
+    assert prepared == again
+    assert [new is old for new, old in zip(prepared, first, strict=False)] == [True, False, False]
+    informer.replace(feed, prepared, set(), "3")
+    assert informer.indexer.get_by_key(ObjectName("ns", "same")) is first[0]
+    assert informer.indexer.get_by_key(ObjectName("ns", "defaulted")) is defaulted
+
+
+def named(namespace: str, name: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace))
+
+
+@contextmanager
+def watching_each(
+    sources: dict[str, FakeSource[ConfigMap]], **options: Any
+) -> Iterator[tuple[SharedInformer[ConfigMap], RecordingHandler[ConfigMap]]]:
+    informer: SharedInformer[ConfigMap] = SharedInformer(sources, clock=FakeClock(auto=True), **options)
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    handling(handler)(informer)
+    group = Group()
+    informer.start(group)
+    try:
+        yield informer, handler
+    finally:
+        group.stop()
+        informer.close()
+        group.join(10)
+
+
+def test_list_of_one_namespace_replaces_the_objects_of_that_namespace_only() -> None:
+    one, two = (FakeSource(ConfigMap, named(place, "a"), named(place, "b")) for place in ("one", "two"))
+    with watching_each({"one": one, "two": two}) as (informer, handler):
+        handler.wait_for(4)
+        two.wait_for_watch()
+        two.delete(named("two", "a"), silent=True)
+        two.add(named("two", "c"), silent=True)
+        two.break_watches(EXPIRED)
+        told = handler.wait_for(7)[4:]
+        assert sorted(map(str, informer.indexer.list_keys())) == ["one/a", "one/b", "two/b", "two/c"]
+        assert len(informer.indexer.by_index("namespace", "two")) == 2
+    assert told == [("delete", "two/a"), ("update", "two/b"), ("add", "two/c")]
+
+
+def test_filling_a_cache_of_many_namespaces_files_each_object_once() -> None:
+    filed: Counter[str] = Counter()
+
+    def count(obj: ConfigMap) -> list[str]:
+        filed[str(object_name(obj))] += 1
+        return []
+
+    places = [f"ns-{number}" for number in range(20)]
+    sources = {place: FakeSource(ConfigMap, named(place, "a"), named(place, "b")) for place in places}
+    with watching_each(sources, indexers={"counted": count}) as (informer, handler):
+        handler.wait_for(40)
+        assert informer.size == 40
+    assert set(filed.values()) == {1}
+
+
+def test_list_clears_undecodable_objects_that_were_repaired_or_deleted() -> None:
+    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    bad = {
+        f"{place}/{name}": Undecodable("ConfigMap", ObjectMeta(name=name, namespace=place), "Expected `str`")
+        for place, name in (("one", "a"), ("two", "a"), ("two", "b"), ("two", "c"))
+    }
+    for key, error in bad.items():
+        (one if key.startswith("one") else two).make_undecodable(error, "ADDED")
+    with watching_each({"one": one, "two": two}) as (informer, handler):
+        for source in (one, two):
+            source.wait_for_watch()
+        before = sorted(map(str, informer.undecodable.current()))
+        two.add(named("two", "a"), silent=True)
+        two.make_undecodable(bad["two/b"], "DELETED")
+        two.break_watches(EXPIRED)
+        two.wait_for_watch(2)
+        handler.wait_for(1)
+        assert sorted(map(str, informer.undecodable.current())) == ["one/a", "two/c"]
+    assert before == sorted(bad)

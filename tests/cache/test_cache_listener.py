@@ -1,0 +1,359 @@
+"""Handlers: resync, filters, adding and removing."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown, Registration, SharedInformer
+from clientgo.cache.handlers import Handler, filtered
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectName
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource
+from tests.cache.standing import Running, config_map
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    made = Running()
+    yield made
+    made.end()
+
+
+@pytest.mark.feature("B-INF-03")
+@pytest.mark.behaviour("SI-04")
+def test_a_handler_before_the_start_lowers_the_check_period_and_keeps_its_own() -> None:
+    informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=12 * HOUR)
+    checks, handlers = [], []
+    for period in (0.0, 60.0, 55.0, 5.0):
+        handlers.append(informer.add_event_handler(resync=period))
+        checks.append(informer.resync_check_period)
+    assert checks == [12 * HOUR, 60.0, 55.0, 5.0]
+    assert [handler.resync for handler in handlers] == [0.0, 60.0, 55.0, 5.0]
+
+
+@pytest.mark.feature("B-INF-03")
+def test_a_handler_is_not_resynced_more_often_than_each_second() -> None:
+    informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=HOUR)
+    assert informer.add_event_handler(resync=0.2).resync == 1.0
+
+
+@pytest.mark.feature("B-INF-03")
+def test_a_handler_after_the_start_is_raised_to_the_check_period(caplog: pytest.LogCaptureFixture) -> None:
+    running = Running(resync=60.0)
+    running.start()
+    assert running.informer.add_event_handler(resync=5.0).resync == 60.0
+    assert running.informer.add_event_handler(resync=90.0).resync == 90.0
+    assert running.informer.resync_check_period == 60.0
+    assert "less often than requested" in caplog.text
+    running.end()
+
+
+@pytest.mark.feature("B-REF-17")
+def test_an_informer_without_a_period_resyncs_nobody_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap))
+    assert informer.add_event_handler(resync=30.0).resync == 0.0
+    assert "resync is off" in caplog.text
+
+
+@pytest.mark.feature("B-INF-04")
+@pytest.mark.behaviour("SI-05")
+def test_a_handler_may_be_added_while_the_informer_starts(running: Running) -> None:
+    running.source.add(config_map("a"))
+    handlers: list[RecordingHandler[ConfigMap]] = [RecordingHandler() for _ in range(20)]
+    adders = Group()
+    for handler in handlers:
+        adders.start(lambda on_add: running.informer.add_event_handler(on_add=on_add), handler.on_add, name="adder")
+    running.start()
+    adders.join(10)
+    for handler in handlers:
+        assert handler.wait_for(1) == [("add", "ns/a")]
+
+
+@pytest.mark.feature("B-INF-01")
+@pytest.mark.behaviour("SI-15")
+def test_an_informer_knows_whether_it_was_started_and_stopped(running: Running) -> None:
+    def state() -> tuple[bool, bool]:
+        return running.informer.is_started, running.informer.is_stopped
+
+    states = [state()]
+    running.start()
+    states.append(state())
+    running.end()
+    states.append(state())
+    assert states == [(False, False), (True, False), (True, True)]
+
+
+@pytest.mark.feature("B-FIFO-08", "B-FIFO-09", "B-INF-05", "C-37")
+@pytest.mark.behaviour("SI-19")
+def test_a_handler_has_synced_once_it_was_called_for_all_that_was_there(running: Running) -> None:
+    running.source.add(config_map("pod1"))
+    first, second = RecordingHandler[ConfigMap](), RecordingHandler[ConfigMap]()
+    entered, release = threading.Event(), threading.Event()
+    early = running.informer.add_event_handler(on_add=first.on_add, on_initial_add=first.on_initial_add)
+    synced_before = early.has_synced
+    running.start()
+    first.wait_for(1)
+    running.wait_synced(early)
+    assert (synced_before, early.has_synced) == (False, True)
+
+    def hold(obj: ConfigMap) -> None:
+        entered.set()
+        release.wait(10)
+        second.on_initial_add(obj)
+
+    late = running.informer.add_event_handler(on_add=second.on_add, on_initial_add=hold)
+    assert entered.wait(10)
+    assert not late.has_synced
+    release.set()
+    running.wait_synced(late)
+    running.source.add(config_map("pod2"))
+    assert first.wait_for(2) == second.wait_for(2) == [("initial add", "ns/pod1"), ("add", "ns/pod2")]
+
+
+@pytest.mark.feature("B-INF-06", "B-INF-21")
+@pytest.mark.behaviour("SI-22")
+def test_each_handler_that_raises_pauses_a_second_each_time_and_is_named(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(obj: ConfigMap) -> None:
+        raise LookupError(obj.metadata.name)
+
+    for _ in range(2):
+        running.informer.add_event_handler(on_add=fail)
+    for number in range(5):
+        running.source.add(config_map(f"pod{number}"))
+    running.start()
+    for round_ in range(1, 6):
+        running.clock.wait_for_sleeps(2 * round_)
+        running.clock.step(1.0)
+    raised = [vars(r)["handler"] for r in caplog.records if "handler raised" in r.getMessage()]
+    assert sorted(raised) == ["listener-configmap-0"] * 5 + ["listener-configmap-1"] * 5
+    assert running.clock.slept == [1.0] * 10
+
+
+def colored(color: str) -> ConfigMap:
+    return config_map("a", color=color)
+
+
+@pytest.mark.feature("B-INF-08")
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("red", "red", [("update", "ns/a")]),
+        ("blue", "red", [("add", "ns/a")]),
+        ("red", "blue", [("delete", "ns/a")]),
+        ("blue", "blue", []),
+    ],
+)
+def test_an_update_across_a_filter_is_an_addition_or_a_deletion(
+    old: str, new: str, told: list[tuple[str, str]]
+) -> None:
+    seen: RecordingHandler[ConfigMap] = RecordingHandler()
+    handler = filtered(Handler(seen.on_add, seen.on_update, seen.on_delete), lambda obj: obj.data["color"] == "red")
+    assert handler.on_update is not None
+    handler.on_update(colored(old), colored(new))
+    assert seen.calls() == told
+
+
+def test_a_filter_passes_what_it_takes_and_deletions_nobody_can_judge() -> None:
+    seen: RecordingHandler[ConfigMap] = RecordingHandler()
+    handler = filtered(Handler(seen.on_add, None, seen.on_delete), lambda obj: obj.data["color"] == "red")
+    add, delete, first = handler.on_add, handler.on_delete, handler.on_initial_add
+    assert add is not None
+    assert delete is not None
+    assert first is not None
+    for color in ("red", "blue"):
+        add(colored(color))
+        first(colored(color))
+        delete(colored(color))
+        delete(cast(ConfigMap, DeletedFinalStateUnknown(ObjectName("ns", color), colored(color))))
+    delete(cast(ConfigMap, DeletedFinalStateUnknown(ObjectName("ns", "unknown"), None)))
+    assert seen.calls() == [
+        ("add", "ns/a"),
+        ("add", "ns/a"),
+        ("delete", "ns/a"),
+        ("delete", "ns/red"),
+        ("delete", "ns/unknown"),
+    ]
+
+
+@pytest.mark.feature("B-INF-08")
+def test_an_informer_filters_for_a_handler_that_asks(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    running.informer.add_event_handler(
+        on_add=handler.on_add, on_delete=handler.on_delete, accept=lambda obj: obj.data["color"] == "red"
+    )
+    running.start()
+    for color in ("blue", "red", "blue"):
+        running.source.modify(colored(color))
+    assert handler.wait_for(2) == [("add", "ns/a"), ("delete", "ns/a")]
+
+
+@pytest.mark.behaviour("PL-01")
+def test_a_listener_delivers_what_many_threads_put_in_exactly_once(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    registration = running.informer.add_event_handler(on_add=handler.on_add)
+    running.start()
+    producers = Group()
+
+    def produce(producer: int) -> None:
+        for number in range(500):
+            running.source.add(config_map(f"p{producer}-{number}"))
+
+    for producer in range(4):
+        producers.start(produce, producer, name=f"producer-{producer}")
+    producers.join(20)
+    told = handler.wait_for(2000, timeout=20)
+    assert len(set(told)) == len(told) == 2000
+    assert registration.remove(wait=True, timeout=10)
+
+
+@pytest.mark.feature("B-INF-15")
+def test_a_second_start_is_refused_with_a_warning(running: Running, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    running.start()
+    running.informer.start(running.group)
+    assert "informer has already started" in caplog.text
+    assert len(running.source.lists) == 1
+
+
+@pytest.mark.feature("B-INF-22", "B-INF-21", "C-11")
+@pytest.mark.parametrize(("took", "lines"), [(1.0, 0), (1.5, 1)])
+def test_a_handler_that_takes_more_than_a_second_is_named(
+    took: float, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = Running()
+    seen = threading.Semaphore(0)
+
+    def slow(obj: ConfigMap) -> None:
+        if obj.metadata.name == "slow":
+            running.clock.step(took)
+        seen.release()
+
+    running.source.add(config_map("slow"))
+    running.source.add(config_map("quick"))
+    running.informer.add_event_handler(on_add=slow)
+    running.start()
+    assert seen.acquire(timeout=10)
+    assert seen.acquire(timeout=10)
+    running.end()
+    told = [vars(record) for record in caplog.records if record.message == "handler was slow"]
+    assert [(one["object"], one["seconds"], "slow" in one["functions"]) for one in told] == [
+        ("ns/slow", took, True)
+    ] * lines
+
+
+def test_a_removed_handler_is_not_kept(running: Running) -> None:
+    registration = running.informer.add_event_handler()
+    running.informer.add_event_handler()
+    assert "2 handlers" in repr(running.informer)
+    registration.remove()
+    registration.remove()
+    assert "1 handlers" in repr(running.informer)
+
+
+@pytest.mark.feature("B-INF-05")
+@pytest.mark.behaviour("SI-13")
+@pytest.mark.behaviour("SI-17")
+@pytest.mark.behaviour("SI-18")
+def test_a_removed_handler_is_told_nothing_more_and_may_be_removed_again(running: Running) -> None:
+    gone, stays = RecordingHandler[ConfigMap](), RecordingHandler[ConfigMap]()
+    registration = running.informer.add_event_handler(on_add=gone.on_add)
+    running.informer.add_event_handler(on_add=stays.on_add)
+    running.source.add(config_map("pod1"))
+    running.start()
+    gone.wait_for(1)
+    stays.wait_for(1)
+    assert registration.remove(wait=True, timeout=10)
+    assert registration.remove()
+    running.source.add(config_map("pod2"))
+    stays.wait_for(2)
+    running.end()
+    assert registration.remove(wait=True)
+    assert gone.calls() == [("add", "ns/pod1")]
+
+
+def test_informer_does_not_remove_the_handler_of_another_one(running: Running) -> None:
+    handler, other = RecordingHandler[ConfigMap](), Running()
+    registration = running.informer.add_event_handler(on_add=handler.on_add)
+    other.informer.remove(registration._listener)
+    running.source.add(config_map("pod1"))
+    running.start()
+    assert handler.wait_for(1) == [("add", "ns/pod1")]
+
+
+class Busy:
+    """A handler that is in its call until told to return."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Event()
+        self.release = threading.Event()
+        self.returned = threading.Event()
+
+    def on_add(self, _: ConfigMap) -> None:
+        self.entered.set()
+        self.release.wait(10)
+        self.returned.set()
+
+
+@pytest.mark.behaviour("SI-23")
+def test_removing_does_not_wait_for_a_call_that_is_under_way(running: Running) -> None:
+    busy = Busy()
+    registration = running.informer.add_event_handler(on_add=busy.on_add)
+    running.source.add(config_map("a"))
+    running.start()
+    assert busy.entered.wait(10)
+    assert not registration.remove()
+    assert not busy.returned.is_set()
+    busy.release.set()
+
+
+@pytest.mark.feature("B-INF-17", "C-05")
+@pytest.mark.behaviour("SI-24")
+def test_removing_waits_for_a_call_that_is_under_way_if_asked_to(running: Running) -> None:
+    busy, waiting = Busy(), Group()
+    registration = running.informer.add_event_handler(on_add=busy.on_add)
+    running.source.add(config_map("a"))
+    running.start()
+    assert busy.entered.wait(10)
+    assert not registration.remove(wait=True, timeout=0.01)
+    returned_first: list[bool] = []
+    waiting.start(lambda: returned_first.append(registration.remove(wait=True) and busy.returned.is_set()), name="wait")
+    busy.release.set()
+    waiting.join(10)
+    assert returned_first == [True]
+
+
+@pytest.mark.behaviour("SI-25")
+@pytest.mark.parametrize("when", ["never started", "before the start", "after the start"])
+def test_waiting_for_a_removed_handler_returns_whatever_the_informer_does(running: Running, when: str) -> None:
+    if when == "after the start":
+        running.start()
+    registration = running.informer.add_event_handler()
+    if when == "before the start":
+        running.start()
+    assert registration.remove(wait=True, timeout=10)
+
+
+@pytest.mark.feature("C-12")
+def test_a_handler_that_removes_itself_does_not_wait_for_itself(running: Running) -> None:
+    answers: list[bool] = []
+    done = threading.Event()
+    mine: list[Registration[ConfigMap]] = []
+
+    def remove_myself(_: ConfigMap) -> None:
+        answers.append(mine[0].remove(wait=True))
+        done.set()
+
+    mine.append(running.informer.add_event_handler(on_add=remove_myself))
+    running.source.add(config_map("a"))
+    running.start()
+    assert done.wait(10)
+    assert answers == [False]

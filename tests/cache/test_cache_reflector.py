@@ -1,0 +1,263 @@
+"""Reflector: list, watch, and retry of every failure."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from clientgo.cache import Reflector
+from clientgo.errors import (
+    ApiError,
+    ConnectionFailed,
+    Expired,
+    Forbidden,
+    InternalError,
+    StatusCause,
+    StatusDetails,
+    TooManyRequests,
+)
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, Undecodable
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.source import FakeWatch
+from tests.cache.scripted import Script, Sink, added, config_map, deleted, modified, page, run, watch
+
+
+@pytest.mark.feature("A-02")
+def test_a_list_is_followed_by_a_watch_from_its_version() -> None:
+    sink, source = Sink(), Script(page(config_map("a", 3), version="10"), watch(added("b", 11)))
+    run(source, sink)
+    assert source.calls() == ["list 0", "watch 10"]
+    assert sink.told[:2] == ["replace a", "ADDED b"]
+
+
+@pytest.mark.feature("B-REF-08", "B-REF-09")
+@pytest.mark.behaviour("RL-30")
+def test_the_next_watch_begins_after_the_last_event_or_bookmark() -> None:
+    events = (added("a", 10), modified("a", 20), Bookmark("30"), deleted("a", 40))
+    source = Script(
+        page(version="10"), watch(*events[:1]), watch(*events[1:3]), watch(events[3]), watch(added("x", 50))
+    )
+    sink = Sink()
+    run(source, sink)
+    assert source.calls() == ["list 0", "watch 10", "watch 10", "watch 30", "watch 40"]
+    assert sink.versions[:5] == ["10", "10", "20", "30", "40"]
+
+
+@pytest.mark.feature("B-REF-05")
+def test_the_watch_asks_for_bookmarks_and_an_end_between_five_and_ten_minutes() -> None:
+    source = Script(page(), watch(added("a", 11)))
+    run(source)
+    options = source.asked[1][1]
+    assert options.allow_watch_bookmarks
+    assert options.watch
+    assert 300 <= options.timeout_seconds <= 600
+
+
+@pytest.mark.feature("B-REF-04")
+@pytest.mark.behaviour("RL-22")
+def test_a_list_at_a_version_is_asked_for_in_one_piece_because_a_limit_would_bypass_the_servers_cache() -> None:
+    source = Script(page(version="10"), watch(error=Expired("too old")), page(version="20"), watch(added("a", 21)))
+    run(source)
+    assert source.calls() == ["list 0", "watch 10", "list 10", "watch 20"]
+    assert [options.limit for options in source.options("list")] == [500, 0]
+
+
+@pytest.mark.feature("B-REF-04")
+@pytest.mark.behaviour("RL-23")
+def test_a_server_that_pages_although_any_state_would_do_is_always_asked_for_pages() -> None:
+    source = Script(
+        page(config_map("a", 1), continue_="more"), page(version="10"), watch(error=Expired("too old")),
+        page(version="20"), watch(added("a", 21)),
+    )  # fmt: skip
+    run(source)
+    assert [options.limit for options in source.options("list")] == [500, 500, 500]
+
+
+@pytest.mark.feature("B-REF-04")
+@pytest.mark.behaviour("RL-21")
+def test_a_page_size_that_was_asked_for_is_kept_throughout() -> None:
+    pages = [
+        page(*(config_map(str(n), n) for n in numbers), continue_=token)
+        for numbers, token in ((range(1, 5), "C1"), (range(5, 9), "C2"), (range(9, 11), ""))
+    ]
+    source, sink = Script(page(version="10"), watch(error=Expired("old")), *pages, watch(added("x", 11))), Sink()
+    run(source, sink, page_size=4)
+    asked = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
+    assert asked == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("", "C2", 4)]
+    assert sink.told[1] == "replace " + ",".join(str(n) for n in range(1, 11))
+
+
+def test_pages_are_put_together_and_the_token_goes_alone() -> None:
+    sink = Sink()
+    source = Script(page(config_map("a", 1), continue_="more"), page(config_map("b", 2)), watch(added("c", 11)))
+    run(source, sink)
+    assert sink.told[0] == "replace a,b"
+    second = source.asked[1][1]
+    assert (second.continue_, second.resource_version) == ("more", "")
+
+
+@pytest.mark.feature("B-REF-02")
+@pytest.mark.behaviour("RL-26")
+def test_a_page_that_expired_leads_to_a_full_list_at_the_version_first_asked_for() -> None:
+    sink = Sink()
+    source = Script(
+        page(version="10"), watch(error=Expired("old")), page(config_map("a", 1), continue_="C1", version="11"),
+        Expired("gone"), page(config_map("b", 2), version="30"), watch(added("c", 31)),
+    )  # fmt: skip
+    run(source, sink, page_size=4)
+    asked = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
+    assert asked == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("10", "", 0)]
+    assert sink.told[1] == "replace b"
+
+
+@pytest.mark.feature("B-REF-02")
+def test_a_version_that_expired_leads_to_a_list_of_the_newest_state() -> None:
+    expired = Expired("gone")
+    source = Script(
+        page(version="10"), watch(error=expired), expired, page(version="30"), watch(error=expired), page(version="40"),
+    )  # fmt: skip
+    run(source)
+    assert source.calls() == ["list 0", "watch 10", "list 10", "list newest", "watch 30", "list 30"]
+
+
+def test_after_two_lists_that_expired_the_next_round_asks_for_the_newest_state_at_once() -> None:
+    source = Script(Expired("gone"), Expired("gone"), page(version="30"), watch(added("a", 31)))
+    errors = run(source)
+    assert source.calls() == ["list 0", "list newest", "list newest", "watch 30"]
+    assert [type(error) for error in errors] == [Expired]
+
+
+TOO_LARGE = StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),))
+TOO_LARGE_IN_WORDS = StatusDetails(
+    causes=(StatusCause(message=None), StatusCause(message="Too large resource version"))
+)
+
+
+@pytest.mark.feature("B-REF-02", "B-REF-03")
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(ApiError("x", code=504, details=TOO_LARGE), id="by cause"),
+        pytest.param(ApiError("Too large resource version: 9, current: 5", code=504), id="by message"),
+        pytest.param(ApiError("Too large resource version", code=500), id="by the message of older servers"),
+        pytest.param(ApiError("x", code=504, details=TOO_LARGE_IN_WORDS), id="by the message of a cause"),
+    ],
+)
+def test_a_version_the_server_has_not_reached_leads_to_a_list_of_the_newest_state(error: ApiError) -> None:
+    source = Script(error, page(version="5"), watch(added("a", 6)))
+    run(source)
+    assert source.calls() == ["list 0", "list newest", "watch 5"]
+
+
+@pytest.mark.feature("B-REF-02", "B-REF-11")
+def test_an_expired_watch_leads_to_a_list_no_older_than_what_was_seen() -> None:
+    source = Script(page(version="10"), watch(added("a", 15), error=Expired("old")), page(version="20"))
+    errors = run(source)
+    assert source.calls() == ["list 0", "watch 10", "list 15"]
+    assert errors == []
+
+
+@pytest.mark.feature("B-REF-10")
+def test_a_refused_watch_is_opened_again_without_a_list() -> None:
+    refused = ConnectionFailed("refused", refused=True)
+    source = Script(page(), refused, refused, watch(added("a", 11)))
+    run(source)
+    assert source.calls() == ["list 0", "watch 10", "watch 10", "watch 10"]
+
+
+@pytest.mark.feature("B-REF-10", "B-REF-11")
+@pytest.mark.behaviour("RL-18")
+def test_too_many_requests_never_lead_to_a_list() -> None:
+    busy = TooManyRequests("busy")
+    source = Script(page(), busy, busy, watch(error=busy), busy, watch(added("a", 11)))
+    run(source)
+    assert source.calls() == ["list 0"] + ["watch 10"] * 5
+
+
+def test_a_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
+    source = Script(page(), watch(added("a", 12), error=ConnectionFailed("reset")), watch(added("b", 13)))
+    run(source)
+    assert source.calls() == ["list 0", "watch 10", "watch 12"]
+
+
+@pytest.mark.feature("B-REF-12")
+@pytest.mark.behaviour("RL-06")
+def test_a_watch_that_ends_at_once_counts_as_a_failure() -> None:
+    source = Script(page(), watch(), page())
+    errors = run(source)
+    assert source.calls() == ["list 0", "watch 10", "list 10"]
+    assert "very short watch" in str(errors[0])
+
+
+def test_a_connection_lost_at_once_counts_as_a_failure_so_that_it_is_not_lost_thousands_of_times() -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), watch(error=ConnectionFailed("reset")), page())
+    errors = run(source, clock=clock)
+    assert source.calls() == ["list 0", "watch 10", "list 10"]
+    assert "very short watch" in str(errors[0])
+    assert clock.slept[0] == pytest.approx(0.8)
+
+
+@pytest.mark.feature("B-REF-10")
+@pytest.mark.parametrize("error", [Forbidden("no"), InternalError("boom"), ConnectionFailed("timed out")])
+def test_any_other_trouble_is_reported_and_tried_again_later(error: Exception) -> None:
+    source = Script(error, page(), watch(added("a", 11)))
+    assert run(source) == [error]
+    assert source.calls() == ["list 0", "list 0", "watch 10"]
+
+
+@pytest.mark.feature("B-REF-01")
+@pytest.mark.behaviour("RL-16")
+def test_tries_are_ever_further_apart_up_to_half_a_minute() -> None:
+    clock = FakeClock(auto=True)
+    run(Script(*[Forbidden("no")] * 8), clock=clock)
+    assert clock.slept[:8] == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0])
+
+
+def test_an_object_that_cannot_be_decoded_moves_the_version_on() -> None:
+    bad = Undecodable("ConfigMap", ObjectMeta(name="bad", resource_version="12"), "odd")
+    sink, source = Sink(), Script(page(), watch(BadEvent("ADDED", bad)), watch(added("a", 13)))
+    run(source, sink)
+    assert sink.told[1:3] == ["reject bad", "ADDED a"]
+    assert source.calls() == ["list 0", "watch 10", "watch 12"]
+
+
+@pytest.mark.behaviour("RL-04")
+def test_a_reflector_that_is_stopped_asks_for_nothing() -> None:
+    source = Script(page())
+    source.stop.set()
+    run(source)
+    assert source.asked == []
+
+
+@pytest.mark.feature("B-REF-24")
+@pytest.mark.behaviour("RL-02")
+def test_close_ends_a_watch_that_is_silent() -> None:
+    silent: FakeWatch[ConfigMap] = FakeWatch()
+    opened = threading.Event()
+
+    class Silent(Script):
+        def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
+            opened.set()
+            return silent
+
+    source = Silent(page())
+    reflector = Reflector(source, Sink())
+    with_thread(lambda: reflector.run(source.stop), lambda: _stop(opened, source, reflector))
+    assert silent.closed
+
+
+def _stop(opened: threading.Event, source: Script, reflector: Reflector[ConfigMap]) -> None:
+    assert opened.wait(10)
+    source.stop.set()
+    reflector.close()
+
+
+def with_thread(target: Callable[[], None], meanwhile: Callable[[], None]) -> None:
+    group = Group()
+    group.start(target, name="reflector")
+    meanwhile()
+    group.join(10)

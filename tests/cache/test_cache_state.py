@@ -1,0 +1,286 @@
+"""Snapshots of informers, and waiting for cache sync."""
+
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.cache import InformerState, Reflector, SharedInformer, wait_for, wait_for_cache_sync
+from clientgo.cache.state import ReflectorState, combined
+from clientgo.errors import ConnectionFailed, InternalError, TooManyRequests
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta, Undecodable
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource
+from tests.cache.scripted import Script, Sink, handling, page, watch
+from tests.cache.standing import Running, config_map
+
+REFUSED = ConnectionFailed("connect to 10.0.0.1: refused", refused=True)
+BUSY = TooManyRequests("slow down")
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    made = Running()
+    yield made
+    made.end()
+
+
+def watched(running: Running, handler: RecordingHandler[ConfigMap]) -> None:
+    """Start, and wait until the watch is open."""
+    handling(handler)(running.informer)
+    running.start()
+
+
+def test_before_the_start_nothing_is_known(running: Running) -> None:
+    assert running.informer.state() == InformerState("configmap", "ConfigMap", False, 0, "", 0, 0, 0, None, None, "")
+
+
+def test_objects_version_and_times_are_those_of_the_last_event(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    running.source.add(config_map("a"))
+    running.clock.step(3)
+    watched(running, handler)
+    running.clock.step(4)
+    running.source.add(config_map("b"))
+    handler.wait_for(2)
+    state = running.informer.state()
+    assert (state.synced, state.objects, state.resource_version, state.waiting) == (True, 2, "3", 0)
+    assert (state.lists, state.watches, state.watching_since, state.last_event) == (1, 1, 3.0, 7.0)
+
+
+def test_a_bookmark_counts_as_heard_from_the_server(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    watched(running, handler)
+    running.clock.step(60)
+    running.source.bookmark()
+    running.source.add(config_map("after it"))
+    handler.wait_for(1)
+    assert running.informer.state().last_event == 60.0
+
+
+def test_a_list_that_fails_is_told_until_one_works(running: Running) -> None:
+    running.source.fail_next_lists(InternalError("etcd is away"))
+    running.informer.start(running.group)
+    running.clock.wait_for_sleeps(1)
+    state = running.informer.state()
+    assert (state.synced, state.lists, state.watches, state.last_event) == (False, 1, 0, None)
+    assert "etcd is away" in state.last_error
+    running.clock.step(60)
+    running.source.wait_for_watch()
+    assert (running.informer.state().lists, running.informer.state().last_error) == (2, "")
+
+
+@pytest.mark.parametrize("error", [REFUSED, BUSY], ids=["refused", "429"])
+def test_a_watch_that_cannot_be_opened_is_told_until_one_can(
+    running: Running, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    running.source.fail_next_watches(error)
+    watched(running, handler)
+    running.clock.wait_for_sleeps(1)
+    state = running.informer.state()
+    assert (state.synced, state.lists, state.watches, state.watching_since) == (True, 1, 1, None)
+    assert state.last_error == str(error)
+    with caplog.at_level(logging.INFO, logger="clientgo"):
+        running.clock.step(60)
+        running.source.add(config_map("a"))
+        handler.wait_for(1)
+    state = running.informer.state()
+    assert (state.lists, state.watches, state.watching_since, state.last_error) == (1, 2, 60.0, "")
+    told_of = [record.message for record in caplog.records if record.levelno == logging.INFO]
+    assert told_of == ["listing and watching works again"]
+
+
+def test_objects_that_cannot_be_held_are_counted_while_they_exist(running: Running) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    watched(running, handler)
+    bad = Undecodable("ConfigMap", ObjectMeta(name="bad", namespace="ns", resource_version="2"), "Expected `str`")
+    running.source.make_undecodable(bad, "ADDED")
+    running.source.add(config_map("a"))
+    handler.wait_for(1)
+    assert running.informer.state().undecodable == 1
+    running.source.make_undecodable(bad, "DELETED")
+    running.source.add(config_map("b"))
+    handler.wait_for(2)
+    assert running.informer.state().undecodable == 0
+
+
+def test_once_stopped_no_watch_is_open(running: Running) -> None:
+    running.start()
+    running.end()
+    assert running.informer.state().watching_since is None
+
+
+def test_several_namespaces_are_told_as_the_worst_of_them() -> None:
+    one = ReflectorState(lists=1, watches=2, last_event=5.0, watching_since=1.0, last_error="away")
+    other = ReflectorState(lists=3, watches=4, last_event=3.0, watching_since=2.0, last_error="away")
+    silent = ReflectorState(lists=1, watches=0, last_event=None, watching_since=None, last_error="forbidden")
+    assert combined([one, other]) == ReflectorState(4, 6, 3.0, 2.0, "away")
+    assert combined([one, silent]) == ReflectorState(2, 2, None, None, "away; forbidden")
+    assert combined([]) == ReflectorState(0, 0, None, None, "")
+
+
+def test_of_several_namespaces_the_least_active_is_told() -> None:
+    one = ReflectorState(1, 1, None, None, "", last_active=5.0)
+    assert combined([one, one._replace(last_active=3.0)]).last_active == 3.0
+
+
+@pytest.mark.parametrize("failing", ["list", "watch"])
+def test_an_informer_is_active_also_when_a_request_fails(failing: str, running: Running) -> None:
+    assert running.informer.state().last_active is None
+    if failing == "list":
+        running.source.fail_next_lists(REFUSED, REFUSED)
+    else:
+        running.source.fail_next_watches(REFUSED, REFUSED)
+    running.informer.start(running.group)
+    running.clock.wait_for_sleeps(1)
+    assert running.informer.state().last_active == 0.0
+    running.clock.step(60)
+    running.clock.wait_for_sleeps(2)
+    assert running.informer.state().last_active == 60.0
+
+
+def test_an_informer_of_two_namespaces_adds_up_their_requests() -> None:
+    running = Running()
+    sources = {"a": FakeSource(ConfigMap), "b": FakeSource(ConfigMap)}
+    running.informer = SharedInformer(sources, name="maps", clock=running.clock)
+    running.informer.start(running.group)
+    for source in sources.values():
+        source.wait_for_watch()
+    state = running.informer.state()
+    running.end()
+    assert (state.name, state.lists, state.watches) == ("maps", 2, 2)
+
+
+def test_a_watch_that_was_opened_is_heard_of_although_it_says_nothing() -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), watch(), clock=clock, step=1.0)
+    reflector = Reflector(source, Sink(), clock=clock, on_error=lambda _: None)
+    reflector.run(source.stop)
+    assert reflector.state().last_event == 2.0
+
+
+NEVER = float("inf")
+
+
+class After:
+    """Synced once the clock shows so many seconds."""
+
+    def __init__(self, clock: FakeClock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+
+    @property
+    def has_synced(self) -> bool:
+        return self._clock.now() >= self._seconds
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO)
+    return caplog
+
+
+def lines(log: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(r.getMessage(), str(getattr(r, "instance", ""))) for r in log.records]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(auto=True)
+
+
+def checkers(clock: FakeClock, **seconds: float) -> dict[str, After]:
+    return {name: After(clock, at) for name, at in seconds.items()}
+
+
+@pytest.mark.behaviour("WF-01")
+def test_nothing_to_wait_for_is_done_without_a_word(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+    assert wait_for(threading.Event(), "", {}, clock=clock)
+    assert lines(log) == []
+
+
+@pytest.mark.behaviour("WF-02")
+def test_a_named_wait_for_nothing_is_said_once(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+    assert wait_for(threading.Event(), "caches", {}, clock=clock)
+    assert lines(log) == [("Waiting", "")]
+
+
+@pytest.mark.feature("B-INF-18")
+@pytest.mark.behaviour("WF-03")
+def test_each_that_is_done_is_said_when_it_is(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+    assert wait_for(threading.Event(), "caches", checkers(clock, first=10, second=5, last=0), clock=clock)
+    assert clock.now() == pytest.approx(10.0, abs=0.02)
+    assert lines(log) == [
+        ("Waiting", ""),
+        ("Done waiting", "last"),
+        ("Done waiting", "second"),
+        ("Done waiting", "first"),
+    ]
+
+
+@pytest.mark.feature("B-INF-18", "C-20")
+@pytest.mark.behaviour("WF-04")
+@pytest.mark.behaviour("WF-05")
+def test_what_is_missing_when_the_time_is_up_is_named(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+    result = wait_for(
+        threading.Event(), "caches", checkers(clock, first=10, second=NEVER, last=0), timeout=60, clock=clock
+    )
+    assert not result
+    assert (result.missing, result.cause) == (("second",), "deadline exceeded")
+    assert clock.now() == pytest.approx(60.0, abs=0.02)
+    record = log.records[-1]
+    assert (record.getMessage(), vars(record)["cause"], vars(record)["instances"]) == (
+        "Timed out waiting", "deadline exceeded", ["second"],
+    )  # fmt: skip
+    with pytest.raises(TimeoutError, match="second: deadline exceeded"):
+        result.raise_error()
+
+
+@pytest.mark.behaviour("WF-06")
+def test_a_wait_that_is_stopped_at_once_still_sees_what_is_done(
+    clock: FakeClock, log: pytest.LogCaptureFixture
+) -> None:
+    stop = threading.Event()
+    stop.set()
+    result = wait_for(stop, "caches", checkers(clock, second=5, first=10, last=0), clock=clock)
+    assert (result.missing, result.cause) == (("first", "second"), "stopped")
+    assert ("Done waiting", "last") in lines(log)
+
+
+@pytest.mark.behaviour("WF-07")
+def test_the_cause_of_a_stop_can_be_given(clock: FakeClock) -> None:
+    stop = threading.Event()
+
+    class Stopping(After):
+        @property
+        def has_synced(self) -> bool:
+            if clock.now() >= 5.0:
+                stop.set()
+            return False
+
+    result = wait_for(stop, "caches", {"fish": Stopping(clock, 0)}, cause="go fish", clock=clock)
+    assert (result.missing, result.cause) == (("fish",), "go fish")
+    assert clock.now() == pytest.approx(5.0, abs=0.02)
+
+
+@pytest.mark.behaviour("WF-08")
+def test_the_missing_are_in_order_of_their_names(clock: FakeClock) -> None:
+    result = wait_for(
+        threading.Event(), "", checkers(clock, second=NEVER, last=NEVER, first=NEVER), timeout=1, clock=clock
+    )
+    assert result.missing == ("first", "last", "second")
+
+
+@pytest.mark.feature("B-INF-18")
+def test_the_plain_wait_says_yes_or_no(clock: FakeClock) -> None:
+    stop = threading.Event()
+    done, never = After(clock, 0.5), After(clock, NEVER)
+    assert wait_for_cache_sync(stop, done, clock=clock)
+    assert not wait_for_cache_sync(stop, done, never, timeout=1, clock=clock)
+    assert clock.now() == pytest.approx(1.5, abs=0.03)
+    stop.set()
+    assert not wait_for_cache_sync(stop, never, clock=clock)

@@ -1,0 +1,333 @@
+"""Indexer, and the names of tombstones."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.cache import NAMESPACE_INDEX, DeletedFinalStateUnknown, Indexer, by_namespace, last_known
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta, ObjectName, object_name
+
+
+def config_map(name: str, *, namespace: str = "default", **data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace), data=data)
+
+
+def words(obj: ConfigMap) -> list[str]:
+    return [word for word in obj.data.get("words", "").split(",") if word]
+
+
+@pytest.fixture
+def indexer() -> Indexer[ConfigMap]:
+    return Indexer({"words": words})
+
+
+def names(objects: list[ConfigMap]) -> set[str]:
+    return {obj.metadata.name for obj in objects}
+
+
+@pytest.mark.feature("B-STO-05")
+@pytest.mark.behaviour("ST-01")
+def test_objects_are_added_updated_deleted_and_replaced(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("foo", words="bar"))
+    assert indexer.get_by_key(ObjectName("default", "foo")) == config_map("foo", words="bar")
+    indexer.update(config_map("foo", words="baz"))
+    assert indexer.get(config_map("foo")) == config_map("foo", words="baz")
+    indexer.delete(config_map("foo"))
+    assert indexer.get(config_map("foo")) is None
+    for name in ("a", "c", "e"):
+        indexer.add(config_map(name))
+    assert names(indexer.list()) == {"a", "c", "e"}
+    indexer.replace([config_map("foo"), config_map("bar")])
+    assert names(indexer.list()) == {"foo", "bar"}
+
+
+@pytest.mark.feature("B-STO-10", "C-50")
+@pytest.mark.behaviour("IX-02")
+def test_an_object_is_found_under_each_of_its_values(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("one", words="ernie,bert"))
+    indexer.add(config_map("two", words="bert,oscar"))
+    indexer.add(config_map("tre", words="ernie,elmo"))
+    found = {word: names(indexer.by_index("words", word)) for word in ("ernie", "bert", "elmo", "oscar", "elmo1")}
+    assert found == {
+        "ernie": {"one", "tre"}, "bert": {"one", "two"}, "elmo": {"tre"}, "oscar": {"two"}, "elmo1": set(),
+    }  # fmt: skip
+    indexer.delete(config_map("tre"))
+    assert names(indexer.by_index("words", "ernie")) == {"one"}
+    assert indexer.by_index("words", "elmo") == []
+    indexer.update(config_map("two", words="oscar"))
+    assert names(indexer.by_index("words", "bert")) == {"one"}
+
+
+@pytest.mark.feature("B-STO-08")
+@pytest.mark.behaviour("ST-05")
+def test_index_finds_objects_that_share_a_value(indexer: Indexer[ConfigMap]) -> None:
+    for name, word in (("a", "b"), ("c", "b"), ("e", "f"), ("g", "h")):
+        indexer.add(config_map(name, words=word))
+    assert names(indexer.index("words", config_map("x", words="b"))) == {"a", "c"}
+    assert indexer.index_keys("words", "b") == [ObjectName("default", "a"), ObjectName("default", "c")]
+
+
+@pytest.mark.feature("B-STO-10")
+@pytest.mark.behaviour("TS-01")
+def test_a_value_without_objects_leaves_nothing_behind(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("key", words="foo"))
+    assert indexer.index_values("words") == ["foo"]
+    indexer.delete(config_map("key"))
+    assert indexer.index_values("words") == []
+
+
+@pytest.mark.behaviour("TS-02")
+def test_a_value_keeps_its_other_objects_when_one_goes(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("retain", words="w"))
+    indexer.add(config_map("delete", words="w"))
+    indexer.delete(config_map("delete"))
+    assert names(indexer.by_index("words", "w")) == {"retain"}
+
+
+@pytest.mark.behaviour("TS-03")
+def test_values_follow_every_change_of_an_object(indexer: Indexer[ConfigMap]) -> None:
+    steps = [
+        ("key1", "foo", {"foo": "1"}),
+        ("key2", "bar", {"foo": "1", "bar": "2"}),
+        ("key2", "foo,bar", {"foo": "12", "bar": "2"}),
+        ("key1", "foo,bar", {"foo": "12", "bar": "12"}),
+        ("key3", "foo,bar,baz", {"foo": "123", "bar": "123", "baz": "3"}),
+        ("key1", "foo", {"foo": "123", "bar": "23", "baz": "3"}),
+        ("key2", "bar", {"foo": "13", "bar": "23", "baz": "3"}),
+        ("key1", None, {"foo": "3", "bar": "23", "baz": "3"}),
+        ("key3", None, {"bar": "2"}),
+    ]
+    for key, value, expected in steps:
+        if value is None:
+            indexer.delete(config_map(key))
+        else:
+            indexer.update(config_map(key, words=value))
+        found = {v: "".join(k.name[-1] for k in indexer.index_keys("words", v)) for v in indexer.index_values("words")}
+        assert found == expected
+
+
+@pytest.mark.feature("B-STO-08", "B-STO-11")
+def test_an_index_added_later_has_the_objects_that_were_there(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("a", namespace="x"))
+    indexer.add_indexers({NAMESPACE_INDEX: by_namespace})
+    assert names(indexer.by_index(NAMESPACE_INDEX, "x")) == {"a"}
+    with pytest.raises(ValueError, match="indexer conflict: namespace"):
+        indexer.add_indexers({NAMESPACE_INDEX: by_namespace})
+
+
+@pytest.mark.feature("B-STO-08")
+def test_an_unknown_index_is_an_error_but_has_no_values(indexer: Indexer[ConfigMap]) -> None:
+    with pytest.raises(KeyError, match="Index with name nope does not exist"):
+        indexer.by_index("nope", "x")
+    assert indexer.index_values("nope") == []
+
+
+@pytest.mark.feature("B-STO-13")
+@pytest.mark.behaviour("ST-02")
+def test_a_store_may_transform_what_comes_in() -> None:
+    seen: list[str] = []
+
+    def transform(obj: ConfigMap) -> ConfigMap:
+        seen.append(obj.metadata.name)
+        return obj
+
+    store: Indexer[ConfigMap] = Indexer(transform=transform)
+    store.add(config_map("foo", words="bar"))
+    assert store.get(config_map("foo")) == config_map("foo", words="bar")
+    store.update(config_map("foo", words="baz"))
+    assert store.get(config_map("foo")) == config_map("foo", words="baz")
+    store.delete(config_map("foo"))
+    assert store.get(config_map("foo")) is None
+    store.replace([config_map("foo"), config_map("bar")], "0")
+    assert names(store.list()) == {"foo", "bar"}
+    assert seen == ["foo", "foo", "foo", "bar"]
+
+
+def test_a_transform_that_renames_moves_no_key() -> None:
+    store: Indexer[ConfigMap] = Indexer(transform=lambda obj: config_map(obj.metadata.name.upper()))
+    store.add(config_map("foo"))
+    found = store.get_by_key(ObjectName("default", "foo"))
+    assert found is not None
+    assert found.metadata.name == "FOO"
+
+
+@pytest.mark.behaviour("IX-01")
+def test_an_index_has_the_values_of_its_objects(indexer: Indexer[ConfigMap]) -> None:
+    for name, value in (("one", "bar"), ("two", "bar"), ("tre", "biz")):
+        indexer.add(config_map(name, words=value))
+    assert sorted(indexer.index_values("words")) == ["bar", "biz"]
+
+
+def versioned(name: str, version: int) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", resource_version=str(version)))
+
+
+@pytest.mark.feature("B-STO-05", "B-STO-07")
+@pytest.mark.behaviour("TS-04")
+@pytest.mark.behaviour("TS-06")
+@pytest.mark.behaviour("TS-07")
+def test_a_store_knows_the_version_it_reflects(indexer: Indexer[ConfigMap]) -> None:
+    assert indexer.resource_version == ""
+    indexer.add(versioned("a", 10))
+    assert indexer.resource_version == "10"
+    indexer.replace([versioned("a", 40), versioned("b", 30)], "50")
+    assert indexer.resource_version == "50"
+    indexer.bookmark("60")
+    assert indexer.resource_version == "60"
+
+
+@pytest.mark.feature("B-STO-07")
+@pytest.mark.behaviour("TS-07")
+def test_a_deletion_moves_the_version_if_it_brings_one(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(versioned("a", 10))
+    indexer.delete(versioned("a", 20))
+    assert indexer.resource_version == "20"
+    indexer.pop(ObjectName("default", "a"))
+    assert indexer.resource_version == "20"
+
+
+@pytest.mark.feature("B-STO-09")
+def test_an_index_function_that_raises_leaves_the_store_as_it_was(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("a", words="x"))
+
+    def picky(obj: ConfigMap) -> list[str]:
+        return [obj.data["must"]] if obj.data["words"] != "x" else []
+
+    indexer.add_indexers({"picky": picky})
+    with pytest.raises(KeyError):
+        indexer.add(config_map("a", words="y"))
+    with pytest.raises(KeyError):
+        indexer.add(config_map("b", words="y"))
+    assert indexer.list() == [config_map("a", words="x")]
+    assert indexer.index_keys("words", "x") == [ObjectName("default", "a")]
+    assert indexer.index_values("words") == ["x"]
+
+
+@pytest.mark.feature("B-FIFO-04", "C-17")
+def test_a_replacement_is_all_or_nothing(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("a", words="x"))
+    indexer.add_indexers({"picky": lambda obj: [obj.data["words"]]})
+    with pytest.raises(KeyError):
+        indexer.replace([config_map("b", words="y"), config_map("c")], "7")
+    assert names(indexer.list()) == {"a"}
+    assert indexer.by_index("words", "x") == indexer.list()
+    assert indexer.resource_version == ""
+
+
+def test_a_part_of_the_objects_can_be_replaced(indexer: Indexer[ConfigMap]) -> None:
+    indexer.replace([config_map("a", words="x"), config_map("b", words="x,y"), config_map("c", words="z")], "4")
+    gone = [ObjectName("default", "a"), ObjectName("default", "never there")]
+    indexer.replace_some(gone, [config_map("b", words="y"), config_map("d", words="x")], "7")
+    assert names(indexer.list()) == {"b", "c", "d"}
+    assert [names(indexer.by_index("words", word)) for word in "xyz"] == [{"d"}, {"b"}, {"c"}]
+    assert indexer.resource_version == "7"
+
+
+def test_the_values_an_object_would_have_can_be_asked_for(indexer: Indexer[ConfigMap]) -> None:
+    assert sorted(indexer.values_of("words", config_map("a", words="x,y"))) == ["x", "y"]
+    with pytest.raises(KeyError, match="Index with name nope does not exist"):
+        indexer.values_of("nope", config_map("a"))
+
+
+@pytest.mark.parametrize("written", ["add", "replace"])
+def test_the_maps_of_a_cached_object_are_read_only(indexer: Indexer[ConfigMap], written: str) -> None:
+    obj = ConfigMap(metadata=ObjectMeta(name="a", labels={"a": "b"}), data={"words": "x"})
+    indexer.add(obj) if written == "add" else indexer.replace([obj])
+    (cached,) = indexer.list()
+    for part in (cached.metadata.labels, cached.data):
+        with pytest.raises(TypeError, match="read-only"):
+            part["words"] = "y"  # type: ignore[index]
+    assert indexer.by_index("words", "x") == [obj]
+
+
+class Moody:
+    """An index function that answers differently about the same object from time to time."""
+
+    def __init__(self, *values: str) -> None:
+        self.values = values
+
+    def __call__(self, obj: ConfigMap) -> tuple[str, ...]:
+        return self.values
+
+
+@pytest.mark.parametrize("later", [(), ("y",), ("x", "y")], ids=["nothing", "another", "more"])
+def test_an_index_whose_function_changed_its_answers_stays_consistent(later: tuple[str, ...]) -> None:
+    moody = Moody("x", "x")
+    indexer: Indexer[ConfigMap] = Indexer({"moody": moody})
+    for name in ("a", "b"):
+        indexer.add(config_map(name))
+    moody.values = later
+    indexer.add(config_map("a", changed="yes"))
+    assert {value: names(indexer.by_index("moody", value)) for value in indexer.index_values("moody")} == {
+        "x": {"b"}, **{value: {"a"} for value in later}, **({"x": {"a", "b"}} if "x" in later else {}),
+    }  # fmt: skip
+    for name in ("a", "b"):
+        indexer.delete(config_map(name))
+    assert indexer.index_values("moody") == []
+
+
+def test_a_value_that_cannot_be_hashed_leaves_the_store_as_it_was(indexer: Indexer[ConfigMap]) -> None:
+    indexer.add(config_map("a", words="x"))
+    odd: Any = {"odd": lambda obj: [[]] if obj.data["words"] == "y" else []}
+    indexer.add_indexers(odd)
+    with pytest.raises(TypeError, match="unhashable"):
+        indexer.add(config_map("a", words="y"))
+    assert indexer.by_index("words", "x") == [config_map("a", words="x")]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.lists(st.sampled_from("xyz"), max_size=3)), max_size=30)
+)
+def test_indexes_always_agree_with_the_objects(steps: list[tuple[str, list[str] | None]]) -> None:
+    indexer: Indexer[ConfigMap] = Indexer({"words": words})
+    model: dict[str, set[str]] = {}
+    for name, values in steps:
+        if values is None:
+            indexer.delete(config_map(name))
+            model.pop(name, None)
+        else:
+            indexer.add(config_map(name, words=",".join(values)))
+            model[name] = set(values)
+    assert names(indexer.list()) == set(model)
+    for value in "xyz":
+        assert names(indexer.by_index("words", value)) == {name for name, has in model.items() if value in has}
+
+
+KEY = ObjectName("testnamespace", "testname")
+OBJ = ConfigMap(metadata=ObjectMeta(name="testname", namespace="testnamespace"))
+
+
+@pytest.mark.behaviour("CT-06")
+def test_a_tombstone_has_the_name_of_its_object() -> None:
+    assert object_name(DeletedFinalStateUnknown(ObjectName.parse("testnamespace/testname"), OBJ)) == object_name(OBJ)
+
+
+@pytest.mark.feature("B-STO-04")
+@pytest.mark.parametrize(
+    ("deleted", "name", "key"),
+    [
+        pytest.param(OBJ, KEY, "testnamespace/testname", id="the object"),
+        pytest.param(DeletedFinalStateUnknown(KEY, OBJ), KEY, "testnamespace/testname", id="a tombstone of it"),
+        pytest.param(DeletedFinalStateUnknown(KEY, None), KEY, "testnamespace/testname", id="without a state"),
+        pytest.param(DeletedFinalStateUnknown(ObjectName("", ""), None), ObjectName("", ""), "", id="of nothing"),
+    ],
+)
+@pytest.mark.behaviour("CT-07")
+@pytest.mark.behaviour("CT-08")
+def test_its_own_key_wins(deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMap], name: ObjectName, key: str) -> None:
+    assert object_name(deleted) == name
+    assert str(object_name(deleted)) == key
+
+
+@pytest.mark.feature("B-INF-09", "B-INF-10")
+@pytest.mark.parametrize(
+    ("deleted", "state"),
+    [(OBJ, OBJ), (DeletedFinalStateUnknown(KEY, OBJ), OBJ), (DeletedFinalStateUnknown(KEY, None), None)],
+)
+def test_the_last_known_state_is_the_object_or_the_tombstones(
+    deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMap], state: ConfigMap | None
+) -> None:
+    assert last_known(deleted) is state

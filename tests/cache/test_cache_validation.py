@@ -1,0 +1,257 @@
+"""Checks on received objects: type, name, and the history of the server."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from clientgo.cache import Reflector
+from clientgo.cache.validation import describe, is_table, replaced_server, type_check_for
+from clientgo.cache.watcher import ResourceVersionRegressed
+from clientgo.dynamic.unstructured import Unstructured, unstructured_type
+from clientgo.errors import ConnectionFailed, Forbidden, ServerTimeout, StatusCause, StatusDetails
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
+from clientgo.meta import GroupVersionResource, ObjectList, ObjectMeta, ObjectName, replace
+from clientgo.meta.listwatch import ListOptions, WatchEvent
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeWatch
+from tests.cache.scripted import (
+    Script,
+    Sink,
+    added,
+    config_map,
+    following,
+    handling,
+    modified,
+    page,
+    run,
+    watch,
+)
+
+
+@pytest.mark.feature("B-REF-19")
+@pytest.mark.behaviour("RL-28")
+def test_a_reflector_is_called_by_its_type_or_by_the_kind_it_expects() -> None:
+    deployments = GroupVersionResource("apps", "v1", "deployments")
+    assert describe(ConfigMap) == "ConfigMap"
+    assert describe(unstructured_type(deployments, kind="Deployment")) == "apps/v1, Kind=Deployment"
+    assert describe(unstructured_type(deployments)) == "<unspecified>"
+    assert Reflector(Script(), Sink()).name == "ConfigMap"
+
+
+@pytest.mark.feature("B-REF-14", "C-13")
+@pytest.mark.behaviour("RL-34")
+def test_a_table_is_no_object_of_any_kind() -> None:
+    unfit = type_check_for(unstructured_type(GroupVersionResource("", "v1", "pods")))
+    meta = ObjectMeta(name="x")
+    assert "meta.k8s.io/v1, Kind=Table" in unfit(
+        Unstructured(api_version="meta.k8s.io/v1", kind="Table", metadata=meta)
+    )
+    assert unfit(Unstructured(api_version="meta.k8s.io/v1beta1", kind="Table", metadata=meta)) != ""
+    assert unfit(Unstructured(api_version="furniture.example.com/v1", kind="Table", metadata=meta)) == ""
+    assert unfit(Unstructured(api_version="v1", kind="Pod", metadata=meta)) == ""
+    assert not is_table("v1", "Pod")
+
+
+@pytest.mark.feature("B-REF-13")
+def test_an_object_of_another_kind_is_skipped_and_said() -> None:
+    pods = unstructured_type(GroupVersionResource("", "v1", "pods"), kind="Pod")
+    other = Unstructured(api_version="v1", kind="Secret", metadata=ObjectMeta(name="x"))
+    assert type_check_for(pods)(other) == "expected v1, Kind=Pod, got v1, Kind=Secret"
+    assert "expected an object of any kind" in type_check_for(pods)(config_map("a", 1))
+
+
+@pytest.mark.feature("B-REF-13", "B-REF-15")
+def test_what_does_not_belong_is_skipped_and_ends_no_watch(caplog: pytest.LogCaptureFixture) -> None:
+    stranger: Any = WatchEvent("ADDED", Secret(metadata=ObjectMeta(name="s", resource_version="11")))
+    nameless = WatchEvent("ADDED", config_map("", 12))
+    sink = Sink()
+    source = Script(page(), watch(stranger, nameless, added("a", 13)), watch(added("b", 14)))
+    run(source, sink)
+    assert sink.told[1:3] == ["ADDED a", "ADDED b"]
+    said = [str(vars(record)["err"]) for record in caplog.records if "skipped" in record.getMessage()]
+    assert said == ["expected a ConfigMap, got a Secret", "it has no name"]
+
+
+LOST = ConnectionFailed("reset by peer")
+TOO_LARGE = ServerTimeout(
+    "Too large resource version: 11, current: 4",
+    details=StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),)),
+)
+
+
+def made(uid: str, version: int | str, name: str = "a") -> ConfigMap:
+    obj = config_map(name, version)
+    return replace(obj, metadata=replace(obj.metadata, uid=uid))
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "words"),
+    [
+        (made("1", 8), made("1", 8), ""),
+        (made("1", 8), made("1", 12), ""),
+        (None, made("1", 12), ""),
+        (None, None, ""),
+        (made("1", 8), None, ""),
+        (made("", 8), made("1", 12), ""),
+        (made("1", ""), made("1", 8), ""),
+        (None, made("1", "opaque"), ""),
+        (made("1", 8), made("2", 12), "ns/a with uid 2, and sent uid 1 before"),
+        (made("1", 8), made("2", 8), "ns/a with uid 2, and sent uid 1 before"),
+        (made("1", 8), made("1", 7), "ns/a at resourceVersion 7, which it never sent"),
+        (made("1", 8), made("1", 10), "ns/a at resourceVersion 10, which it never sent"),
+        (None, made("1", 10), "ns/a at resourceVersion 10, which it never sent"),
+    ],
+    ids=[
+        "the same", "changed since", "came since", "none anywhere", "went since", "uid dropped", "version dropped",
+        "version no number", "other uid", "other uid, same version", "undone", "changed unheard", "came unheard",
+    ],
+)  # fmt: skip
+def test_what_one_object_says_about_its_server(here: ConfigMap | None, there: ConfigMap | None, words: str) -> None:
+    answer: ObjectList[ConfigMap] = page(there) if there is not None else page()
+    known = {ObjectName("ns", "a"): here.metadata} if here is not None else {}
+    found = replaced_server(answer, "10", known.get)
+    assert words in found
+    assert bool(words) is bool(found)
+
+
+class Confirming(Script):
+    """Answers the question whether a version is known with this object."""
+
+    found: ConfigMap
+
+    def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+        answer = super().list_page(options)
+        return page(self.found) if options.limit == 1 else answer
+
+
+def test_another_server_that_knows_the_version_too_is_listed_anew() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Confirming(
+        page(made("1", 9), made("2", 10, "b")),
+        watch(modified("b", 11), error=LOST),
+        page(made("3", 20), version="30"),
+        FakeWatch[ConfigMap](),
+    )
+    source.found = made("3", 20)
+    with following(source, handling(handler)) as informer:
+        handler.wait_for(5)
+        source.wait_for_requests(4)
+    assert source.calls() == ["list 0", "watch 10", "list newest", "watch 30"]
+    assert [(obj.metadata.name, obj.metadata.uid) for obj in informer.indexer.list()] == [("a", "3")]
+
+
+def test_the_same_server_is_watched_on() -> None:
+    source = Confirming(page(made("1", 9)), watch(added("b", 11), error=LOST), watch(added("c", 12)))
+    source.found = made("1", 9)
+    errors = run(source, known={ObjectName("ns", "a"): made("1", 9).metadata}.get)
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
+    assert not [error for error in errors if isinstance(error, ResourceVersionRegressed)]
+
+
+@pytest.mark.parametrize("lasted", [300.0, 60.0, 1.5])
+def test_watch_that_the_server_ends_is_followed_by_the_next_one_only(lasted: float) -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), watch(added("a", 11)), watch(added("b", 12)), clock=clock, step=lasted)
+    run(source, clock=clock)
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
+    assert source.confirmed == []
+
+
+class Recording(Script):
+    """Notes the options of each question, and rejects those that `forbids` matches."""
+
+    def __init__(self, *answers: Any, forbids: Callable[[ListOptions], bool] = lambda _: False) -> None:
+        super().__init__(*answers)
+        self.questions: list[tuple[str, str]] = []
+        self._forbids = forbids
+
+    def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+        if options.limit == 1:
+            self.questions.append((options.label_selector, options.field_selector))
+            if self._forbids(options):
+                raise Forbidden("not without a name")
+        return super().list_page(options)
+
+
+def selecting(options: ListOptions) -> ListOptions:
+    return structs.replace(options, label_selector="app=web", field_selector="metadata.name=a")
+
+
+def test_server_is_asked_for_any_object_whatever_the_informer_selects() -> None:
+    source = Recording(page(), watch(added("a", 11), error=LOST), watch(added("a", 12)))
+    run(source, tweak=selecting)
+    assert source.questions == [("", "")]
+    assert all(options.label_selector == "app=web" for options in source.options("watch"))
+
+
+def test_selectors_are_kept_where_nothing_else_is_permitted() -> None:
+    source = Recording(
+        page(), watch(added("a", 11), error=LOST), watch(added("a", 12)), forbids=lambda o: not o.field_selector
+    )
+    assert run(source, tweak=selecting) == []
+    assert source.questions == [("", ""), ("app=web", "metadata.name=a")]
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
+
+
+def test_object_that_the_informer_does_not_select_is_no_evidence_of_another_server() -> None:
+    source = Confirming(page(), watch(added("a", 11), error=LOST), watch(added("a", 12)))
+    source.found = made("7", 5, "unselected")
+    assert run(source, tweak=selecting, known=lambda _: None) == []
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
+
+
+@pytest.mark.parametrize("fails_first", [9, 11], ids=["in the list", "in a watch"])
+def test_object_whose_transform_raises_is_no_evidence_of_another_server(fails_first: int) -> None:
+    def transform(obj: ConfigMap) -> ConfigMap:
+        if obj.metadata.name == "a" and int(obj.metadata.resource_version) >= fails_first:
+            raise ValueError("odd")
+        return obj
+
+    source = Confirming(
+        page(made("1", 9)),
+        watch(WatchEvent("MODIFIED", made("1", 11)), error=LOST),
+        watch(added("b", 12), error=LOST),
+        FakeWatch[ConfigMap](),
+    )
+    source.found = made("1", 11)
+    with following(source, lambda _: None, transform=transform):
+        source.wait_for_requests(4)
+    assert source.calls() == ["list 0", "watch 10", "watch 11", "watch 12"]
+
+
+def test_server_restored_during_one_lost_connection_is_listed_again() -> None:
+    clock, sink = FakeClock(auto=True), Sink()
+    lost = watch(added("a", 11), error=LOST)
+    source = Script(page(), lost, page(config_map("b", 4), version="4"), clock=clock, step=60.0)
+    source.confirms = TOO_LARGE
+    run(source, sink, clock=clock)
+    assert source.calls() == ["list 0", "watch 10", "list newest"]
+    assert sink.stored == {"b": "4"}
+
+
+@pytest.mark.parametrize("watches", [2, 5])
+def test_each_lost_watch_costs_one_question(watches: int) -> None:
+    clock = FakeClock(auto=True)
+    lost = [watch(added("a", version), error=LOST) for version in range(11, 11 + watches)]
+    source = Script(page(), *lost, clock=clock, step=60.0)
+    run(source, clock=clock)
+    assert len(source.confirmed) == len(source.options("watch")) == watches
+
+
+def test_no_request_is_to_wait_for_a_server_that_lags() -> None:
+    asked: list[bool] = []
+
+    class Source(Script):
+        def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+            asked.append(options.retry_lagging)
+            return super().list_page(options)
+
+    source = Source(page(), watch(added("a", 11), error=LOST), watch(modified("a", 12)))
+    # Also where the tweak makes the options anew.
+    run(source, tweak=lambda options: ListOptions(limit=options.limit, resource_version=options.resource_version))
+    assert asked
+    assert not any(asked)
+    assert not any(options.retry_lagging for options in source.options("watch"))

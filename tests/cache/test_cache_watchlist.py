@@ -1,0 +1,425 @@
+"""Streamed lists, and their comparison with regular ones."""
+
+import gc
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from clientgo.cache import Reflector, SharedInformer
+from clientgo.cache.watcher import VeryShortWatch
+from clientgo.cache.watchlist import (
+    BOOKMARK_PERIOD,
+    BookmarkTicker,
+    ListsDiffer,
+    StreamedList,
+    differences,
+    is_detector_enabled,
+    streams_lists,
+)
+from clientgo.errors import ApiError, Expired, Forbidden, InternalError, Invalid, NotFound, TooManyRequests
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, Undecodable, replace
+from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.source import FakeSource, FakeWatch
+from tests.cache.scripted import (
+    Script,
+    Sink,
+    added,
+    config_map,
+    deleted,
+    following,
+    handling,
+    list_end,
+    modified,
+    page,
+    run,
+    watch,
+)
+
+
+@pytest.mark.feature("B-REF-07", "C-23")
+@pytest.mark.parametrize(
+    ("wanted", "declared", "streams"),
+    [
+        pytest.param(False, True, False, marks=pytest.mark.behaviour("WL-01")),
+        pytest.param(True, True, True, marks=pytest.mark.behaviour("WL-02")),
+        pytest.param(True, False, False, marks=pytest.mark.behaviour("WL-03")),
+        pytest.param(True, None, True, marks=pytest.mark.behaviour("WL-04")),
+        (None, True, True),
+        (None, False, False),
+        pytest.param(None, None, False, id="by default only what declares it is asked"),
+    ],
+)
+@pytest.mark.behaviour("LW-01")
+def test_lists_are_streamed_as_wanted_but_never_against_what_the_source_declares(
+    wanted: bool | None, declared: bool | None, streams: bool
+) -> None:
+    source: Any = Script()
+    if declared is not None:
+        source.supports_watch_list = declared
+    assert streams_lists(source, wanted) is streams
+    assert Reflector(source, Sink(), watch_list=wanted).watch_list is streams
+
+
+def test_a_fake_source_declares_what_it_was_made_for() -> None:
+    assert not streams_lists(FakeSource(ConfigMap), wanted=True)
+    assert streams_lists(FakeSource(ConfigMap, supports_watch_list=True), None)
+
+
+@pytest.mark.behaviour("WL-05")
+def test_a_bookmark_that_is_missing_is_asked_for_again_and_again() -> None:
+    clock = FakeClock()
+    notice = BookmarkTicker("testName", clock, period=1.0)
+    texts = []
+    for _ in range(2):
+        clock.step(1.0)
+        texts.append(notice.text())
+    notice.event_received()
+    for _ in range(2):
+        clock.step(1.0)
+        texts.append(notice.text())
+    waiting = "testName: awaiting required bookmark event for initial events stream, no events received for"
+    missing = (
+        "testName: hasn't received required bookmark event marking the end of initial events stream, "
+        "received last event"
+    )
+    assert texts == [f"{waiting} 1s", f"{waiting} 2s", f"{missing} 1s ago", f"{missing} 2s ago"]
+    assert BOOKMARK_PERIOD == 10.0
+
+
+@pytest.mark.behaviour("WL-05")
+@pytest.mark.parametrize(("period", "lines"), [(0.0, 0), (1.0, 3)])
+def test_it_is_said_each_period_and_never_without_one(
+    period: float, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, done = FakeClock(), threading.Event()
+    with Group(stop=done) as group:
+        group.start(BookmarkTicker("n", clock, period=period).run, done, done.set, name="notice")
+        for sleep in range(1, lines + 1):
+            clock.wait_for_sleeps(sleep)
+            clock.step(period)
+        if lines:
+            clock.wait_for_sleeps(lines + 1)
+    assert len(caplog.records) == lines
+
+
+def stream(source: Script, **options: Any) -> tuple[Sink, Reflector[ConfigMap], Exception | None]:
+    """One round of a reflector that streams its lists."""
+    sink = Sink()
+    reflector = Reflector(
+        source, sink, watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0, rand=lambda: 0.0, **options
+    )
+    try:
+        reflector.list_and_watch(source.stop)
+    except ApiError as error:
+        return sink, reflector, error
+    except VeryShortWatch:
+        pass  # the script's watches end at once
+    return sink, reflector, None
+
+
+@pytest.mark.behaviour("WL-06")
+@pytest.mark.parametrize(
+    ("events", "version"),
+    [((), ""), ((added("p1", 1),), ""), ((added("p1", 1), list_end(2)), "2")],
+)
+def test_a_version_is_known_once_the_list_is_complete(events: tuple[Any, ...], version: str) -> None:
+    source = Script(watch(*events)) if events else Script()  # without events it is stopped while it waits for one
+    _, reflector, _ = stream(source)
+    assert reflector.last_sync_resource_version == version
+
+
+@pytest.mark.behaviour("WL-07")
+def test_a_list_that_is_stopped_before_its_end_fills_nothing_and_is_not_asked_for_again() -> None:
+    source = Script(watch(added("p1", 1)))
+    sink, _, _ = stream(source)
+    assert source.calls() == ["stream newest"]
+    assert sink.stored == {}
+    first = source.options("watch")[0]
+    assert (first.send_initial_events, first.resource_version_match, first.allow_watch_bookmarks) == (
+        True, "NotOlderThan", True,
+    )  # fmt: skip
+
+
+@pytest.mark.behaviour("WL-08")
+def test_without_streaming_there_is_a_list_and_then_a_watch() -> None:
+    source, sink = Script(page(config_map("p1", 1), version="1"), watch(Bookmark("1"))), Sink()
+    run(source, sink, watch_list=False)
+    assert source.calls() == ["list 0", "watch 1"]
+    assert source.options("list")[0].limit == 500
+    assert sink.stored == {"p1": "1"}
+
+
+@pytest.mark.feature("B-REF-06")
+@pytest.mark.behaviour("WL-09")
+@pytest.mark.behaviour("WL-10")
+@pytest.mark.parametrize("error", [Forbidden("no"), Invalid("sendInitialEvents is forbidden")])
+def test_any_error_of_the_stream_leads_to_a_plain_list(error: Exception) -> None:
+    source = Script(error, page(config_map("p1", 1), version="1"), watch(added("p2", 2)))
+    sink, _, _ = stream(source)
+    assert source.calls() == ["stream newest", "list 0", "watch 1"]
+    assert sink.stored == {"p1": "1", "p2": "2"}
+
+
+@pytest.mark.feature("B-REF-06")
+@pytest.mark.behaviour("WL-11")
+def test_the_list_is_complete_with_its_bookmark() -> None:
+    source = Script(watch(added("p1", 1), added("p2", 2), list_end(2)))
+    sink, _, _ = stream(source)
+    assert source.calls() == ["stream newest"]
+    assert sink.stored == {"p1": "1", "p2": "2"}
+    assert sink.told == ["replace p1,p2"]
+
+
+@pytest.mark.behaviour("WL-12")
+def test_objects_may_change_and_go_while_the_list_is_sent() -> None:
+    events: list[AnyEvent[ConfigMap]] = [
+        added("p1", 1), added("p2", 2), modified("p1", 3), added("p3", 4), deleted("p3", 5), list_end(5),
+    ]  # fmt: skip
+    sink, reflector, _ = stream(Script(watch(*events)))
+    assert sink.stored == {"p1": "3", "p2": "2"}
+    assert reflector.last_sync_resource_version == "5"
+
+
+@pytest.mark.behaviour("WL-13")
+def test_a_stream_refused_for_too_many_requests_is_asked_for_again() -> None:
+    busy = TooManyRequests("busy")
+    source = Script(busy, busy, watch(added("p1", 1), list_end(1)))
+    sink, _, _ = stream(source)
+    assert source.calls() == ["stream newest"] * 3
+    assert sink.stored == {"p1": "1"}
+
+
+@pytest.mark.behaviour("WL-14")
+def test_a_stream_that_ends_before_its_bookmark_is_asked_for_anew() -> None:
+    source = Script(watch(added("lost", 1)), watch(added("p1", 1), list_end(1)))
+    sink, _, _ = stream(source)
+    assert source.calls() == ["stream newest"] * 2
+    assert sink.stored == {"p1": "1"}
+
+
+def test_streams_that_fail_or_end_early_are_asked_for_again_ever_later_and_closed() -> None:
+    clock, early = FakeClock(auto=True), watch(added("lost", 1))
+    broken = watch(added("lost", 1), error=Forbidden("no"))
+    source = Script(
+        TooManyRequests("busy"), early, TooManyRequests("busy", retry_after=9.0), broken, page(), watch(added("x", 11))
+    )
+    run(source, clock=clock, watch_list=True)
+    assert clock.slept[:3] == pytest.approx([0.8, 1.6, 9.0])
+    assert source.calls() == [*["stream newest"] * 4, "list 0", "watch 10"]
+    assert early.closed
+    assert broken.closed
+
+
+@pytest.mark.feature("B-REF-06")
+def test_a_list_whose_end_does_not_come_is_asked_about_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
+    clock, silent = FakeClock(), FakeWatch[ConfigMap]()
+    with following(Script(silent), lambda _: None, watch_list=True, clock=clock):
+        for sleeps in (1, 2):
+            clock.wait_for_sleeps(sleeps)
+            clock.step(10.0)
+        clock.wait_for_sleeps(3)
+    assert [r.getMessage().rpartition(" ")[2] for r in caplog.records if "required bookmark" in r.getMessage()] == [
+        "10s", "20s",
+    ]  # fmt: skip
+
+
+@pytest.mark.feature("B-REF-06")
+@pytest.mark.behaviour("WL-15")
+def test_after_the_list_the_next_watch_goes_on_from_the_last_event() -> None:
+    source = Script(watch(added("p1", 1), list_end(2), added("p3", 3)), watch(Bookmark("3")))
+    sink, _, _ = stream(source)
+    assert source.calls() == ["stream newest", "watch 3"]
+    assert sink.told == ["replace p1", "ADDED p3"]
+
+
+@pytest.mark.behaviour("WL-16")
+def test_a_watch_that_expires_when_it_is_opened_again_ends_the_round_and_keeps_the_store() -> None:
+    source = Script(watch(added("p1", 1), list_end(1), added("p3", 3)), Expired("too old"))
+    sink, _, error = stream(source)
+    assert source.calls() == ["stream newest", "watch 3"]
+    assert isinstance(error, Expired)
+    assert sink.stored == {"p1": "1", "p3": "3"}
+
+
+@pytest.mark.behaviour("WL-17")
+def test_an_ordinary_bookmark_is_no_end() -> None:
+    sink, _, _ = stream(Script(watch(added("p1", 1), Bookmark("2", initial_events_end=False))))
+    assert sink.stored == {}
+
+
+def test_a_version_that_expired_leads_to_a_stream_of_the_newest_state_and_then_to_a_list() -> None:
+    source = Script(
+        watch(added("p1", 5), list_end(5), error=Expired("old")), Expired("old"), Expired("old"), page(version="9")
+    )
+    run(source, watch_list=True)
+    assert source.calls() == ["stream newest", "stream 5", "stream newest", "list newest"]
+
+
+def test_an_object_that_cannot_be_decoded_is_told_with_the_list() -> None:
+    told: list[str] = []
+
+    class Noting(Sink):
+        def replace(self, objects: Any, undecodable: Any, version: str) -> None:
+            told.extend(error.metadata.name for error in undecodable)
+
+    def bad(name: str) -> Undecodable:
+        return Undecodable("ConfigMap", ObjectMeta(name=name, namespace="ns", resource_version="1"), "odd")
+
+    events: list[AnyEvent[ConfigMap]] = [
+        BadEvent("ADDED", bad("stays")), BadEvent("ADDED", bad("goes")), BadEvent("DELETED", bad("goes")),
+        BadEvent("ADDED", bad("mended")), modified("mended", 3), added("", 4), list_end(4),
+    ]  # fmt: skip
+    source = Script(watch(*events))
+    run(source, Noting(), watch_list=True)
+    assert told == ["stays"]
+
+
+@pytest.mark.behaviour("RL-33")
+def test_every_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
+    # client-go's transformer runs five times here, twice on what the temporary store holds; ours three times.
+    calls: list[str] = []
+
+    def transform(obj: ConfigMap) -> ConfigMap:
+        calls.append(obj.metadata.name)
+        return replace(obj, data={"seen": "yes"})
+
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(FakeWatch([added("a", 1), added("b", 2), list_end(3), added("c", 4)]))
+    with following(source, handling(handler), transform=transform, watch_list=True, clock=FakeClock()) as informer:
+        handler.wait_for(3)
+        assert {obj.data["seen"] for obj in informer.indexer.list()} == {"yes"}
+    assert calls == ["a", "b", "c"]
+
+
+def test_an_informer_over_a_source_that_streams_lists_never_lists() -> None:
+    source = FakeSource(ConfigMap, supports_watch_list=True)
+    source.add(ConfigMap(metadata=ObjectMeta(name="a")))
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+
+    def prepare(informer: SharedInformer[ConfigMap]) -> None:
+        informer.add_event_handler(on_add=handler.on_add, on_initial_add=handler.on_initial_add)
+
+    with following(source, prepare, clock=FakeClock()) as informer:
+        handler.wait_for(1)
+        source.add(ConfigMap(metadata=ObjectMeta(name="b")))
+        assert handler.wait_for(2) == [("initial add", "a"), ("add", "b")]
+        assert informer.indexer.resource_version == "3"
+    assert source.lists == []
+
+
+@pytest.mark.feature("C-58")
+def test_what_was_put_aside_is_the_stores_own_and_no_longer_held() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1), list_end(1)])
+    with following(Script(stream), handling(handler), watch_list=True, clock=FakeClock()) as informer:
+        handler.wait_for(1)
+        assert handler.told[0].new is informer.indexer.list()[0]
+        stream.send(added("b", 2))
+        handler.wait_for(2)  # the list has been left behind, its watch goes on
+        gc.collect()
+        assert [one for one in gc.get_objects() if isinstance(one, StreamedList)] == []
+
+
+def test_the_notice_ends_with_the_list() -> None:
+    source = Script(FakeWatch([added("a", 1), list_end(1)]))
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    with following(source, handling(handler), watch_list=True, clock=FakeClock()):
+        handler.wait_for(1)
+        assert [t.name for t in threading.enumerate() if t.name.startswith("bookmark-")] == []
+
+
+def test_automatic_clock_lets_a_streamed_list_end() -> None:
+    clock = FakeClock(auto=True)
+    stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1)])
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(stream)
+    with following(source, handling(handler), watch_list=True, clock=clock):
+        clock.wait_for_sleeps(1)  # the notice that the end of the list has not come
+        stream.send(list_end(1))
+        handler.wait_for(1)
+        assert source.calls() == ["stream newest"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "lines"),
+    [
+        ([Invalid("sendInitialEvents is forbidden for watch")] * 3, 1),
+        ([Invalid("no"), Invalid("never"), Invalid("no")], 3),
+        ([Forbidden("maps is forbidden")] * 2, 0),
+        ([NotFound("404 page not found")] * 2, 0),
+    ],
+    ids=["unsupported", "several reasons", "403", "404"],
+)
+def test_fallback_to_a_regular_list_is_logged_once_for_each_reason(
+    errors: list[ApiError], lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = [answer for error in errors for answer in (error, Forbidden("lists neither"))]
+    with caplog.at_level(logging.INFO, logger="clientgo"):
+        run(Script(*answers), watch_list=True)
+    assert sum("falling back to a regular list" in record.message for record in caplog.records) == lines
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [("true", True), ("1", True), ("T", True), ("false", False), ("0", False), ("", False), ("yes", False)],
+)
+def test_the_environment_asks_for_it_in_words_that_go_takes_for_true(value: str, wanted: bool) -> None:
+    assert is_detector_enabled({"KUBE_WATCHLIST_INCONSISTENCY_DETECTOR": value}) is wanted
+    assert not is_detector_enabled({})
+
+
+def checked(source: Script, clock: FakeClock | None = None) -> Sink:
+    """One round of a reflector that checks its streamed lists."""
+    sink = Sink()
+    Reflector(
+        source, sink, name="maps", watch_list=True, check_lists=True, clock=clock or FakeClock(auto=True),
+        bookmark_notice=0.0, on_error=lambda _: None,
+    ).run(source.stop)  # fmt: skip
+    return sink
+
+
+@pytest.mark.feature("B-REF-23")
+def test_a_streamed_list_is_compared_with_a_list_of_exactly_its_version() -> None:
+    source = Script(watch(added("a", 8), added("b", 9), list_end(10)), page(config_map("b", 9), config_map("a", 8)))
+    assert checked(source).stored == {"a": "8", "b": "9"}
+    assert source.calls() == ["stream newest", "list 10"]
+    asked = source.options("list")[0]
+    assert (asked.resource_version_match, asked.limit) == ("Exact", 0)
+
+
+@pytest.mark.feature("B-REF-23")
+def test_a_streamed_list_that_differs_ends_the_reflector() -> None:
+    source = Script(watch(added("a", 8), added("b", 9), list_end(10)), page(config_map("a", 7), config_map("c", 9)))
+    with pytest.raises(ListsDiffer) as raised:
+        checked(source)
+    assert str(raised.value) == (
+        "maps at resourceVersion 10: streamed but not listed: ns/b; listed but not streamed: ns/c; different: ns/a"
+    )
+
+
+def test_a_list_that_fails_is_tried_again_every_second(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock(auto=True)
+    away = InternalError("away")
+    source = Script(watch(added("a", 8), list_end(10)), away, away, page(config_map("a", 8)))
+    checked(source, clock)
+    assert source.calls() == ["stream newest", "list 10", "list 10", "list 10"]
+    assert clock.slept[:2] == [1.0, 1.0]
+    assert [record.levelno for record in caplog.records[:3]] == [logging.WARNING, logging.ERROR, logging.ERROR]
+
+
+def test_without_being_asked_nothing_is_compared() -> None:
+    source = Script(watch(added("a", 8), list_end(10)))
+    reflector = Reflector(source, Sink(), watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0)
+    reflector.run(source.stop)
+    assert source.calls() == ["stream newest"]
+
+
+def test_the_same_objects_in_another_order_do_not_differ() -> None:
+    objects = [config_map("a", 1), config_map("b", 2)]
+    assert differences(objects, objects[::-1]) == ""
