@@ -29,6 +29,7 @@ from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
+from clientgo.testing import eventually
 from clientgo.testing.handler import RecordingHandler
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
@@ -221,6 +222,7 @@ def test_a_kind_that_is_deleted_and_defined_again_is_followed_again() -> None:
         informer = SharedInformer(foos)
         with followed(informer) as handler:
             handler.wait_for(1)
+            eventually(lambda: informer.state().watching_since is not None)  # the deletion is an event of the watch
             definitions.delete(definition["metadata"]["name"])
             assert handler.wait_for(2, timeout=30)[1] == ("delete", "default/a")
             assert informer.size == 0
