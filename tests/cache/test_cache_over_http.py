@@ -29,7 +29,7 @@ from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
-from clientgo.testing import eventually
+from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
