@@ -11,6 +11,7 @@ from benchmarks.cases.all import CASES
 from benchmarks.compare import losses
 from benchmarks.machine import load, machine, versions
 from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
+from benchmarks.plot import plot
 from benchmarks.results import CaseFound, Results, found, merged, ordered, read, write
 from benchmarks.rounds import run
 from benchmarks.table import table
@@ -67,9 +68,6 @@ def _bench(options: argparse.Namespace, chosen: Sequence[Case], cases: Sequence[
         write(kept, file)
         page = table(kept)
         base.with_suffix(".md").write_text(page, encoding="utf-8")
-        # Imported here: it takes a second, and most runs of this program's tests draw nothing.
-        from benchmarks.plot import plot  # noqa: PLC0415
-
         plot(kept, base.with_suffix(".png"))
     print(page)
     return 1 if failed else 0
