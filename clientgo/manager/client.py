@@ -25,7 +25,7 @@ from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.meta.selectors import Selector, everything, parse_selector
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
-from clientgo.typed.client import Patch
+from clientgo.typed.create import Patch
 from clientgo.typed.options import DeleteOptions, write_query
 from clientgo.typed.scale import ScaleClient
 

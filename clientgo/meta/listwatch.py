@@ -9,6 +9,9 @@ from clientgo.meta.codec import ObjectList, Undecodable
 
 T = TypeVar("T")
 
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""The bookmark annotation that closes a streamed list (KEP-3157)."""
+
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The query of a list or watch (metav1.ListOptions); an empty value is not sent.

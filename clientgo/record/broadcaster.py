@@ -34,7 +34,7 @@ QUEUE_LENGTH = 1000
 Handler = Callable[[Event], object]
 
 
-class Watcher:
+class EventWatcher:
     """One consumer: a bounded queue and the thread that calls `handle` with each event; `dropped` counts the others."""
 
     def __init__(self, name: str, group: Group, handle: Handler, *, limit: int = QUEUE_LENGTH) -> None:
@@ -54,7 +54,7 @@ class Watcher:
         group.start(self._run, name=name)
 
     def __repr__(self) -> str:
-        return f"<Watcher {self.name}, {self._queue.qsize()} queued, {self.dropped} dropped>"
+        return f"<EventWatcher {self.name}, {self._queue.qsize()} queued, {self.dropped} dropped>"
 
     def offer(self, occurrence: Occurrence) -> bool:
         """Queue the event; return False, at once, if the watcher is closed or its queue is full. Never blocks.
@@ -133,7 +133,7 @@ class Broadcaster:
         self._rand = rand
         self._timestamps = UniqueTimestamps(clock)
         self._lock = threading.Lock()
-        self._watchers: tuple[Watcher, ...] = ()
+        self._watchers: tuple[EventWatcher, ...] = ()
         self._started = 0
         self._closed = False
 
@@ -146,11 +146,11 @@ class Broadcaster:
     def __exit__(self, *_: object) -> None:
         self.shutdown()
 
-    def start_event_watcher(self, handle: Handler) -> Watcher:
+    def start_event_watcher(self, handle: Handler) -> EventWatcher:
         """Call `handle` with every event from now on, in a separate thread; exceptions are logged."""
         return self._start("events-watch", handle, Group(clock=self._clock))
 
-    def start_logging(self, write: Callable[[str], object] | None = None) -> Watcher:
+    def start_logging(self, write: Callable[[str], object] | None = None) -> EventWatcher:
         """Log every event from now on: through `logging`, or as one line of text in client-go's format to `write`."""
         handle = log_structured if write is None else lambda event: write(text_line(event))
         return self._start("events-log", handle, Group(clock=self._clock))
@@ -174,11 +174,11 @@ class Broadcaster:
         for watcher in watchers:
             watcher.join(max(0.0, deadline - self._clock.now()))
 
-    def _start(self, name: str, handle: Handler, group: Group) -> Watcher:
+    def _start(self, name: str, handle: Handler, group: Group) -> EventWatcher:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the event broadcaster is shut down")
-            watcher = Watcher(f"{name}-{self._started}", group, handle, limit=self._queue_length)
+            watcher = EventWatcher(f"{name}-{self._started}", group, handle, limit=self._queue_length)
             self._started += 1
             self._watchers = (*(w for w in self._watchers if not w.closed), watcher)
             return watcher
@@ -199,7 +199,7 @@ class EventBroadcaster(Broadcaster):
         super().__init__(pause=pause, queue_length=queue_length, clock=clock, rand=rand)
         self._correlator_options = correlator
 
-    def start_recording_to_sink(self, sink: EventSink) -> Watcher:
+    def start_recording_to_sink(self, sink: EventSink) -> EventWatcher:
         """Send every event from now on to `sink`, counted and aggregated; stop it alone by the result's `stop()`."""
         group = Group(clock=self._clock)
         correlator = EventCorrelator(self._correlator_options, clock=self._clock)
@@ -219,7 +219,7 @@ class SeriesBroadcaster(Broadcaster):
     Consumers receive them as core/v1 events.
     """
 
-    def start_recording_to_sink(self, sink: EventSink) -> Watcher:
+    def start_recording_to_sink(self, sink: EventSink) -> EventWatcher:
         """Send every event from now on to `sink`, equal ones as series; stop it alone by the result's `stop()`."""
         group = Group(clock=self._clock)
         sender = SeriesSender(

@@ -27,9 +27,17 @@ from clientgo.rest.limits import (
     time_left,
 )
 from clientgo.rest.request import JSON, ByteStream, EventStream, Request
-from clientgo.rest.retry import MAX_RETRIES, Retry, after_answer, after_break, lags, with_previous
+from clientgo.rest.retry import (
+    MAX_RETRIES,
+    BackoffTransport,
+    Retry,
+    backoff_from,
+    chain_errors,
+    is_resource_version_too_large,
+    retry_for_error,
+    retry_for_response,
+)
 from clientgo.rest.transport import HTTPReply, HTTPStream, Transport
-from clientgo.rest.urlbackoff import BackoffTransport, backoff_from
 from clientgo.rest.urls import MAX_REDIRECTS, query_string, redirect_target, seconds_text, target_of
 from clientgo.rest.warnings import WarningHandler, WarningLogger, warnings_in
 from clientgo.rest.watchstream import EmptyStream, WatchStream
@@ -259,23 +267,23 @@ class RESTClient:
             try:
                 answer = self._following(method, target, send)
             except ConnectionFailed as error:
-                retry = after_break(done, method, error, limit=self._max_retries)
+                retry = retry_for_error(done, method, error, limit=self._max_retries)
                 if retry is None:
-                    told = with_previous(error, previous)
+                    told = chain_errors(error, previous)
                     if told is error:
                         raise
                     raise told from error
                 if ended := self._wait(retry, method, ERROR):
                     over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME)
-                    raise with_previous(over, error) from error
+                    raise chain_errors(over, error) from error
                 previous = error
             else:
                 if answer.status < 300 and "warning" not in answer.headers:
                     return answer
                 self._notice(answer)
-                if not retry_lagging and isinstance(answer, HTTPReply) and lags(answer.status, answer.body):
+                if not retry_lagging and isinstance(answer, HTTPReply) and is_resource_version_too_large(answer):
                     return answer
-                retry = after_answer(done, answer.status, answer.headers, limit=self._max_retries)
+                retry = retry_for_response(done, answer.status, answer.headers, limit=self._max_retries)
                 if retry is None or self._wait(retry, method, str(answer.status)):
                     return answer
             done = retry.attempt

@@ -24,8 +24,8 @@ from clientgo.rest.config import Config, Delegated, Impersonation
 log = logging.getLogger(__name__)
 
 
-class Cluster(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
-    """Where a server is and how it is trusted (clientcmd/api/v1.Cluster)."""
+class ClusterInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
+    """Where a server is and how it is trusted (clientcmd/api/v1.ClusterInfo)."""
 
     server: str = ""
     tls_server_name: str = ""
@@ -37,10 +37,10 @@ class Cluster(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     extensions: tuple[dict[str, Any], ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Cluster {self.server}>"  # a proxy's URL may hold a password
+        return f"<ClusterInfo {self.server}>"  # a proxy's URL may hold a password
 
 
-class User(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
+class AuthInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     """Who asks, and how that is proved (clientcmd/api/v1.AuthInfo)."""
 
     client_certificate: str = ""
@@ -60,7 +60,7 @@ class User(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
 
     def __repr__(self) -> str:
         given = [name for name in self.__struct_fields__ if getattr(self, name)]
-        return f"<User with {', '.join(given) or 'no credentials'}>"
+        return f"<AuthInfo with {', '.join(given) or 'no credentials'}>"
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,12 +73,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 class _NamedCluster(msgspec.Struct, frozen=True):
     name: str
-    cluster: Cluster = Cluster()
+    cluster: ClusterInfo = ClusterInfo()
 
 
 class _NamedUser(msgspec.Struct, frozen=True):
     name: str
-    user: User = User()
+    user: AuthInfo = AuthInfo()
 
 
 class _NamedContext(msgspec.Struct, frozen=True):
@@ -97,8 +97,8 @@ class Document(msgspec.Struct, frozen=True):
     """One file's content; `path` is where it lies."""
 
     path: str
-    clusters: Mapping[str, Cluster]
-    users: Mapping[str, User]
+    clusters: Mapping[str, ClusterInfo]
+    users: Mapping[str, AuthInfo]
     contexts: Mapping[str, Context]
     current_context: str
 
@@ -175,7 +175,7 @@ def _argument(name: str) -> str:
     return shlex.quote(name) if name.isprintable() else "NAME"
 
 
-def _check(cluster: Cluster, cluster_name: str, user: User, user_name: str, source: str) -> None:
+def _check(cluster: ClusterInfo, cluster_name: str, user: AuthInfo, user_name: str, source: str) -> None:
     if not cluster.server:
         raise ConfigError(f"the cluster {cluster_name!r} in the kubeconfig {source} has no server address")
     if cluster.certificate_authority_data and cluster.certificate_authority:
@@ -198,11 +198,11 @@ def _twice(key: str, what: str, name: str, source: str) -> str:
     return f"the {what} {name!r} in the kubeconfig {source} has both {key} and {key}-data: remove one of them"
 
 
-def _absolute_cluster(cluster: Cluster, folder: str) -> Cluster:
+def _absolute_cluster(cluster: ClusterInfo, folder: str) -> ClusterInfo:
     return msgspec.structs.replace(cluster, certificate_authority=_absolute(cluster.certificate_authority, folder))
 
 
-def _absolute_user(user: User, folder: str) -> User:
+def _absolute_user(user: AuthInfo, folder: str) -> AuthInfo:
     return msgspec.structs.replace(
         user,
         client_certificate=_absolute(user.client_certificate, folder),
@@ -285,7 +285,7 @@ def _chosen(documents: list[Document], context: str) -> Config:
     return _config(cluster, user, source=source, context=name, namespace=chosen.namespace or "default")
 
 
-def _config(cluster: Cluster, user: User, *, source: str, context: str, namespace: str) -> Config:
+def _config(cluster: ClusterInfo, user: AuthInfo, *, source: str, context: str, namespace: str) -> Config:
     for path in (cluster.certificate_authority, user.client_certificate, user.client_key, user.token_file):
         _check_readable(path, source)
     delegated = None
@@ -321,7 +321,7 @@ def _config(cluster: Cluster, user: User, *, source: str, context: str, namespac
     )
 
 
-def _has_static_credentials(user: User) -> bool:
+def _has_static_credentials(user: AuthInfo) -> bool:
     certificate = user.client_certificate or user.client_certificate_data
     return bool(user.token or user.token_file or user.username or certificate)
 

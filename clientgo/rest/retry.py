@@ -1,13 +1,26 @@
-"""Whether a failed request is sent again, and when: client-go's rules (rest/with_retry.go), pure.
+"""Retries of failed requests by client-go's rules (rest/with_retry.go, rest/urlbackoff.go).
 
-A refusal is retried only if the server says when to come back (429 or 5xx with Retry-After). A connection that broke is
-retried only where a second try can do no harm, on reading; every such retry waits a second.
+A response is retried only if the server says when to come back (429 or 5xx with Retry-After), a broken connection only
+for reads, after a second. `BackoffTransport` adds growing pauses before requests to a server that keeps
+failing, where the environment asks for them: KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are the first
+and the longest pause in whole seconds. Without both there is none.
 """
 
+import logging
+import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from clientgo.backoff import KeyedBackoff
+from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
+from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, Transport
+
+log = logging.getLogger(__name__)
+
+BASE = "KUBE_CLIENT_BACKOFF_BASE"
+DURATION = "KUBE_CLIENT_BACKOFF_DURATION"
 
 MAX_RETRIES = 10
 """Retries of one request (client-go's default)."""
@@ -27,7 +40,7 @@ class Retry(NamedTuple):
         return f"retries: {self.attempt}, retry-after: {self.wait:g}s - retry-reason: {self.reason}"
 
 
-def after_answer(done: int, status: int, headers: Mapping[str, str], *, limit: int = MAX_RETRIES) -> Retry | None:
+def retry_for_response(done: int, status: int, headers: Mapping[str, str], *, limit: int = MAX_RETRIES) -> Retry | None:
     """The next try after an answer, when `done` retries were made; None: the answer stands."""
     if status != 429 and status < 500:
         return None
@@ -41,13 +54,14 @@ def after_answer(done: int, status: int, headers: Mapping[str, str], *, limit: i
     return Retry(done + 1, float(wait), reason)
 
 
-def lags(status: int, body: bytes) -> bool:
-    """Whether the answer says that the server has not reached the resourceVersion that was asked for."""
+def is_resource_version_too_large(reply: HTTPReply) -> bool:
+    """Report whether the server has not reached the requested resourceVersion yet."""
     # Servers before 1.17 named no cause; their message is all there is.
-    return status == 504 and (b'"ResourceVersionTooLarge"' in body or b"Too large resource version" in body)
+    body = reply.body
+    return reply.status == 504 and (b'"ResourceVersionTooLarge"' in body or b"Too large resource version" in body)
 
 
-def after_break(done: int, method: str, error: ConnectionFailed, *, limit: int = MAX_RETRIES) -> Retry | None:
+def retry_for_error(done: int, method: str, error: ConnectionFailed, *, limit: int = MAX_RETRIES) -> Retry | None:
     """The next try after the connection broke; None: the error stands.
 
     Refused and timed out are not broken: whoever asked decides how long to go on asking a server that isn't there.
@@ -57,7 +71,7 @@ def after_break(done: int, method: str, error: ConnectionFailed, *, limit: int =
     return Retry(done + 1, BROKEN_WAIT, f"due to retryable error, error: {error}")
 
 
-def with_previous(error: ConnectionFailed, previous: ConnectionFailed | None) -> ConnectionFailed:
+def chain_errors(error: ConnectionFailed, previous: ConnectionFailed | None) -> ConnectionFailed:
     """The error to raise after several attempts: `error` itself, or one that tells of another `previous` one as well.
 
     It often does: a server that goes away breaks a connection first and refuses the next.
@@ -65,3 +79,84 @@ def with_previous(error: ConnectionFailed, previous: ConnectionFailed | None) ->
     if previous is None or str(previous) == str(error):
         return error
     return error.with_message(f"{error} - error from a previous attempt: {previous}")
+
+
+class BackoffTransport:
+    """Another transport, whose requests wait while its server is failing.
+
+    The pause counts from the last failure, so that time spent on a Retry-After is part of it. `stop` ends it.
+    """
+
+    def __init__(
+        self, transport: Transport, where: str, backoff: KeyedBackoff[str], *, clock: Clock, stop: threading.Event
+    ) -> None:
+        self._transport = transport
+        self._where = where
+        self._backoff = backoff
+        self._clock = clock
+        self._stop = stop
+
+    def __repr__(self) -> str:
+        return f"<BackoffTransport {self._backoff.remaining(self._where):g} s to wait, {self._transport!r}>"
+
+    def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
+        """The whole answer, whatever its status; raises `ConnectionFailed`, also when stopped."""
+        timeout = self._pause(timeout)
+        try:
+            reply = self._transport.request(method, target, headers, body, timeout)
+        except ConnectionFailed:
+            self._note(0)
+            raise
+        self._note(reply.status)
+        return reply
+
+    def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
+        """The answer as soon as its head is there; raises `ConnectionFailed`, also when stopped."""
+        timeout = self._pause(timeout)
+        try:
+            stream = self._transport.stream(method, target, headers, timeout, idle_timeout=idle_timeout)
+        except ConnectionFailed:
+            self._note(0)
+            raise
+        self._note(stream.status)
+        return stream
+
+    def reset(self) -> None:
+        """Let later requests use new connections."""
+        self._transport.reset()
+
+    def close(self) -> None:
+        """Close the transport below."""
+        self._transport.close()
+
+    def _pause(self, timeout: float) -> float:
+        """Wait while the server is failing; return the seconds the exchange may take."""
+        wait = self._backoff.remaining(self._where)
+        if wait <= 0:
+            return timeout
+        if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(wait, time_left()))):
+            require_permission()
+            raise ConnectionFailed("stopping: the request was not sent", sent=False)
+        return before_sending(timeout)
+
+    def _note(self, status: int) -> None:
+        # A connection that fails says nothing of a server's load; whoever asked backs off from that itself.
+        if status == 429 or status >= 500:
+            self._backoff.next(self._where)
+        else:
+            self._backoff.reset(self._where)
+
+
+def backoff_from(environ: Mapping[str, str], clock: Clock) -> KeyedBackoff[str] | None:
+    """The pauses an environment asks for; None if it doesn't, or what it says can't be used (which is logged)."""
+    base, duration = environ.get(BASE, ""), environ.get(DURATION, "")
+    if not base or not duration:
+        return None
+    try:
+        first, longest = int(base), int(duration)
+    except ValueError:
+        log.warning(
+            "not whole seconds: requests to a failing server won't pause", extra={BASE: base, DURATION: duration}
+        )
+        return None
+    return KeyedBackoff(float(first), float(longest), clock=clock) if first > 0 and longest > 0 else None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from clientgo.errors import ConnectionFailed
+from clientgo.meta.listwatch import INITIAL_EVENTS_END
 from clientgo.meta.shallow_json import members
 from clientgo.rest.request import RawEvent
 from clientgo.rest.transport import HTTPStream
@@ -16,7 +17,7 @@ MAX_FRAME = 64 * 1024 * 1024
 END_GRACE = 15.0
 """Seconds a server may be late in ending a watch at the time it was asked for."""
 
-_LIST_END = b'"k8s.io/initial-events-end"'
+_LIST_END = f'"{INITIAL_EVENTS_END}"'.encode()
 
 
 class Garbage(ValueError):

@@ -16,7 +16,7 @@ import msgspec
 
 from clientgo.errors import Conflict, Invalid, StatusCause, StatusDetails
 from clientgo.meta.apply.fieldsets import Path, Rules, fields_of, managed, tree_of
-from clientgo.meta.apply.managedfields import Manager, after_update
+from clientgo.meta.apply.managedfields import FieldManager, after_update
 from clientgo.meta.apply.mergerules import TYPE_RULES, MergeRule, merge_rule
 from clientgo.meta.apply.serverside import ApplyConflict, apply
 from clientgo.meta.constraints import Meta, constraints_of
@@ -39,9 +39,9 @@ class Writer:
     rules: Rules
     subresource: str = ""
 
-    def entry(self, operation: str, obj: Object, name: str = "") -> Manager:
+    def entry(self, operation: str, obj: Object, name: str = "") -> FieldManager:
         """Return the writer as managedFields names it."""
-        return Manager(name or self.manager, operation, str(obj.get("apiVersion", "")), self.subresource)
+        return FieldManager(name or self.manager, operation, str(obj.get("apiVersion", "")), self.subresource)
 
     @property
     def time(self) -> str:
@@ -98,7 +98,7 @@ def _owned_at_first(live: Object, writer: Writer) -> Object:
     if not live or live["metadata"].get("managedFields"):
         return live
     fields = tree_of(fields_of(managed(live), writer.rules))
-    first = Manager(BEFORE_FIRST_APPLY, "Update", str(live.get("apiVersion", "")))
+    first = FieldManager(BEFORE_FIRST_APPLY, "Update", str(live.get("apiVersion", "")))
     entry = {key: value for key, value in first.entry(fields, "").items() if value != ""}
     return _with_entries(live, [entry] if fields else [])
 

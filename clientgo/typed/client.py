@@ -5,19 +5,17 @@ It sends nothing that was not asked for and keeps nothing. All verbs raise `ApiE
 `ConnectionFailed` for what the network does; reading an object its class can't hold raises `Undecodable`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from clientgo.meta.codec import ObjectList, encode_value, identity
 from clientgo.meta.listwatch import ListOptions
-from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request
-from clientgo.typed.create import CreateClient
+from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
+from clientgo.typed.create import CreateClient, Patch
 from clientgo.typed.options import DeleteOptions, write_query
 from clientgo.typed.watch import DecodedWatch, ObjectWatch
 
 T = TypeVar("T")
-
-Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
 
 
 class TypedClient(CreateClient[T]):
@@ -133,20 +131,6 @@ class TypedClient(CreateClient[T]):
     def _listing(self, verb: str, options: ListOptions, body: bytes | None = None) -> Request:
         timeout, retry = float(options.timeout_seconds) or None, options.retry_lagging
         return self._request(verb, query=options.query(), body=body, timeout=timeout, retry_lagging=retry)
-
-    def _patching(
-        self, name: str, patch: Patch, content_type: str, subresource: str, query: Mapping[str, str]
-    ) -> Request:
-        if not isinstance(patch, bytes | Mapping):
-            content_type = JSON_PATCH
-        return self._request(
-            "apply" if content_type == APPLY_PATCH else "patch",
-            name,
-            subresource=subresource,
-            query=query,
-            body=patch if isinstance(patch, bytes) else encode_value(patch),
-            content_type=content_type,
-        )
 
     def _update(self, obj: T, subresource: str, *, field_manager: str, dry_run: bool) -> T:
         body = self._codec.encode(obj)

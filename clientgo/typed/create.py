@@ -3,17 +3,20 @@
 It is also what every other client begins with: a requester, a namespace, the class of the objects.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from clientgo.errors import BadRequest
-from clientgo.meta.codec import Codec, codec_for
+from clientgo.meta.codec import Codec, codec_for, encode_value
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.scheme import ApiType
-from clientgo.rest.request import JSON, Request, Requester
+from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, Request, Requester
 from clientgo.typed.options import write_query
 
 T = TypeVar("T")
+
+Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
+"""A merge patch (a mapping), a JSON patch (a list of operations), or bytes of any media type."""
 
 
 class CreateClient(Generic[T]):
@@ -67,6 +70,20 @@ class CreateClient(Generic[T]):
             timeout=timeout,
             accept=self._accepted(verb),
             retry_lagging=retry_lagging,
+        )
+
+    def _patching(
+        self, name: str, patch: Patch, content_type: str, subresource: str, query: Mapping[str, str]
+    ) -> Request:
+        if not isinstance(patch, bytes | Mapping):
+            content_type = JSON_PATCH
+        return self._request(
+            "apply" if content_type == APPLY_PATCH else "patch",
+            name,
+            subresource=subresource,
+            query=query,
+            body=patch if isinstance(patch, bytes) else encode_value(patch),
+            content_type=content_type,
         )
 
     def _accepted(self, verb: str) -> str:

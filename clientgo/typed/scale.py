@@ -8,7 +8,8 @@ from clientgo.meta.codec import codec_for
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.scheme import api_type
 from clientgo.rest.request import MERGE_PATCH, Request
-from clientgo.typed.client import Patch, StatusClient
+from clientgo.typed.client import StatusClient
+from clientgo.typed.create import Patch
 from clientgo.typed.options import write_query
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 The methods below are for those methods alone, hence their names; each is told the subresource and the classes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -12,8 +12,8 @@ from clientgo.errors import BadRequest
 from clientgo.meta.codec import ObjectList, codec_for, encode, encode_value
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.scheme import api_of
-from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, Request
-from clientgo.typed.create import CreateClient
+from clientgo.rest.request import APPLY_PATCH, JSON, MERGE_PATCH, Request
+from clientgo.typed.create import CreateClient, Patch
 from clientgo.typed.options import write_query
 from clientgo.typed.watch import DecodedWatch, ObjectWatch
 
@@ -71,22 +71,15 @@ class SubresourceClient(CreateClient[T]):
         self,
         name: str,
         subresource: str,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes,
+        patch: Patch,
         result: type[R],
         *,
         content_type: str = MERGE_PATCH,
         field_manager: str = "",
         dry_run: bool = False,
     ) -> R:
-        body = patch if isinstance(patch, bytes) else encode_value(patch)
-        request = self._request(
-            "patch",
-            name,
-            subresource=subresource,
-            query=write_query(field_manager=field_manager, dry_run=dry_run),
-            body=body,
-            content_type=content_type if isinstance(patch, bytes | Mapping) else JSON_PATCH,
-        )
+        query = write_query(field_manager=field_manager, dry_run=dry_run)
+        request = self._patching(name, patch, content_type, subresource, query)
         return codec_for(result).decode(self._do(request))
 
     def _apply_to(

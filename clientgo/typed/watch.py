@@ -8,16 +8,13 @@ import msgspec
 
 from clientgo.errors import api_error, decode_status
 from clientgo.meta.codec import Codec, Undecodable, identity
-from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, WatchEvent
+from clientgo.meta.listwatch import INITIAL_EVENTS_END, BadEvent, Bookmark, ChangeType, WatchEvent
 from clientgo.rest.request import EventStream, RawEvent
 from clientgo.rest.transport import IdleTimeout
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-"""The bookmark annotation that closes a streamed list (KEP-3157)."""
 
 
 class DecodedWatch(Generic[T]):

@@ -13,7 +13,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta.codec import Undecodable, codec_for
 from clientgo.meta.listwatch import BadEvent, Bookmark, WatchEvent
 from clientgo.rest.body_log import readable
-from clientgo.rest.connections.http1 import Ended, Garbled, Reader
+from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader
 from clientgo.rest.request import RawEvent
 from clientgo.rest.watchstream import FrameSplitter, Garbage, WatchStream
 from clientgo.serving.message import RejectedRequest, parse_head
@@ -100,12 +100,12 @@ def _reply(pieces: Sequence[bytes]) -> Any:
         given, rest = rest[:size], rest[size:]
         return given
 
-    reader = Reader(recv)
+    reader = ReplyReader(recv)
     try:
         head = reader.head("GET")
         return head.status, head.keep_alive, reader.body(head)
-    except (Garbled, Ended) as error:
-        # An Ended says nothing by itself: the transport makes the sentence.
+    except (ProtocolError, IncompleteRead) as error:
+        # An IncompleteRead says nothing by itself: the transport makes the sentence.
         return type(error).__name__, check_text(str(error) or "closed", b"x" * 1000)
 
 

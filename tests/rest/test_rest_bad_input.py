@@ -9,7 +9,7 @@ from clientgo.meta.codec import Undecodable
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource, ObjectMeta
 from clientgo.meta.selectors import parse_selector
-from clientgo.rest.connections.http1 import Garbled, Reader
+from clientgo.rest.connections.http1 import ProtocolError, ReplyReader
 from clientgo.rest.loading import load_config
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
@@ -41,8 +41,8 @@ def test_a_frame_nested_beyond_all_measure_is_garbage() -> None:
 
 def test_a_content_length_beyond_all_measure_is_garbled() -> None:
     left = [b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"]
-    with pytest.raises(Garbled, match="bad content length") as refused:
-        Reader(lambda _: left.pop() if left else b"").head("GET")
+    with pytest.raises(ProtocolError, match="bad content length") as refused:
+        ReplyReader(lambda _: left.pop() if left else b"").head("GET")
     assert len(str(refused.value)) < 100
 
 

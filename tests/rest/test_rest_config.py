@@ -14,7 +14,7 @@ from clientgo.errors import ConfigError
 from clientgo.rest.auth_plugins import Credential
 from clientgo.rest.config import ClientCertificate, Config, Delegated, Impersonation
 from clientgo.rest.execplugin import ExecStatus
-from clientgo.rest.kubeconfig import User, parse
+from clientgo.rest.kubeconfig import AuthInfo, parse
 from clientgo.rest.loading import in_cluster_config, load_config
 
 PLAIN = """
@@ -336,8 +336,8 @@ def test_repr_of_a_value_that_holds_a_secret_does_not_show_it(value: object) -> 
 
 
 def test_repr_of_a_user_names_the_kinds_of_its_credentials() -> None:
-    assert repr(User(token="s3cret", exec={"command": "x"})) == "<User with token, exec>"
-    assert repr(User()) == "<User with no credentials>"
+    assert repr(AuthInfo(token="s3cret", exec={"command": "x"})) == "<AuthInfo with token, exec>"
+    assert repr(AuthInfo()) == "<AuthInfo with no credentials>"
     assert repr(Credential("Bearer s3cret")) == "<Credential with a token>"
 
 

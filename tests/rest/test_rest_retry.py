@@ -1,11 +1,27 @@
-"""Which failed requests are sent again, and when."""
+"""Retries of failed requests, and pauses before requests to a server that keeps failing."""
 
-from collections.abc import Mapping
+import logging
+import threading
+from collections.abc import Mapping, Sequence
 
 import pytest
 
-from clientgo.errors import ConnectionFailed
-from clientgo.rest.retry import Retry, after_answer, after_break, lags, with_previous
+from clientgo.errors import ApiError, ConnectionFailed
+from clientgo.meta.objects import GroupVersionResource
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.rest.request import Request
+from clientgo.rest.retry import (
+    Retry,
+    backoff_from,
+    chain_errors,
+    is_resource_version_too_large,
+    retry_for_error,
+    retry_for_response,
+)
+from clientgo.rest.transport import HTTPReply
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply
 
 BROKEN = ConnectionFailed("fake error")
 
@@ -33,22 +49,22 @@ BROKEN = ConnectionFailed("fake error")
 def test_an_answer_is_retried_when_the_server_says_when(
     status: int, headers: Mapping[str, str], limit: int, retry: Retry | None
 ) -> None:
-    assert after_answer(0, status, headers, limit=limit) == retry
+    assert retry_for_response(0, status, headers, limit=limit) == retry
 
 
 @pytest.mark.behaviour("RR-01")
 def test_a_retry_reads_as_client_gos_does() -> None:
     throttled = {"retry-after": "2", "x-kubernetes-pf-flowschema-uid": "fs-1"}
     text = 'retries: 1, retry-after: 2s - retry-reason: due to server-side throttling, FlowSchema UID: "fs-1"'
-    assert str(after_answer(0, 429, throttled)) == text
+    assert str(retry_for_response(0, 429, throttled)) == text
     broken = "retries: 1, retry-after: 1s - retry-reason: due to retryable error, error: fake error"
-    assert str(after_break(0, "GET", BROKEN)) == broken
-    assert str(after_answer(0, 503, {"retry-after": "3"})) == "retries: 1, retry-after: 3s - retry-reason: 503"
+    assert str(retry_for_error(0, "GET", BROKEN)) == broken
+    assert str(retry_for_response(0, 503, {"retry-after": "3"})) == "retries: 1, retry-after: 3s - retry-reason: 503"
 
 
 @pytest.mark.behaviour("RR-01")
 def test_a_broken_connection_is_retried_each_second_up_to_the_limit() -> None:
-    tries = [after_break(done, "GET", BROKEN, limit=3) for done in range(4)]
+    tries = [retry_for_error(done, "GET", BROKEN, limit=3) for done in range(4)]
     assert [(t.attempt, t.wait) if t else None for t in tries] == [(1, 1.0), (2, 1.0), (3, 1.0), None]
 
 
@@ -62,7 +78,7 @@ def test_a_broken_connection_is_retried_each_second_up_to_the_limit() -> None:
     ],
 )
 def test_what_is_not_a_broken_read_stands(method: str, error: ConnectionFailed) -> None:
-    assert after_break(0, method, error) is None
+    assert retry_for_error(0, method, error) is None
 
 
 @pytest.mark.behaviour("RR-02")
@@ -75,7 +91,7 @@ def test_what_is_not_a_broken_read_stands(method: str, error: ConnectionFailed) 
     ],
 )
 def test_a_previous_error_is_told_if_it_was_another(previous: ConnectionFailed | None, text: str) -> None:
-    told = with_previous(BROKEN, previous)
+    told = chain_errors(BROKEN, previous)
     assert str(told) == text
     assert (told is BROKEN) == (text == "fake error")
 
@@ -91,4 +107,97 @@ def test_a_previous_error_is_told_if_it_was_another(previous: ConnectionFailed |
     ids=["its cause says so", "its message does", "another timeout", "another refusal"],
 )
 def test_a_server_that_lags_is_known_by_its_answer(status: int, body: bytes, lagging: bool) -> None:
-    assert lags(status, body) is lagging
+    assert is_resource_version_too_large(HTTPReply(status, {}, body)) is lagging
+
+
+HOST = Config("http://api")
+PODS = GroupVersionResource("", "v1", "pods")
+GET = Request(verb="get", resource=PODS, namespace="ns", name="a")
+WATCH = Request(verb="watch", resource=PODS)
+
+
+def asked_for(base: str, duration: str) -> dict[str, str]:
+    return {"KUBE_CLIENT_BACKOFF_BASE": base, "KUBE_CLIENT_BACKOFF_DURATION": duration}
+
+
+def pauses(codes: Sequence[int], environ: Mapping[str, str]) -> list[float]:
+    """How long a client waits before each of the requests that are answered by `codes`."""
+    clock, waits = FakeClock(auto=True), []
+    transport = FakeTransport(*[reply(b"{}", status=code) for code in codes])
+    rest = RESTClient(HOST, transport=transport, clock=clock, environ=environ)
+    for code in codes:
+        before = clock.now()
+        if code == 200:
+            rest.do(GET)
+        else:
+            with pytest.raises(ApiError):
+                rest.do(GET)
+        waits.append(clock.now() - before)
+    return waits
+
+
+@pytest.mark.behaviour("RR-04")
+@pytest.mark.feature("B-REST-04")
+def test_pauses_double_until_the_server_is_well_again() -> None:
+    codes = [504, 504, 504, 504, 200, 504, 504, 504, 200, 504]
+    assert pauses(codes, asked_for("1", "200")) == [0, 1, 2, 4, 8, 0, 1, 2, 4, 0]
+
+
+@pytest.mark.behaviour("RR-16")
+def test_only_answers_of_a_server_in_trouble_count() -> None:
+    codes = [429, 500, 501, 502, 300, 500, 501, 502, 200]
+    assert pauses(codes, asked_for("1", "60")) == [0, 1, 2, 4, 8, 0, 1, 2, 4]
+
+
+@pytest.mark.behaviour("RR-14")
+@pytest.mark.parametrize(
+    ("environ", "third"),
+    [
+        pytest.param(asked_for("1", "2"), 2.0, id="both"),
+        pytest.param(asked_for("1", "0"), 0.0, id="no duration"),
+        pytest.param({}, 0.0, id="unset"),
+        pytest.param({"KUBE_CLIENT_BACKOFF_BASE": "1"}, 0.0, id="half"),
+    ],
+)
+def test_the_environment_says_the_first_and_the_longest_pause(environ: Mapping[str, str], third: float) -> None:
+    assert pauses([500, 500, 500], environ)[2] == third
+
+
+def test_what_is_no_number_is_said_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "clientgo"):
+        assert backoff_from(asked_for("1s", "2"), FakeClock()) is None
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["not whole seconds"]
+
+
+def test_time_spent_on_a_retry_after_is_part_of_the_pause() -> None:
+    clock = FakeClock(auto=True)
+    transport = FakeTransport(refusal(503, retry_after=3), reply(b"{}"))
+    RESTClient(HOST, transport=transport, clock=clock, environ=asked_for("5", "60")).do(GET)
+    assert clock.slept == [3.0, 2.0]
+
+
+def test_watches_pause_as_well_and_a_broken_connection_ends_the_pauses() -> None:
+    clock = FakeClock(auto=True)
+    transport = FakeTransport(reply(b"", status=500), reply(b"", status=500), dropped(), FakeStream(end=True))
+    rest = RESTClient(HOST, transport=transport, clock=clock, max_retries=0, environ=asked_for("1", "60"))
+    for _ in range(2):
+        with pytest.raises(ApiError):
+            rest.watch(WATCH)
+    assert list(rest.watch(WATCH)) == []
+    rest.watch(WATCH)
+    assert clock.slept == [1.0, 2.0]
+
+
+def test_stopping_ends_a_pause_and_nothing_is_sent() -> None:
+    clock, stop = FakeClock(), threading.Event()
+    transport = FakeTransport(reply(b"", status=500))
+    rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop, environ=asked_for("1", "60"))
+    with pytest.raises(ApiError):
+        rest.do(GET)
+    stop.set()
+    with pytest.raises(ConnectionFailed, match="stopping") as failed:
+        rest.do(GET)
+    assert not failed.value.sent
+    assert len(transport.sent) == 1
+    rest.close()
+    assert transport.closed

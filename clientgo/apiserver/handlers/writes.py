@@ -13,7 +13,7 @@ from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
-from clientgo.meta.apply.managedfields import Manager, after_update, same_but_for_time
+from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps
 
 Object = dict[str, Any]
 
@@ -45,9 +45,9 @@ class Write:
         time: str = self.kept.setdefault("now", timestamp(state.clock))
         return time
 
-    def who(self, operation: str = "Update") -> Manager:
+    def who(self, operation: str = "Update") -> FieldManager:
         """The manager whose fields this write sets."""
-        return Manager(self.manager, operation, self.resource.api_version, self.subresource)
+        return FieldManager(self.manager, operation, self.resource.api_version, self.subresource)
 
 
 def read_options(request: Request, kind: str) -> tuple[bool, str, str]:
@@ -105,7 +105,7 @@ def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
     is removed instead.
     """
     finished = "deletionTimestamp" in new["metadata"] and not _held(new)
-    if same_but_for_time(old.object, new) and not finished:
+    if equal_ignoring_timestamps(old.object, new) and not finished:
         return old.object
     if write.dry_run:
         return new

@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Manager:
+class FieldManager:
     """Whose fields an entry lists, and since when."""
 
     name: str
@@ -44,7 +44,7 @@ class Manager:
 
 
 def after_update(
-    entries: list[Object], old: Object, new: Object, who: Manager, *, rules: Rules, time: str
+    entries: list[Object], old: Object, new: Object, who: FieldManager, *, rules: Rules, time: str
 ) -> list[Object]:
     """The entries after `who` turned `old` into `new`: what it changed is its own now, and nobody else's."""
     if not old and not entries:
@@ -84,7 +84,7 @@ def sort(entries: list[Object]) -> list[Object]:
     return sorted(entries, key=lambda e: (e.get("operation") != "Apply", e.get("time") or "", e.get("manager", "")))
 
 
-def same_but_for_time(one: Object, other: Object) -> bool:
+def equal_ignoring_timestamps(one: Object, other: Object) -> bool:
     """Whether two objects differ in nothing but the times of managedFields and their version."""
     return _timeless(one) == _timeless(other)
 

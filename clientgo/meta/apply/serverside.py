@@ -17,7 +17,7 @@ from clientgo.meta.apply.fieldsets import (
     show,
     tree_of,
 )
-from clientgo.meta.apply.managedfields import Manager, sort, without
+from clientgo.meta.apply.managedfields import FieldManager, sort, without
 
 Object = dict[str, Any]
 
@@ -38,7 +38,7 @@ class Applied:
     entries: list[Object]
 
 
-def apply(live: Object, config: Object, who: Manager, rules: Rules, *, force: bool, time: str) -> Applied:
+def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, force: bool, time: str) -> Applied:
     """Merge `config` into `live` (empty when there is no object yet) for this manager.
 
     Raises:

@@ -6,10 +6,10 @@ import socket
 import ssl
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.connections.http1 import Ended, Garbled, TooLarge
+from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, TooLarge
 from clientgo.rest.transport import IdleTimeout
 
-FAILURES = (OSError, Ended, Garbled, TooLarge)
+FAILURES = (OSError, IncompleteRead, ProtocolError, TooLarge)
 """What connecting, sending and receiving may raise (TLS errors and timeouts are OSErrors)."""
 
 
@@ -43,7 +43,7 @@ def exchange_failure(
         return IdleTimeout(f"{where} was silent for {_seconds(seconds)}", sent=sent)
     if isinstance(error, TooLarge):
         return ConnectionFailed(f"{where}: {error}", sent=sent, broken=False)
-    if isinstance(error, Garbled):
+    if isinstance(error, ProtocolError):
         return ConnectionFailed(f"{where} answered with something that is not HTTP/1.1: {error}", sent=sent)
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
         return ConnectionFailed(_tls_sentence(error, where), sent=sent)
@@ -65,7 +65,7 @@ def _dial_sentence(cause: BaseException, where: str, seconds: float | None) -> s
             return f"connection refused by {where}: is the API server running there?"
         case OSError() if "Tunnel connection failed" in str(cause):
             return f"the proxy refused to connect to {where}: {_plain(cause)}"
-        case Garbled():
+        case ProtocolError():
             return f"can't connect to {where}: what answered does not speak HTTP/1.1"
     return ""
 

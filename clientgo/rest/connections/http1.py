@@ -3,7 +3,7 @@
 Why our own: `http.client`, which every Python client stands on, reads each head with the e-mail parser and assembles
 each request header by header. That is two thirds of the CPU of a small request, and a controller's day is small
 requests. What an API server may answer is narrow (a status line, plain headers, a length or chunks), so reading it
-takes a page; whatever is not narrow is refused as `Garbled` instead of guessed at.
+takes a page; whatever is not narrow is refused as `ProtocolError` instead of guessed at.
 """
 
 import re
@@ -31,11 +31,11 @@ _KEPT_BLOCKS = 64
 _SHORT = 256
 
 
-class Garbled(Exception):
+class ProtocolError(Exception):
     """What came is not an HTTP/1.1 reply we understand."""
 
 
-class Ended(Exception):
+class IncompleteRead(Exception):
     """The peer closed the connection before the message was complete."""
 
 
@@ -93,7 +93,7 @@ class Head:
             self.length = 0
         elif "transfer-encoding" in headers:
             if headers["transfer-encoding"].lower() != "chunked":
-                raise Garbled(f"unknown transfer encoding {headers['transfer-encoding'][:40]!r}")
+                raise ProtocolError(f"unknown transfer encoding {headers['transfer-encoding'][:40]!r}")
             self.chunked = True
         elif "content-length" in headers:
             self.length = _length(headers["content-length"])
@@ -106,7 +106,7 @@ class Head:
 
 def _length(text: str) -> int:
     if not _is_number(text):
-        raise Garbled(f"bad content length {text[:40]!r}")
+        raise ProtocolError(f"bad content length {text[:40]!r}")
     return int(text)
 
 
@@ -119,7 +119,7 @@ def _status_line(line: str) -> tuple[int, bool]:
     version, _, rest = line.partition(" ")
     code = rest[:3]
     if version not in ("HTTP/1.1", "HTTP/1.0") or not _is_number(code) or len(code) != 3 or rest[3:4].strip():
-        raise Garbled(f"not a status line: {line[:80]!r}")
+        raise ProtocolError(f"not a status line: {line[:80]!r}")
     return int(code), version == "HTTP/1.1"
 
 
@@ -135,7 +135,7 @@ def _header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     # A name with a space is a folded line, or a smuggled one; both are long forbidden.
     if not colon or not name or " " in name or "\t" in name:
-        raise Garbled(f"not a header line: {line[:80]!r}")
+        raise ProtocolError(f"not a header line: {line[:80]!r}")
     return name.lower(), value.strip(" \t")
 
 
@@ -152,11 +152,11 @@ def _decompress(raw: bytes, limit: int) -> bytes:
             # One byte above the limit shows that it was exceeded; zlib takes 0 for unlimited.
             members.append(member.decompress(raw, limit - size + 1 if limit else 0))
         except zlib.error as error:
-            raise Garbled(f"bad gzip: {error}") from error
+            raise ProtocolError(f"bad gzip: {error}") from error
         size += len(members[-1])
         _check_size(size, limit)
         if not member.eof:
-            raise Garbled("bad gzip: it is cut off")
+            raise ProtocolError("bad gzip: it is cut off")
         raw = member.unused_data
     return b"".join(members)
 
@@ -166,7 +166,7 @@ def _check_size(size: int, limit: int) -> None:
         raise TooLarge(f"the response is larger than {limit} bytes: raise Config.max_response_bytes to allow it")
 
 
-class Reader:
+class ReplyReader:
     """Reads replies, one after the other, from `recv`, which returns `b""` at the end.
 
     `recv`'s own exceptions pass through. Memory: a body, plus at most one read. `max_body` limits a whole body's bytes,
@@ -192,7 +192,7 @@ class Reader:
         """The next reply's head, interim (1xx) heads left out.
 
         Raises:
-            Ended: the peer closed first. Garbled: not HTTP/1.1.
+            IncompleteRead: the peer closed first. ProtocolError: not HTTP/1.1.
         """
         self.begun = self._position < len(self._buffer)
         while True:
@@ -203,7 +203,7 @@ class Reader:
             if head.status >= 200:
                 return head
             if head.status == 101:
-                raise Garbled("the server switched protocols unasked")
+                raise ProtocolError("the server switched protocols unasked")
 
     def body(self, head: Head) -> bytes:
         """Return the whole body, decompressed.
@@ -216,7 +216,7 @@ class Reader:
         if encoding == "identity" or not raw:
             return raw
         if encoding != "gzip":
-            raise Garbled(f"unknown content encoding {encoding[:40]!r}")
+            raise ProtocolError(f"unknown content encoding {encoding[:40]!r}")
         return _decompress(raw, self._max_body)
 
     def _raw_body(self, head: Head) -> bytes:
@@ -245,14 +245,14 @@ class Reader:
             else:
                 yield from self._up_to(size)
             if self._exactly(2) != b"\r\n":
-                raise Garbled("a chunk is longer than it says")
+                raise ProtocolError("a chunk is longer than it says")
         while self._line():
             pass  # trailers: none are asked for
 
     def _chunk_size(self) -> int:
         digits = self._line().partition(b";")[0].strip()
         if not _HEXDIGITS(digits):
-            raise Garbled(f"not a chunk size: {digits[:40]!r}")
+            raise ProtocolError(f"not a chunk size: {digits[:40]!r}")
         return int(digits, 16)
 
     def _until_end(self) -> Iterator[bytes]:
@@ -279,7 +279,7 @@ class Reader:
             # Never more than is missing: what follows is not ours to split.
             data = self._recv(min(missing, _READ_LARGE))
             if not data:
-                raise Ended
+                raise IncompleteRead
             parts.append(data)
             missing -= len(data)
         return b"".join(parts)
@@ -293,7 +293,7 @@ class Reader:
     def _find(self, mark: bytes, limit: int) -> int:
         while (end := self._buffer.find(mark, self._position)) < 0:
             if len(self._buffer) - self._position > limit:
-                raise Garbled(f"no end of line or head within {limit} bytes")
+                raise ProtocolError(f"no end of line or head within {limit} bytes")
             self._more()
         return end
 
@@ -304,7 +304,7 @@ class Reader:
     def _more(self) -> None:
         data = self._recv(_READ)
         if not data:
-            raise Ended
+            raise IncompleteRead
         self.begun = True
         self._buffer = self._buffer[self._position :] + data
         self._position = 0

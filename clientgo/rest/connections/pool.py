@@ -16,7 +16,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.rest.config import MAX_RESPONSE_BYTES
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
-from clientgo.rest.connections.http1 import Head, Reader, encode_request
+from clientgo.rest.connections.http1 import Head, ReplyReader, encode_request
 from clientgo.rest.limits import before_sending, time_left
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 
@@ -31,7 +31,7 @@ MAX_SOCKET_TIMEOUT = 2_000_000.0
 """Seconds; a socket cannot wait longer than 2**31 ms."""
 
 
-class _Link:
+class _Connection:
     """One open connection: sends a request and reads its reply."""
 
     __slots__ = ("_poll", "_timeout", "generation", "reader", "sent", "since", "sock")
@@ -43,21 +43,21 @@ class _Link:
         self.sock = sock
         self._timeout: float | None = None
         self._poll: select.poll | None = None
-        self.reader = Reader(self._receive, max_body)
+        self.reader = ReplyReader(self._receive, max_body)
         self.sent = False
         self.since = 0.0
 
     def start(self, data: bytes, method: str, timeout: float) -> Head:
         """Send the request and read the reply's head."""
         self.sent = False
-        self.let_wait(before_sending(timeout))
+        self.set_timeout(before_sending(timeout))
         count = self.sock.send(data)
         self.sent = True
         if count < len(data):
             self._send_rest(memoryview(data)[count:])
         return self.reader.head(method)
 
-    def let_wait(self, timeout: float | None) -> None:
+    def set_timeout(self, timeout: float | None) -> None:
         """Limit each read to `timeout` seconds; None for no limit but TCP's."""
         if timeout != self._timeout:
             self.sock.settimeout(None if timeout is None else min(timeout, MAX_SOCKET_TIMEOUT))
@@ -72,7 +72,7 @@ class _Link:
             self._poll.register(self.sock, select.POLLIN)
         return self.reader.clean and not self._poll.poll(0)
 
-    def shut(self) -> None:
+    def shutdown(self) -> None:
         """Wake whoever reads; any thread may call it."""
         sock = getattr(self.sock, "socket", self.sock)  # urllib3's TLS inside TLS keeps its socket there
         try:
@@ -90,7 +90,7 @@ class _Link:
         if self._timeout is not None and (left := time_left()) < self._timeout:
             if left <= 0:
                 raise TimeoutError
-            self.let_wait(left)
+            self.set_timeout(left)
         return cast(bytes, self.sock.recv(size))
 
     def _send_rest(self, rest: memoryview) -> None:
@@ -116,7 +116,7 @@ class PoolTransport:
         self._max_body = max_response_bytes
         self._clock = clock
         # append and pop of a deque need no lock; beyond its length the oldest would leak, so keep() looks first.
-        self._idle: deque[_Link] = deque()
+        self._idle: deque[_Connection] = deque()
         self._max_idle = max_idle
         self._closed = False
         self._prefix = dialer.target_prefix + dialer.base_path
@@ -126,112 +126,112 @@ class PoolTransport:
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
         """The whole answer, whatever its status; raises `ConnectionFailed`."""
-        link, head = self._start(method, target, headers, body, timeout)
+        connection, head = self._start(method, target, headers, body, timeout)
         try:
-            content = link.reader.body(head)
+            content = connection.reader.body(head)
         except FAILURES as error:
-            link.close()
+            connection.close()
             raise exchange_failure(error, self._dialer.where, timeout, begun=True) from error
         except BaseException:
-            link.close()
+            connection.close()
             raise
-        self.keep(link, head)
+        self.keep(connection, head)
         return HTTPReply(head.status, head.headers, content)
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
         """The answer as soon as its head is there; raises `ConnectionFailed`."""
-        link, head = self._start(method, target, headers, None, timeout)
-        return _PoolStream(self, link, head, idle_timeout)
+        connection, head = self._start(method, target, headers, None, timeout)
+        return _PoolStream(self, connection, head, idle_timeout)
 
     def reset(self) -> None:
         """Let later requests use new connections."""
-        while (link := self._pop()) is not None:
-            link.close()
+        while (connection := self._pop()) is not None:
+            connection.close()
 
     def close(self) -> None:
         """Close what is idle now and, when it is done, what is in use."""
         self._closed = True
         self.reset()
 
-    def keep(self, link: _Link, head: Head) -> None:
+    def keep(self, connection: _Connection, head: Head) -> None:
         """Take back a connection whose reply has been read; close it if it can't be used again."""
-        if head.keep_alive and link.reader.clean and not self._closed and len(self._idle) < self._max_idle:
-            link.since = self._clock.now()
-            self._idle.append(link)
+        if head.keep_alive and connection.reader.clean and not self._closed and len(self._idle) < self._max_idle:
+            connection.since = self._clock.now()
+            self._idle.append(connection)
         else:
-            link.close()
+            connection.close()
         if self._closed:
             self.reset()  # close() may have passed between the look and the append
 
-    def failed(self, error: Exception, link: _Link, timeout: float | None) -> ConnectionFailed:
+    def failed(self, error: Exception, connection: _Connection, timeout: float | None) -> ConnectionFailed:
         """What the network's error on an open connection means."""
-        return exchange_failure(error, self._dialer.where, timeout, sent=link.sent, begun=link.reader.begun)
+        return exchange_failure(error, self._dialer.where, timeout, sent=connection.sent, begun=connection.reader.begun)
 
     def _start(
         self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float
-    ) -> tuple[_Link, Head]:
+    ) -> tuple[_Connection, Head]:
         dialer = self._dialer
         data = encode_request(method, self._prefix + target, dialer.host_header, headers + dialer.extra_headers, body)
-        link = self._take()
-        if link is not None:
+        connection = self._take()
+        if connection is not None:
             try:
-                return link, link.start(data, method, timeout)
+                return connection, connection.start(data, method, timeout)
             except FAILURES as error:
-                link.close()
-                if not _may_resend(method, link, error):
-                    raise self.failed(error, link, timeout) from error
+                connection.close()
+                if not _may_resend(method, connection, error):
+                    raise self.failed(error, connection, timeout) from error
                 self.reset()  # its neighbours are as old
             except BaseException:
-                link.close()
+                connection.close()
                 raise
         return self._start_anew(data, method, timeout)
 
-    def _start_anew(self, data: bytes, method: str, timeout: float) -> tuple[_Link, Head]:
+    def _start_anew(self, data: bytes, method: str, timeout: float) -> tuple[_Connection, Head]:
         generation = self._dialer.generation(self._clock.now())
-        link = _Link(self._dialer.dial(timeout), generation, self._max_body)
+        connection = _Connection(self._dialer.dial(timeout), generation, self._max_body)
         try:
-            return link, link.start(data, method, timeout)
+            return connection, connection.start(data, method, timeout)
         except FAILURES as error:
-            link.close()
-            raise self.failed(error, link, timeout) from error
+            connection.close()
+            raise self.failed(error, connection, timeout) from error
         except BaseException:
-            link.close()
+            connection.close()
             raise
 
-    def _take(self) -> _Link | None:
+    def _take(self) -> _Connection | None:
         now = self._clock.now()
         generation = self._dialer.generation(now)
-        while (link := self._pop()) is not None:
-            if now - link.since < IDLE_SECONDS and link.generation == generation and link.usable:
-                return link
-            link.close()
+        while (connection := self._pop()) is not None:
+            if now - connection.since < IDLE_SECONDS and connection.generation == generation and connection.usable:
+                return connection
+            connection.close()
         return None
 
-    def _pop(self) -> _Link | None:
+    def _pop(self) -> _Connection | None:
         try:
             return self._idle.pop()
         except IndexError:
             return None
 
 
-def _may_resend(method: str, link: _Link, error: Exception) -> bool:
+def _may_resend(method: str, connection: _Connection, error: Exception) -> bool:
     """Whether a request that failed on a kept-alive connection is surely new to the server, or harmless twice."""
-    if not link.sent:
+    if not connection.sent:
         return True
-    return method in ("GET", "HEAD") and not link.reader.begun and not isinstance(error, TimeoutError)
+    return method in ("GET", "HEAD") and not connection.reader.begun and not isinstance(error, TimeoutError)
 
 
 class _PoolStream:
     """A body read as it comes; the connection goes back to the pool if the body ends as it should."""
 
-    def __init__(self, pool: PoolTransport, link: _Link, head: Head, idle_timeout: float) -> None:
+    def __init__(self, pool: PoolTransport, connection: _Connection, head: Head, idle_timeout: float) -> None:
         self.status = head.status
         self.headers: Mapping[str, str] = head.headers
         self._pool = pool
-        self._link = link
+        self._connection = connection
         self._head = head
         self.idle_timeout: float | None = idle_timeout
-        self._pieces = link.reader.pieces(head)
+        self._pieces = connection.reader.pieces(head)
         self._state = threading.Lock()
         self._reading = False
         self._closed = False
@@ -249,11 +249,11 @@ class _PoolStream:
             self._reading = True
         piece: bytes | None = None
         try:
-            self._link.let_wait(self.idle_timeout)
+            self._connection.set_timeout(self.idle_timeout)
             piece = next(self._pieces, None)
         except FAILURES as error:
             if not self._end(broken=True):
-                raise self._pool.failed(error, self._link, self.idle_timeout) from error
+                raise self._pool.failed(error, self._connection, self.idle_timeout) from error
             raise StopIteration from None
         except BaseException:
             self._end(broken=True)
@@ -272,16 +272,16 @@ class _PoolStream:
                 return
             self._closed = True
             reading = self._reading
-        self._link.shut()
+        self._connection.shutdown()
         if not reading:
-            self._link.close()  # a reader closes it itself: the number of a closed socket may soon be another's
+            self._connection.close()  # a reader closes it itself: the number of a closed socket may soon be another's
 
     def _stop_reading(self) -> bool:
         with self._state:
             self._reading = False
             closed = self._closed
         if closed:
-            self._link.close()
+            self._connection.close()
         return closed
 
     def _end(self, *, broken: bool) -> bool:
@@ -290,7 +290,7 @@ class _PoolStream:
             self._reading = False
             closed, self._closed = self._closed, True
         if closed or broken:
-            self._link.close()
+            self._connection.close()
         else:
-            self._pool.keep(self._link, self._head)
+            self._pool.keep(self._connection, self._head)
         return closed

@@ -17,7 +17,7 @@ from urllib3.util import parse_url
 
 from clientgo.errors import ConfigError
 from clientgo.log import register_secret
-from clientgo.rest.connections.http1 import Garbled
+from clientgo.rest.connections.http1 import ProtocolError
 
 OpenSocket = Callable[[str, int, float], socket]
 """Connects to a host's port, within so many seconds."""
@@ -70,7 +70,9 @@ class Proxy:
         """A connected socket, or what has its methods: to the proxy without `tls`, else to the server behind it.
 
         Raises:
-            OSError: why there is none. Garbled: what answered is no proxy. UnicodeError: the host's name is invalid.
+            OSError: connecting failed.
+            ProtocolError: the peer is not a proxy.
+            UnicodeError: the host name is invalid.
         """
         if tls is not None:
             (server_name or self._host).encode("idna")  # ssl does so too late: it would leave a socket open
@@ -82,7 +84,7 @@ class Proxy:
             raise
         except HTTPException as error:
             connection.close()
-            raise Garbled(str(error)) from error
+            raise ProtocolError(str(error)) from error
         except HTTPError as error:
             connection.close()
             raise OSError(str(error)) from error

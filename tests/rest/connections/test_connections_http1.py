@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.rest.config import MAX_RESPONSE_BYTES
-from clientgo.rest.connections.http1 import Ended, Garbled, Reader, TooLarge, encode_request
+from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader, TooLarge, encode_request
 
 
 def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:
@@ -28,7 +28,7 @@ def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:
 
 
 def whole(*pieces: bytes, method: str = "GET", max_body: int = 0) -> tuple[int, bytes]:
-    reader = Reader(receiver(pieces), max_body)
+    reader = ReplyReader(receiver(pieces), max_body)
     head = reader.head(method)
     return head.status, reader.body(head)
 
@@ -66,7 +66,7 @@ def test_a_chunked_body_arrives_however_it_is_cut(parts: list[bytes], at: list[i
 def test_two_replies_on_one_connection_do_not_mix(parts: list[bytes], second: bytes, at: list[int]) -> None:
     data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
     data += b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(second) + second
-    reader = Reader(receiver(cut(data, at)))
+    reader = ReplyReader(receiver(cut(data, at)))
     first_head = reader.head("GET")
     assert reader.body(first_head) == b"".join(parts)
     second_head = reader.head("GET")
@@ -77,8 +77,8 @@ def test_two_replies_on_one_connection_do_not_mix(parts: list[bytes], second: by
 @given(st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=4), st.integers(1, 10_000))
 def test_a_body_that_breaks_off_is_never_taken_for_whole(parts: list[bytes], lost: int) -> None:
     data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
-    reader = Reader(receiver([data[: len(data) - 1 - lost % (len(data) - 1)]]))
-    with pytest.raises(Ended):
+    reader = ReplyReader(receiver([data[: len(data) - 1 - lost % (len(data) - 1)]]))
+    with pytest.raises(IncompleteRead):
         reader.body(reader.head("GET"))
 
 
@@ -86,13 +86,13 @@ def test_a_body_that_breaks_off_is_never_taken_for_whole(parts: list[bytes], los
 def test_any_bytes_are_a_reply_or_refused(data: bytes) -> None:
     try:
         status, _ = whole(data)
-    except (Garbled, Ended):
+    except (ProtocolError, IncompleteRead):
         return
     assert 200 <= status <= 999
 
 
 def test_a_body_without_a_length_lasts_until_the_end_and_ends_the_connection() -> None:
-    reader = Reader(receiver([b"HTTP/1.1 200 OK\r\n\r\nab", b"cd"]))
+    reader = ReplyReader(receiver([b"HTTP/1.1 200 OK\r\n\r\nab", b"cd"]))
     head = reader.head("GET")
     assert reader.body(head) == b"abcd"
     assert not head.keep_alive
@@ -108,7 +108,7 @@ def test_a_body_without_a_length_lasts_until_the_end_and_ends_the_connection() -
     ],
 )
 def test_a_connection_is_kept_as_the_server_says(head: str, keep: bool) -> None:
-    assert Reader(receiver([head.encode() + b"\r\n\r\n"])).head("GET").keep_alive is keep
+    assert ReplyReader(receiver([head.encode() + b"\r\n\r\n"])).head("GET").keep_alive is keep
 
 
 def test_interim_answers_are_left_out() -> None:
@@ -149,7 +149,7 @@ def test_gzip_body_with_several_members_is_read_whole_and_limited_as_a_whole(mem
 
 
 def test_bytes_after_the_last_gzip_member_are_rejected() -> None:
-    with pytest.raises(Garbled, match="bad gzip"):
+    with pytest.raises(ProtocolError, match="bad gzip"):
         unzipped(gzip.compress(b"a") + b"rest")
 
 
@@ -172,12 +172,12 @@ def test_body_without_a_length_is_rejected_once_it_exceeds_the_limit(data: bytes
 
 
 def test_a_compressed_body_that_breaks_off_is_refused() -> None:
-    with pytest.raises(Garbled, match="cut off"):
+    with pytest.raises(ProtocolError, match="cut off"):
         unzipped(gzip.compress(b"x" * 1000)[:-9])
 
 
 def test_repeated_headers_are_joined() -> None:
-    reader = Reader(receiver([b"HTTP/1.1 200 OK\r\nWarning: a\r\nContent-Length: 0\r\nwarning: b\r\n\r\n"]))
+    reader = ReplyReader(receiver([b"HTTP/1.1 200 OK\r\nWarning: a\r\nContent-Length: 0\r\nwarning: b\r\n\r\n"]))
     assert reader.head("GET").headers["warning"] == "a, b"
 
 
@@ -199,7 +199,7 @@ def test_repeated_headers_are_joined() -> None:
     ],
 )
 def test_what_is_not_http_is_refused(data: bytes) -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(ProtocolError):
         whole(data)
 
 
@@ -212,7 +212,7 @@ def test_a_request_is_written_as_it_is_meant() -> None:
 def test_header_values_are_utf8_both_ways(name: str) -> None:
     assert f"\r\nA: {name}\r\n".encode() in encode_request("GET", "/", "h", (("A", name),), None)
     reply = f"HTTP/1.1 200 OK\r\nA: {name}\r\nContent-Length: 0\r\n\r\n".encode()
-    assert Reader(receiver([reply])).head("GET").headers["a"] == name
+    assert ReplyReader(receiver([reply])).head("GET").headers["a"] == name
 
 
 def test_a_get_has_no_length_and_a_post_without_body_has() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from clientgo.apiserver.http.status import ApiFailure, bad_request
 from clientgo.apiserver.registry.metadata import json_type
 from clientgo.meta.apply.fieldsets import Rules
-from clientgo.meta.apply.managedfields import Manager
+from clientgo.meta.apply.managedfields import FieldManager
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
 from clientgo.meta.patches import PatchError, jsonpatch, strategic
@@ -53,7 +53,7 @@ def strategic_merge_patch(target: Object, patch: Any, rules: Rules) -> Any:
         raise bad_request(str(error)) from error
 
 
-def apply(live: Object, config: Object, who: Manager, rules: Rules, *, force: bool, time: str) -> Applied:
+def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, force: bool, time: str) -> Applied:
     """Merge `config` into `live` (empty when there is no object yet) for this field manager.
 
     Raises:
