@@ -18,7 +18,7 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName, controller_of, object_name, replace
 from clientgo.meta.declarations import rbac
-from clientgo.reconcile.attempts import Attempts
+from clientgo.reconcile import Attempts
 from clientgo.record import EventRecorder
 from clientgo.workqueue import (
     BucketRateLimiter,

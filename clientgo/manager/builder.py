@@ -24,7 +24,7 @@ from clientgo.manager.predicates import Predicate
 from clientgo.manager.sources import KindSource, Source, ToRequests, itself, owners_of
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
-from clientgo.reconcile.attempts import LogFields
+from clientgo.reconcile import LogFields
 from clientgo.workqueue import RateLimiter
 
 T = TypeVar("T", bound=ApiObject)

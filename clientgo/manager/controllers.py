@@ -21,7 +21,7 @@ from clientgo.manager.requesters import limited
 from clientgo.manager.sources import Source
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import provider
-from clientgo.reconcile.attempts import Attempt, Attempts, LogFields
+from clientgo.reconcile import Attempt, Attempts, LogFields
 from clientgo.workqueue import (
     ItemExponentialFailureRateLimiter,
     RateLimiter,

@@ -1,13 +1,14 @@
-"""What is told of reconciliations."""
+"""Logging and metrics of reconciliations."""
 
 import logging
+from contextlib import suppress
 
 import pytest
 
 from clientgo.errors import Conflict, ConnectionFailed, LeaseNotHeld
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
-from clientgo.reconcile.attempts import REPEAT_SECONDS, Attempts
+from clientgo.reconcile import REPEAT_SECONDS, RESULTS, Attempts, ReconcileMetrics
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
 
@@ -50,7 +51,7 @@ def test_fields_that_can_not_be_had_are_a_bug_that_keeps_nobody_from_work(caplog
     with attempts.at(KEY) as attempt:
         assert current_fields()["name"] == "a"
         attempt.succeeded()
-    assert "bug: there are no further log fields" in caplog.text
+    assert "bug: log_fields failed" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,40 @@ def test_an_error_is_told_by_what_it_means(
     assert (record.levelname, bool(record.exc_info)) == (level, panics == 1)
     assert kept["controller_runtime_reconcile_total", "foo", "error"].value == 1
     assert kept["controller_runtime_reconcile_panics_total", "foo"].value == panics
+
+
+NAME = "controller_runtime_reconcile_"
+
+
+@pytest.mark.feature("B-CR-10")
+def test_every_result_has_a_series_from_the_start() -> None:
+    with recorded_metrics() as kept:
+        ReconcileMetrics("foo").set_workers(2)
+    assert {kept[f"{NAME}total", "foo", result].value for result in RESULTS} == {0.0}
+    assert kept["controller_runtime_max_concurrent_reconciles", "foo"].value == 2
+
+
+@pytest.mark.feature("B-CR-10")
+def test_a_reconciliation_is_counted_by_its_result_and_timed() -> None:
+    clock = FakeClock()
+    with recorded_metrics() as kept:
+        metrics = ReconcileMetrics("foo", clock=clock)
+        with metrics.reconciling() as call:
+            assert kept["controller_runtime_active_workers", "foo"].value == 1
+            clock.step(0.25)
+            call.result = "success"
+    assert kept[f"{NAME}total", "foo", "success"].value == 1
+    assert kept[f"{NAME}errors_total", "foo"].value == 0
+    assert kept[f"{NAME}time_seconds", "foo"].observed == [0.25]
+    assert kept["controller_runtime_active_workers", "foo"].value == 0
+
+
+@pytest.mark.feature("B-CR-10")
+def test_what_nobody_called_a_success_is_an_error() -> None:
+    with recorded_metrics() as kept:
+        metrics = ReconcileMetrics("foo")
+        with suppress(KeyError), metrics.reconciling() as call:
+            call.panicked = True
+            raise KeyError
+    assert kept[f"{NAME}total", "foo", "error"].value == 1
+    assert kept[f"{NAME}errors_total", "foo"].value == kept[f"{NAME}panics_total", "foo"].value == 1
