@@ -1,8 +1,7 @@
-"""The one door to time: everything that waits or reads a clock takes a `Clock`.
+"""Clock: the only access to time; everything that waits or reads the time takes a `Clock`.
 
-Two scales are kept apart. `now()` is monotonic seconds, for delays and deadlines; `time()` is seconds since the epoch,
-for what is written into objects. A fake clock (`clientgo.testing.FakeClock`) stands in for both, so that a test steps
-time instead of sleeping.
+`now()` is monotonic seconds, for delays and deadlines; `time()` is seconds since the epoch, for timestamps in objects.
+A fake clock (`clientgo.testing.FakeClock`) replaces both, so that a test steps the time instead of sleeping.
 """
 
 import threading
@@ -12,52 +11,52 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Reads the time and waits for it to pass."""
+    """Source of time, and of waits that a fake clock can step."""
 
     def now(self) -> float:
-        """Monotonic seconds; only differences mean anything."""
+        """Return monotonic seconds; only differences are meaningful."""
 
     def time(self) -> float:
-        """Seconds since the epoch, as other machines would read them."""
+        """Return seconds since the epoch."""
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
         """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`.
 
-        It may return earlier, and does not say why it returned: the caller checks its predicate again, in a loop.
+        It may return earlier, so the caller checks its predicate in a loop.
         """
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
-        """Let `seconds` pass unless `stop` is set first; return whether it is set."""
+        """Wait `seconds`, or until `stop` is set; return True if it is set."""
 
     def wait_for(self, done: threading.Event, limit: float) -> bool:
-        """Wait until `done` is set, `limit` seconds at most; return whether it is set.
+        """Wait until `done` is set, at most `limit` seconds; return True if it is set.
 
-        For limits on the work of other threads. A fake clock that moves by itself does so for `sleep`, but not for a
-        limit: the others would never be in time.
+        For timeouts on the work of other threads. A fake clock that advances by itself does so in `sleep`, but not
+        here: the other threads would always time out.
         """
 
 
 class SystemClock:
-    """The clock of this machine."""
+    """Clock of the operating system."""
 
-    # The system's own function, and no method around it: a sync of one object reads the clock some thirty times.
+    # The function itself without a method around it: a reconciliation reads the clock some thirty times.
     now = staticmethod(time.monotonic)
-    """Monotonic seconds; only differences mean anything."""
+    """Return monotonic seconds; only differences are meaningful."""
 
     def time(self) -> float:
-        """Seconds since the epoch."""
+        """Return seconds since the epoch."""
         return time.time()
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
-        """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`, or for no reason at all."""
+        """Wait, holding `condition`, until it is notified or `now()` reaches `deadline`; may return earlier."""
         condition.wait(None if deadline is None else waitable(deadline - self.now()))
 
     def sleep(self, stop: threading.Event, seconds: float) -> bool:
-        """Let `seconds` pass unless `stop` is set first; return whether it is set."""
+        """Wait `seconds`, or until `stop` is set; return True if it is set."""
         return stop.wait(waitable(seconds))
 
     def wait_for(self, done: threading.Event, limit: float) -> bool:
-        """Wait until `done` is set, `limit` seconds at most; return whether it is set."""
+        """Wait until `done` is set, at most `limit` seconds; return True if it is set."""
         return self.sleep(done, limit)
 
 
@@ -70,5 +69,5 @@ SYSTEM_CLOCK = SystemClock()
 
 
 def utc(clock: Clock) -> datetime:
-    """The clock's time as an aware UTC datetime."""
+    """Return the clock's time as an aware UTC datetime."""
     return datetime.fromtimestamp(clock.time(), UTC)

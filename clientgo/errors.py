@@ -1,7 +1,7 @@
-"""What the API server says when it refuses, and what the network does instead of answering.
+"""Errors of API requests, connections and configuration.
 
     ClientGoError
-    ├── ApiError(code, reason, message, details, retry_after)   the server answered with a Status
+    ├── ApiError(code, reason, message, details, retry_after)   the server responded with a Status
     │   ├── BadRequest 400            ├── Gone 410
     │   ├── Unauthorized 401          │   └── Expired 410, reason Expired
     │   ├── Forbidden 403             ├── RequestEntityTooLarge 413
@@ -11,12 +11,13 @@
     │   ├── Conflict 409              ├── InternalError 500
     │   ├── AlreadyExists 409         ├── ServerTimeout 500/504, reason ServerTimeout
     │   ├── ServiceUnavailable 503    └── Timeout 504
-    ├── ConnectionFailed              no usable answer; the cause is kept
-    └── ConfigError                   no usable configuration; one sentence says what to do
+    ├── ConnectionFailed              no valid response; the cause is kept
+    ├── LeaseNotHeld                  not sent: the lease was lost
+    └── ConfigError                   missing or invalid configuration
 
-AlreadyExists is no Conflict although both are 409: what helps against a conflict, reading again, does not help there.
-The tree is ours and not the HTTP library's, so that callers do not change when the transport does. A class is chosen by
-the Status' `reason`, then by its code: an unknown reason with a known code is still caught by the code's class.
+AlreadyExists is not a Conflict, although both are 409: reading the object again resolves only a conflict. The classes
+are independent of the HTTP library, so that callers do not change with the transport. A class is chosen by the Status'
+`reason`, then by its code: an unknown reason with a known code has the code's class.
 """
 
 import re
@@ -27,23 +28,23 @@ import msgspec
 
 
 class ClientGoError(Exception):
-    """Everything this library raises about the server, the network or the configuration."""
+    """Base class of errors about the server, the network or the configuration."""
 
 
 class ConfigError(ClientGoError):
-    """The configuration is missing or unusable; the message is one sentence for the user."""
+    """The configuration is missing or invalid; the message tells the user in one line what to change."""
 
 
 class LeaseNotHeld(ClientGoError):
-    """Nothing was sent: this process does not hold, or holds no more, the lease under which it may write."""
+    """The request was not sent: this process does not hold the lease that permits writes."""
 
 
 class ConnectionFailed(ClientGoError):
-    """The network gave no usable answer; `__cause__` is what happened.
+    """No valid response was received; `__cause__` is the underlying error.
 
-    `sent` tells whether the server may have seen the request: a write may then have happened. `broken` tells whether
-    the peer closed or reset the connection, or garbled it, so that a read may be repeated at once; by default every
-    failure after sending counts, except a timeout.
+    `sent` is True if the server may have received the request, so that a write may have been carried out. `broken` is
+    True if the peer closed or reset the connection or broke the protocol, so that a read can be retried at once; by
+    default it is True for every failure after sending, except timeouts.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class ConnectionFailed(ClientGoError):
 
 
 class StatusCause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One of several reasons for a refusal, usually naming a field."""
+    """One cause of an error, usually with a field (metav1.StatusCause)."""
 
     reason: str | None = ""
     message: str | None = ""
@@ -75,7 +76,7 @@ class StatusCause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class StatusDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What a refusal is about, machine-readable."""
+    """Object and causes of an error (metav1.StatusDetails)."""
 
     name: str = ""
     group: str = ""
@@ -86,7 +87,7 @@ class StatusDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class Status(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The body of a refusal (metav1.Status)."""
+    """Body of an error response (metav1.Status)."""
 
     status: str = ""
     message: str = ""
@@ -96,7 +97,7 @@ class Status(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class ApiError(ClientGoError):
-    """The server refused; `retry_after` is in seconds and None when the server named none."""
+    """The server rejected the request; `retry_after` is in seconds, or None."""
 
     code: int = 0
     reasons: ClassVar[tuple[str, ...]] = ()
@@ -118,42 +119,42 @@ class ApiError(ClientGoError):
         self.retry_after = retry_after
 
     def has_cause(self, reason: str) -> bool:
-        """Whether the server listed a cause of that reason."""
+        """Return True if `details` has a cause of that reason."""
         return any(cause.reason == reason for cause in self.details.causes)
 
 
 class BadRequest(ApiError):
-    """400: the request itself makes no sense."""
+    """400: the request is invalid."""
 
     code, reasons = 400, ("BadRequest",)
 
 
 class Unauthorized(ApiError):
-    """401: the credentials are missing or not accepted."""
+    """401: the credentials are missing or invalid."""
 
     code, reasons = 401, ("Unauthorized",)
 
 
 class Forbidden(ApiError):
-    """403: the credentials are known and may not do this."""
+    """403: the user is not permitted to do this."""
 
     code, reasons = 403, ("Forbidden",)
 
 
 class NotFound(ApiError):
-    """404: no such object, or no such resource."""
+    """404: the object or the resource does not exist."""
 
     code, reasons = 404, ("NotFound",)
 
 
 class MethodNotAllowed(ApiError):
-    """405: the resource does not have that verb."""
+    """405: the resource does not support the verb."""
 
     code, reasons = 405, ("MethodNotAllowed",)
 
 
 class NotAcceptable(ApiError):
-    """406: the server has no form of the answer that was asked for."""
+    """406: the server supports none of the accepted media types."""
 
     code, reasons = 406, ("NotAcceptable",)
 
@@ -165,13 +166,13 @@ class Conflict(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """409: an object of that name is there already."""
+    """409: an object of that name already exists."""
 
     code, reasons = 409, ("AlreadyExists",)
 
 
 class Gone(ApiError):
-    """410: what was asked for is not kept any more."""
+    """410: the requested version is no longer available."""
 
     code, reasons = 410, ("Gone",)
 
@@ -183,25 +184,25 @@ class Expired(Gone):
 
 
 class RequestEntityTooLarge(ApiError):
-    """413: the object is larger than the server takes."""
+    """413: the object exceeds the server's limit."""
 
     code, reasons = 413, ("RequestEntityTooLarge",)
 
 
 class UnsupportedMediaType(ApiError):
-    """415: the server does not know that kind of patch."""
+    """415: the server does not support the type of the body, for example of a patch."""
 
     code, reasons = 415, ("UnsupportedMediaType",)
 
 
 class Invalid(ApiError):
-    """422: the object breaks a rule; `details.causes` names the fields."""
+    """422: the object is invalid; `details.causes` names the fields."""
 
     code, reasons = 422, ("Invalid",)
 
 
 class TooManyRequests(ApiError):
-    """429: come back after `retry_after` seconds."""
+    """429: retry after `retry_after` seconds."""
 
     code, reasons = 429, ("TooManyRequests",)
 
@@ -219,13 +220,13 @@ class ServiceUnavailable(ApiError):
 
 
 class Timeout(ApiError):
-    """504: the server did not finish in time; the write may have happened."""
+    """504: the request timed out; a write may have been carried out."""
 
     code, reasons = 504, ("Timeout",)
 
 
 class ServerTimeout(ApiError):
-    """500 or 504 with reason ServerTimeout: the server asks to try again later."""
+    """500 or 504 with reason ServerTimeout: retry later."""
 
     code, reasons = 500, ("ServerTimeout",)
 
@@ -236,15 +237,14 @@ _CLASSES: tuple[type[ApiError], ...] = (
     Timeout, ServerTimeout,
 )  # fmt: skip
 _BY_REASON = {reason: cls for cls in _CLASSES for reason in cls.reasons}
-# Where two classes share a code, the more general one stands for it: a bare 409 is a Conflict, a bare 410 is Expired,
-# because servers before reasons were added meant that by it.
+# Of two classes with a code, the one that older servers mean, which send no reason: Conflict for 409, Expired for 410.
 _BY_CODE = {cls.code: cls for cls in _CLASSES if cls not in (AlreadyExists, Gone, ServerTimeout)}
 
 _STATUS = msgspec.json.Decoder(Status)
 
 
 def api_error(status: Status, *, retry_after: float | None = None) -> ApiError:
-    """The error a Status stands for."""
+    """Return the error for a Status."""
     cls = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code) or ApiError
     if retry_after is None and status.details is not None and status.details.retry_after_seconds:
         retry_after = _seconds(str(status.details.retry_after_seconds))
@@ -252,7 +252,7 @@ def api_error(status: Status, *, retry_after: float | None = None) -> ApiError:
 
 
 def error_from_response(code: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
-    """The error an HTTP answer of `code` stands for, whether its body is a Status or not."""
+    """Return the error for an HTTP response, whose body may or may not be a Status."""
     retry_after = _seconds(headers.get("Retry-After") or headers.get("retry-after"))
     status = decode_status(body)
     if status.reason or status.message:
@@ -263,7 +263,7 @@ def error_from_response(code: int, body: bytes, headers: Mapping[str, str]) -> A
 
 
 def decode_status(data: bytes | Any) -> Status:
-    """The Status in `data`; an empty one if it holds none."""
+    """Return the Status in `data`, or an empty one."""
     try:
         return _STATUS.decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):  # the last for nesting deeper than Python's stack
@@ -271,5 +271,5 @@ def decode_status(data: bytes | Any) -> Status:
 
 
 def _seconds(text: str | None) -> float | None:
-    # Up to nine digits, as no server means more: longer numbers are no times, and too long ones no float.
+    # Up to nine digits: longer numbers are not plausible, and very long ones overflow a float.
     return float(text) if text is not None and re.fullmatch("[0-9]{1,9}", text.strip(" ")) else None

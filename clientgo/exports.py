@@ -1,12 +1,12 @@
-"""A package's names that load their modules when first asked for, so that importing one module costs no other.
+"""Lazy exports of a package: each name imports its module on first use, so that one module does not import the others.
 
     if TYPE_CHECKING:
         from clientgo.cache.lister import Lister
     else:
         __getattr__ = on_demand(__name__, {"lister": "Lister"})
 
-Type checkers and editors read the imports, Python calls `__getattr__` (PEP 562). No name may be that of a module of its
-package, for a module that was imported stands in its place; tests/test_exports.py compares the two lists.
+Type checkers and editors read the imports, Python calls `__getattr__` (PEP 562). A name must not be that of a module of
+its package, which an import would put in its place; tests/test_exports.py compares the two lists.
 """
 
 import importlib
@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 
 
 def on_demand(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of `package`: of each module in it, the names (parted by spaces) that are the package's too.
+    """Return the `__getattr__` of a package, for space-separated names by module.
 
-    What it returns raises `AttributeError` for any other name, and whatever importing the module raises.
+    It raises `AttributeError` for other names, and any error of the import.
     """
     where = {name: f"{package}.{module}" for module, names in modules.items() for name in names.split()}
 
@@ -25,7 +25,7 @@ def on_demand(package: str, modules: Mapping[str, str]) -> Callable[[str], objec
         if name not in where:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value: object = getattr(importlib.import_module(where[name]), name)
-        setattr(sys.modules[package], name, value)  # so that Python does not ask again
+        setattr(sys.modules[package], name, value)  # so that Python does not call this again
         return value
 
     return load

@@ -1,7 +1,6 @@
-"""Readers of flags' values, for argparse's `type=`: numbers, durations and addresses, refused in one sentence.
+"""Types of flags for argparse: numbers, durations and addresses.
 
-Durations are written as in Go (`15s`, `1m30s`, `500ms`), because the flags of Kubernetes' programs are; a bare number
-is seconds.
+Durations have Go's format (`15s`, `1m30s`, `500ms`) as in Kubernetes' programs; a number without a unit is seconds.
 """
 
 import ipaddress
@@ -15,7 +14,7 @@ _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|m|h)")
 
 
 class Address(NamedTuple):
-    """Where to listen; an empty host is every interface, port 0 any free one."""
+    """Address to listen on; an empty host is every interface, port 0 any free port."""
 
     host: str
     port: int
@@ -25,72 +24,74 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can connect."""
+        """True if only this machine can connect."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
-            # A name that begins with 127. may lead anywhere.
+            # A name that begins with 127. may resolve to any address.
             return self.host == "localhost"
 
 
 def whole(text: str) -> int:
-    """A whole number."""
+    """Parse an integer."""
     try:
         return int(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
+        raise ArgumentTypeError(f"invalid number {text!r}: expected an integer") from None
 
 
 def positive(text: str) -> int:
-    """A whole number of at least 1."""
+    """Parse an integer of at least 1."""
     number = whole(text)
     if number < 1:
-        raise ArgumentTypeError(f"{text} is too small: give 1 or more")
+        raise ArgumentTypeError(f"invalid number {text}: must be at least 1")
     return number
 
 
 def natural(text: str) -> int:
-    """A whole number of at least 0."""
+    """Parse an integer of at least 0."""
     number = whole(text)
     if number < 0:
-        raise ArgumentTypeError(f"{text} is too small: give 0 or more")
+        raise ArgumentTypeError(f"invalid number {text}: must be at least 0")
     return number
 
 
 def amount(text: str) -> float:
-    """A finite number of at least 0."""
+    """Parse a finite number of at least 0."""
     try:
         number = float(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number") from None
+        raise ArgumentTypeError(f"invalid number {text!r}") from None
     if not 0 <= number < math.inf:
-        raise ArgumentTypeError(f"{text} is out of range: give 0 or more")
+        raise ArgumentTypeError(f"invalid number {text}: must be finite and at least 0")
     return number
 
 
 def seconds(text: str) -> float:
-    """A duration of at least 0, in seconds."""
+    """Parse a duration of at least 0, in seconds."""
     parts = list(_PART.finditer(text))
     if parts and "".join(part[0] for part in parts) == text:
         return sum(float(part[1]) * _UNITS[part[2]] for part in parts)
     if text[-1:].isdecimal():
         return amount(text)
-    raise ArgumentTypeError(f"{text!r} is no duration: give one like 15s, 1m30s or 500ms")
+    raise ArgumentTypeError(f"invalid duration {text!r}: expected a number with a unit, such as 15s, 1m30s or 500ms")
 
 
 def port(text: str) -> int:
-    """A TCP port; 0 is any free one."""
+    """Parse a TCP port; 0 is any free one."""
     number = whole(text)
     if not 0 <= number <= 65535:
-        raise ArgumentTypeError(f"{text} is no port: give 0 to 65535")
+        raise ArgumentTypeError(f"invalid port {text}: must be 0 to 65535")
     return number
 
 
 def address(text: str) -> Address | None:
-    """`HOST:PORT` or `:PORT` (every interface), None for `0` (do not listen); IPv6 hosts stand in brackets."""
+    """Parse `HOST:PORT` or `:PORT` (every interface); return None for `0` (do not listen). IPv6 needs brackets."""
     if text == "0":
         return None
     host, colon, number = text.rpartition(":")
     if not colon or (":" in host and not (host.startswith("[") and host.endswith("]"))):
-        raise ArgumentTypeError(f"{text!r} is no address: give HOST:PORT, :PORT for every interface, or 0 for none")
+        raise ArgumentTypeError(
+            f"invalid address {text!r}: expected HOST:PORT, :PORT for all interfaces, or 0 for none"
+        )
     return Address(host.removeprefix("[").removesuffix("]"), port(number))

@@ -1,8 +1,7 @@
-"""Threads with an owner, a name and one stop event.
+"""Groups of named threads with an owner and one stop event.
 
-Every thread of the library is started by a `Group`. The group's event asks all of them to end; a thread that dies of an
-exception asks the others to end too, and whoever joins the group gets that exception raised. So no thread is ever lost
-silently, and none outlives its owner unnoticed.
+Every thread of the library is started by a `Group`. An exception that ends a thread sets the group's stop event, and
+`join` raises it. So no thread is lost silently, and none outlives its owner unnoticed.
 """
 
 import logging
@@ -18,11 +17,11 @@ log = logging.getLogger(__name__)
 
 
 class StillRunning(RuntimeError):
-    """Some threads of the group did not end within the time given."""
+    """Some threads of the group have not ended within the timeout."""
 
 
 class Group:
-    """Owns named threads that stop together; a crash of one stops all and is raised by `join`."""
+    """Named threads that stop together; an exception that ends one of them stops all and is raised by `join`."""
 
     def __init__(self, *, stop: threading.Event | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
         self.stop_event = stop if stop is not None else threading.Event()
@@ -42,29 +41,29 @@ class Group:
         self.join()
 
     def start(self, target: Callable[..., object], *args: Any, name: str) -> None:
-        """Run `target(*args)` in a thread called `name`, until it returns; it must watch `stop_event` itself."""
+        """Run `target(*args)` in a thread called `name`; the target must return once `stop_event` is set."""
         thread = threading.Thread(target=self._run, args=(target, args), name=name, daemon=True)
         with self._lock:
-            # Started under the lock: whoever joins must find no thread that can't be joined yet.
+            # Started under the lock: join() cannot join a thread that has not started.
             thread.start()
-            # Ended threads are forgotten here, so that a long-lived group that starts many stays small.
+            # Ended threads are removed here, so that a long-lived group does not grow.
             self._threads = [*(t for t in self._threads if t.is_alive()), thread]
 
     def stop(self) -> None:
-        """Ask every thread to end; returns at once."""
+        """Set the stop event; do not wait."""
         self.stop_event.set()
 
     def alive(self) -> list[str]:
-        """The names of the threads that have not ended."""
+        """Return the names of the threads that have not ended."""
         with self._lock:
             return [t.name for t in self._threads if t.is_alive()]
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until every thread has ended, those started meanwhile included; the calling thread is left out.
+        """Wait until every thread has ended, including those started in the meantime, except for the calling thread.
 
         Raises:
-            StillRunning: some had not after `timeout` seconds; the message names them.
-            BaseException: whatever a thread died of.
+            StillRunning: some threads have not ended after `timeout` seconds; the message names them.
+            BaseException: an exception ended a thread.
         """
         deadline = None if timeout is None else self._clock.now() + timeout
         while others := self._others():
@@ -76,7 +75,7 @@ class Group:
 
     @contextmanager
     def ending_within(self, seconds: float) -> Iterator["Group"]:
-        """Stop every thread when the block ends, and wait for them as `join(seconds)` does, raising what it raises."""
+        """Call `stop` and `join(seconds)` at the end of the block."""
         try:
             yield self
         finally:
@@ -84,7 +83,7 @@ class Group:
             self.join(seconds)
 
     def raise_crash(self) -> None:
-        """Raise what the first crashed thread died of, if one did."""
+        """Raise the first exception that ended a thread, if any."""
         if self._crash is not None:
             raise self._crash
 
@@ -97,8 +96,8 @@ class Group:
         try:
             target(*args)
         except BaseException as error:
-            # BaseException: a SystemExit inside a thread would otherwise end it without a word. Logged last: whatever
-            # a log handler does, the crash is known and the others are told to end.
+            # BaseException: a SystemExit would otherwise end the thread silently. Logged last, because a log handler
+            # may fail: the exception is recorded and the group stopped before.
             with self._lock:
                 if self._crash is None:
                     self._crash = error

@@ -1,7 +1,6 @@
-"""What the library counts, and where the counts go.
+"""Metrics interface: the library names its metrics, and a `Provider` set by the program stores and serves them.
 
-The library only names its metrics; a `Provider` keeps them. By default none is set and counting costs a no-op call.
-`clientgo` never decides how metrics are served: a program sets a provider once, before it builds queues or informers.
+Set the provider once, before creating queues or informers. By default there is none, and each update is a no-op call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,17 +8,17 @@ from typing import Protocol
 
 
 class Counter(Protocol):
-    """Only goes up."""
+    """Metric that only increases."""
 
     def inc(self, amount: float = 1.0) -> None:
         """Add `amount`."""
 
 
 class Gauge(Protocol):
-    """Goes up and down."""
+    """Metric that can be set, increased and decreased."""
 
     def set(self, value: float) -> None:
-        """Become `value`."""
+        """Set the value."""
 
     def inc(self, amount: float = 1.0) -> None:
         """Add `amount`."""
@@ -29,23 +28,23 @@ class Gauge(Protocol):
 
 
 class Histogram(Protocol):
-    """Counts observations by size."""
+    """Counts of observations by value."""
 
     def observe(self, value: float) -> None:
         """Count one observation."""
 
 
 class Provider(Protocol):
-    """Makes, or finds again, the metric of a name and its labels."""
+    """Registry of metrics; returns the same metric for the same name and labels."""
 
     def counter(self, name: str, help_text: str, labels: Mapping[str, str]) -> Counter:
-        """The counter of that name and label values."""
+        """Return the counter of that name and labels."""
 
     def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> Gauge:
-        """The gauge of that name and label values."""
+        """Return the gauge of that name and labels."""
 
     def histogram(self, name: str, help_text: str, labels: Mapping[str, str], *, buckets: Sequence[float]) -> Histogram:
-        """The histogram of that name and label values; `buckets` are upper bounds."""
+        """Return the histogram of that name and labels; `buckets` are upper bounds."""
 
 
 class _Nothing:
@@ -62,18 +61,18 @@ _NOTHING = _Nothing()
 
 
 class NoMetrics:
-    """The provider that keeps nothing."""
+    """Provider of metrics without effect."""
 
     def counter(self, name: str, help_text: str, labels: Mapping[str, str]) -> Counter:
-        """A counter that forgets."""
+        """Return a counter without effect."""
         return _NOTHING
 
     def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> Gauge:
-        """A gauge that forgets."""
+        """Return a gauge without effect."""
         return _NOTHING
 
     def histogram(self, name: str, help_text: str, labels: Mapping[str, str], *, buckets: Sequence[float]) -> Histogram:
-        """A histogram that forgets."""
+        """Return a histogram without effect."""
         return _NOTHING
 
 
@@ -82,10 +81,10 @@ class _Chosen:
 
 
 def set_provider(provider: Provider) -> None:
-    """Let metrics made from now on be kept by `provider`."""
+    """Set the provider of metrics that are created from now on."""
     _Chosen.provider = provider
 
 
 def provider() -> Provider:
-    """The provider metrics are made by."""
+    """Return the current provider."""
     return _Chosen.provider

@@ -1,4 +1,4 @@
-"""Trying again what failed for a reason that passes."""
+"""Retries of transient errors, in particular of conflicts (client-go's util/retry)."""
 
 import threading
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from clientgo.errors import Conflict
 R = TypeVar("R")
 
 DEFAULT_RETRY = Backoff(steps=5, duration=0.01, factor=1.0, jitter=0.1)
-"""client-go's delays for a conflict among many who do not wait for each other: 5 attempts 10 ms apart."""
+"""client-go's default for conflicts between concurrent clients: 5 attempts, 10 ms apart."""
 
 DEFAULT_BACKOFF = Backoff(steps=4, duration=0.01, factor=5.0, jitter=0.1)
-"""client-go's delays for a conflict with someone busy: 4 attempts, 10, 50 and 250 ms apart."""
+"""client-go's default for conflicts with a client that is updating the object: 4 attempts, 10, 50 and 250 ms apart."""
 
 
 def on_error(
@@ -27,22 +27,21 @@ def on_error(
     clock: Clock = SYSTEM_CLOCK,
     stop: threading.Event | None = None,
 ) -> R:
-    """What `fn` returns, called again as long as it raises what is `retriable` and `backoff` has attempts left.
+    """Return the result of `fn`; retry it while its error is `retriable` and `backoff` has attempts left.
 
-    The last error of `fn` itself is raised when the attempts are used up, when it is not retriable, or when `stop` is
-    set during a delay.
+    Raises the error of the last attempt if it is not retriable, or no attempt is left, or `stop` is set during a delay.
 
     Raises:
-        ValueError: `backoff` has no attempt at all.
+        ValueError: `backoff` has less than one step.
     """
     if backoff.steps < 1:
-        raise ValueError(f"can't succeed in {backoff.steps} attempts")
+        raise ValueError(f"invalid backoff: {backoff.steps} steps, must be at least 1")
     stop = stop if stop is not None else threading.Event()
     attempt = 0
     while True:
         try:
             return fn()
-        except Exception as error:  # which errors to catch is the caller's to say
+        except Exception as error:  # the caller decides which errors are retried
             if not retriable(error) or _last(backoff, attempt) or clock.sleep(stop, backoff.delay(attempt)):
                 raise
         attempt += 1
@@ -55,9 +54,9 @@ def retry_on_conflict(
     clock: Clock = SYSTEM_CLOCK,
     stop: threading.Event | None = None,
 ) -> R:
-    """What `fn` returns, called again when the object it writes was changed by another; `fn` must read it anew.
+    """Return the result of `fn`; retry it after a `Conflict`. `fn` must read the object again each time.
 
-    Raises the last `Conflict` when the attempts are used up, and anything else that `fn` raises at once.
+    Raises the last `Conflict` if no attempt is left, and every other error at once.
     """
     return on_error(backoff, _is_conflict, fn, clock=clock, stop=stop)
 
@@ -67,7 +66,7 @@ def _is_conflict(error: Exception) -> bool:
 
 
 def _last(backoff: Backoff, attempt: int) -> bool:
-    # As in Kubernetes' wait.Backoff, a delay that would have to grow past the cap ends the attempts as well.
+    # As in Kubernetes' wait.Backoff, a delay that would exceed the cap ends the attempts, too.
     if attempt + 1 >= backoff.steps:
         return True
     return backoff.cap is not None and replace(backoff, cap=None).base(attempt + 1) > backoff.cap

@@ -1,22 +1,21 @@
-"""So many things a second on average and so many at once: the one bucket behind every limit of that kind.
+"""Token bucket for rate limits, used for requests, keys of queues and events.
 
-Its caller has the clock and does the waiting: requests wait for a token before they are sent, keys of a queue are told
-when theirs is there, and an event that finds none is dropped.
+The caller passes the time and does the waiting.
 """
 
 import threading
 
 
 class TokenBucket:
-    """Hands out tokens in the order they were asked for, and the times from which each is there. Safe for threads.
+    """Bucket of `burst` tokens, refilled with `qps` per second; thread-safe.
 
     Raises:
-        ValueError: there would never be a token.
+        ValueError: `qps` is not positive or `burst` is below 1.
     """
 
     def __init__(self, qps: float, burst: int, now: float) -> None:
         if not qps > 0 or burst < 1:
-            raise ValueError(f"a bucket of {burst} tokens filled with {qps} a second never lets anything through")
+            raise ValueError(f"invalid rate limit: qps {qps} must be positive and burst {burst} at least 1")
         self._qps = qps
         self._burst = float(burst)
         self._tokens = float(burst)
@@ -27,14 +26,14 @@ class TokenBucket:
         return f"<TokenBucket {self._tokens:g} of {self._burst:g} tokens, {self._qps:g} a second>"
 
     def reserve(self, now: float) -> float:
-        """Take one token; return the seconds to wait before using it, 0 if it is there already."""
+        """Take one token; return the seconds until it is available, 0 if it is."""
         with self._lock:
             self._refill(now)
             self._tokens -= 1.0
             return max(0.0, -self._tokens / self._qps)
 
     def reserve_within(self, now: float, limit: float) -> float | None:
-        """As `reserve`; but takes nothing, and returns None, if the wait would be longer than `limit` seconds."""
+        """Take one token and return the seconds until it is available; return None if they exceed `limit`."""
         with self._lock:
             self._refill(now)
             wait = max(0.0, (1.0 - self._tokens) / self._qps)
@@ -44,16 +43,16 @@ class TokenBucket:
             return wait
 
     def try_take(self, now: float) -> bool:
-        """Take one token if one is there."""
+        """Take one token if it is available; return True if so."""
         return self.reserve_within(now, 0.0) is not None
 
     def give_back(self) -> None:
-        """Return a token that was reserved and not used."""
+        """Put back a token that was reserved and not used."""
         with self._lock:
             self._tokens = min(self._burst, self._tokens + 1.0)
 
     def _refill(self, now: float) -> None:
-        # A clock that steps back must not take tokens away.
+        # A clock that goes backwards must not remove tokens.
         elapsed = max(0.0, now - self._last)
         self._last = max(self._last, now)
         self._tokens = min(self._burst, self._tokens + elapsed * self._qps)

@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.backoff import (
-    REFLECTOR_BACKOFF,
-    REFLECTOR_BACKOFF_RESET,
     Backoff,
     HasExpired,
     KeyedBackoff,
     ResettingBackoff,
     jittered,
 )
+from clientgo.cache.backoff import REFLECTOR_BACKOFF, REFLECTOR_BACKOFF_RESET
 from clientgo.testing.clock import FakeClock
 
 

@@ -131,5 +131,5 @@ def test_one_attempt_is_one_call_without_a_delay(clock: FakeClock) -> None:
 
 
 def test_no_attempt_at_all_is_refused() -> None:
-    with pytest.raises(ValueError, match="0 attempts"):
+    with pytest.raises(ValueError, match="0 steps, must be at least 1"):
         on_error(Backoff(duration=1.0, steps=0), lambda _: True, Script("never"))

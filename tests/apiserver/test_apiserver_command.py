@@ -100,7 +100,7 @@ def test_port_that_is_taken_is_said_in_one_sentence() -> None:
 def test_port_that_is_none_is_said_without_a_traceback() -> None:
     done = subprocess.run([*COMMAND, "--port", "99999"], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert done.stderr.endswith("argument --port: 99999 is no port: give 0 to 65535\n")
+    assert done.stderr.endswith("argument --port: invalid port 99999: must be 0 to 65535\n")
 
 
 @pytest.mark.parametrize(

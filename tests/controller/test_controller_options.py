@@ -20,11 +20,11 @@ def test_namespaces_may_be_given_several_times() -> None:
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        pytest.param(["--workers", "0"], "argument --workers: 0 is too small: give 1 or more", id="no workers"),
-        pytest.param(["--workers", "two"], "'two' is not a whole number", id="workers in words"),
-        pytest.param(["--resync-period", "-1"], "-1 is out of range: give 0 or more", id="negative time"),
-        pytest.param(["--qps", "nan"], "nan is out of range", id="no number"),
-        pytest.param(["--embedded-port", "70000"], "70000 is no port: give 0 to 65535", id="port"),
+        pytest.param(["--workers", "0"], "argument --workers: invalid number 0: must be at least 1", id="no workers"),
+        pytest.param(["--workers", "two"], "invalid number 'two': expected an integer", id="workers in words"),
+        pytest.param(["--resync-period", "-1"], "invalid number -1: must be finite and at least 0", id="negative time"),
+        pytest.param(["--qps", "nan"], "invalid number nan", id="no number"),
+        pytest.param(["--embedded-port", "70000"], "invalid port 70000: must be 0 to 65535", id="port"),
         pytest.param(["--log-level", "loud"], "invalid choice: 'loud'", id="level"),
         pytest.param(["--log", "debug"], "unrecognized arguments", id="shortened flags are no flags"),
     ],

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from clientgo.backoff import REFLECTOR_BACKOFF
+from clientgo.cache.backoff import REFLECTOR_BACKOFF
 from clientgo.meta import object_name
 from tests.e2e.trail import writes
 from tests.faults.rig import Rig

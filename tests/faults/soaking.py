@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from clientgo.backoff import REFLECTOR_BACKOFF
+from clientgo.cache.backoff import REFLECTOR_BACKOFF
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ClientGoError
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
