@@ -5,10 +5,10 @@ the server rejects. The response to a write is kept here until the store has cau
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from clientgo.boundeddict import BoundedDict
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.store import Indexer, List, Transform, keep_everything
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -18,7 +18,6 @@ from clientgo.meta.readonly import protect
 from clientgo.meta.resourceversion import at_least
 
 T = TypeVar("T", bound=ApiObject)
-E = TypeVar("E")
 
 CaughtUp = Callable[[str, str], bool]
 """Returns True if the first resourceVersion is at least the second."""
@@ -49,7 +48,6 @@ class MutationCache(Generic[T]):
     ) -> None:
         self._backing = backing
         self._ttl = ttl
-        self._size = size
         self._include_adds = include_adds
         self._reached = reached
         self._transform = transform
@@ -57,8 +55,8 @@ class MutationCache(Generic[T]):
         self._clock = clock
         self._lock = threading.Lock()
         # Below: guarded by _lock; each with its expiry time, in that order.
-        self._written: OrderedDict[ObjectName, tuple[float, T]] = OrderedDict()
-        self._deleted: OrderedDict[ObjectName, tuple[float, ObjectMeta]] = OrderedDict()
+        self._written: BoundedDict[ObjectName, tuple[float, T]] = BoundedDict(size)
+        self._deleted: BoundedDict[ObjectName, tuple[float, ObjectMeta]] = BoundedDict(size)
 
     @classmethod
     def over(cls, informer: SharedInformer[T], *, clock: Clock = SYSTEM_CLOCK) -> "MutationCache[T]":
@@ -88,7 +86,7 @@ class MutationCache(Generic[T]):
             self._drop_expired()
             if self._is_deleted(key, obj.metadata):
                 return
-            self._remember(self._written, key, obj)
+            self._written[key] = (self._clock.now() + self._ttl, obj)
             # After it was added: a change that arrives from now on is reported to the handlers, and removes it.
             self._newest(key, self._backing.get_by_key(key))
 
@@ -139,7 +137,7 @@ class MutationCache(Generic[T]):
         with self._lock:
             self._drop_expired()
             if self._reached is None and obj is not None:
-                self._remember(self._deleted, key, obj.metadata)
+                self._deleted[key] = (self._clock.now() + self._ttl, obj.metadata)
             entry = self._written.get(key)
             if entry is None:
                 return
@@ -177,12 +175,6 @@ class MutationCache(Generic[T]):
                 else:
                     found.pop(key, None)
         return [*found.values()]
-
-    def _remember(self, entries: OrderedDict[ObjectName, tuple[float, E]], key: ObjectName, entry: E) -> None:
-        entries.pop(key, None)
-        entries[key] = (self._clock.now() + self._ttl, entry)
-        while len(entries) > self._size:
-            entries.popitem(last=False)
 
     def _drop_expired(self) -> None:
         now = self._clock.now()

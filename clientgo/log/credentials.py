@@ -15,6 +15,8 @@ import re
 import threading
 from urllib.parse import quote
 
+from clientgo.boundeddict import BoundedDict
+
 REDACTED = "[redacted]"
 
 MIN_SECRET_LENGTH = 6
@@ -29,7 +31,7 @@ class _SecretRegistry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[_Form, ...]] = {}
+        self._known: BoundedDict[str, tuple[_Form, ...]] = BoundedDict(MAX_SECRETS)
         # Replaced as a whole, so that readers need no lock.
         self.forms: tuple[_Form, ...] = ()
 
@@ -38,10 +40,7 @@ class _SecretRegistry:
         in_a_url = quote(secret, safe="", errors="replace")
         forms = tuple(_form(text) for text in dict.fromkeys((secret, in_a_url, encoded)))
         with self._lock:
-            self._known.pop(secret, None)
             self._known[secret] = forms
-            if len(self._known) > MAX_SECRETS:
-                del self._known[next(iter(self._known))]
             every = [form for known in self._known.values() for form in known]
             # Longest first: one may be a part of another.
             self.forms = tuple(sorted(every, key=lambda form: len(form[1]), reverse=True))

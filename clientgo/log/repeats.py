@@ -1,9 +1,9 @@
 """Rate limit for repeated log lines: the first one, then one per period with the number left out."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 
+from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
 
 
@@ -18,11 +18,10 @@ class Repeats:
 
     def __init__(self, period: float, *, size: int = 1024, clock: Clock = SYSTEM_CLOCK) -> None:
         self._period = period
-        self._size = size
         self._clock = clock
         self._lock = threading.Lock()
         # For each matter: the time of its last line, and the number of lines left out since.
-        self._logged: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
+        self._logged: BoundedDict[Hashable, tuple[float, int]] = BoundedDict(size)
 
     def __repr__(self) -> str:
         return f"<Repeats every {self._period} s, {len(self._logged)} remembered>"
@@ -34,9 +33,6 @@ class Repeats:
             at, left_out = self._logged.get(matter, (None, 0))
             due = at is None or now - at >= self._period
             self._logged[matter] = (now, 0) if at is None or due else (at, left_out + 1)
-            self._logged.move_to_end(matter)
-            if len(self._logged) > self._size:
-                self._logged.popitem(last=False)
         return left_out if due else None
 
     def forget(self, *matter: Hashable) -> None:

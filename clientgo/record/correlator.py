@@ -3,13 +3,13 @@
 As in client-go, the filter comes last: a dropped event is counted, so the next event sent has the correct count.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
+from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.kubernetes.types.core_v1 import Event
 from clientgo.meta.codec import encode_value, replace
@@ -106,30 +106,6 @@ class Correlator(Protocol):
         """Update the event of that key with the server's response."""
 
 
-class LRU(Generic[V]):
-    """Bounded map that evicts the least recently used entry. Not thread-safe."""
-
-    def __init__(self, size: int) -> None:
-        if size < 1:
-            raise ValueError(f"invalid cache size {size}: must be at least 1")
-        self._size = size
-        self._entries: OrderedDict[Hashable, V] = OrderedDict()
-
-    def get(self, key: Hashable) -> V | None:
-        """Return the value of the key, or None."""
-        value = self._entries.get(key)
-        if value is not None:
-            self._entries.move_to_end(key)
-        return value
-
-    def put(self, key: Hashable, value: V) -> None:
-        """Set the value of the key."""
-        self._entries[key] = value
-        self._entries.move_to_end(key)
-        if len(self._entries) > self._size:
-            self._entries.popitem(last=False)
-
-
 class _Sent(msgspec.Struct, frozen=True):
     count: int
     first_timestamp: datetime | None
@@ -143,9 +119,9 @@ class EventCorrelator:
     def __init__(self, options: CorrelatorOptions | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._options = options = options if options is not None else CorrelatorOptions()
         self._clock = clock
-        self._groups: LRU[tuple[float, set[str]]] = LRU(options.cache_size)
-        self._sent: LRU[_Sent] = LRU(options.cache_size)
-        self._buckets: LRU[TokenBucket] = LRU(options.cache_size)
+        self._groups: BoundedDict[Hashable, tuple[float, set[str]]] = BoundedDict(options.cache_size)
+        self._sent: BoundedDict[Hashable, _Sent] = BoundedDict(options.cache_size)
+        self._buckets: BoundedDict[Hashable, TokenBucket] = BoundedDict(options.cache_size)
 
     def correlate(self, event: Event) -> Correlated:
         """Return what to send for this event."""
@@ -156,17 +132,17 @@ class EventCorrelator:
     def update_state(self, stored: Event, key: Hashable) -> None:
         """Remember the name, version and count of the stored event."""
         meta = stored.metadata
-        self._sent.put(key, _Sent(stored.count or 0, stored.first_timestamp, meta.name, meta.resource_version))
+        self._sent[key] = _Sent(stored.count or 0, stored.first_timestamp, meta.name, meta.resource_version)
 
     def _aggregate(self, event: Event) -> tuple[Event, str]:
         """Return the event or, once its group has `max_events` different messages, an aggregate; and the count key."""
         now = self._clock.now()
         key, message = self._options.key(event)
-        last, messages = self._groups.get(key) or (now, set())
+        last, messages = self._groups.use(key) or (now, set())
         if now - last > self._options.max_interval:
             messages = set()
         messages.add(message)
-        self._groups.put(key, (now, messages))
+        self._groups[key] = (now, messages)
         if len(messages) < self._options.max_events:
             return event, event_key(event)
         # An arbitrary one is removed. The set would otherwise grow with every message; a group that stays at the limit
@@ -185,7 +161,7 @@ class EventCorrelator:
 
     def _count(self, event: Event, key: str) -> tuple[Event, bytes]:
         """Return the event with its count, and the patch for the stored event; a new event has an empty patch."""
-        before = self._sent.get(key)
+        before = self._sent.use(key)
         patch = b""
         if before is not None and before.count > 0:
             event = replace(
@@ -202,10 +178,10 @@ class EventCorrelator:
         """Take a token from the event's bucket; return True if there is none."""
         now = self._clock.now()
         key = self._options.spam_key(event)
-        bucket = self._buckets.get(key)
+        bucket = self._buckets.use(key)
         if bucket is None:
             bucket = TokenBucket(self._options.qps, self._options.burst, now)
-            self._buckets.put(key, bucket)
+            self._buckets[key] = bucket
         return not bucket.try_take(now)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.kubernetes.types.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
@@ -137,14 +138,13 @@ class BoundedCache(Generic[K, V]):
 
     def __init__(self, ttl: float, size: int, clock: Clock) -> None:
         self._ttl = ttl
-        self._size = size
         self._clock = clock
         self._lock = threading.Lock()
         # One time to live for all: the order of insertion is that of expiry.
-        self._answers: dict[K, tuple[float, V]] = {}
+        self._answers: BoundedDict[K, tuple[float, V]] = BoundedDict(size)
 
     def __repr__(self) -> str:
-        return f"<BoundedCache {len(self)} of {self._size}>"
+        return f"<BoundedCache {len(self)} of {self._answers.size}>"
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -159,7 +159,6 @@ class BoundedCache(Generic[K, V]):
         """Keep an answer from now on."""
         now = self._clock.now()
         with self._lock:
-            self._answers.pop(key, None)
             self._answers[key] = now + self._ttl, answer
-            while len(self._answers) > self._size or next(iter(self._answers.values()))[0] <= now:
-                del self._answers[next(iter(self._answers))]
+            while next(iter(self._answers.values()))[0] <= now:
+                self._answers.popitem(last=False)

@@ -61,7 +61,9 @@ def output(request: pytest.FixtureRequest) -> Iterator[Output]:
     root.handlers[:] = handlers
     root.setLevel(level)
     urllib3.setLevel(logging.NOTSET)
-    _SECRETS._known, _SECRETS.forms = known, forms
+    _SECRETS._known.clear()
+    _SECRETS._known.update(known)
+    _SECRETS.forms = forms
 
 
 def kubeconfig(folder: Path, **user: str) -> Config:

@@ -38,7 +38,9 @@ def registering() -> Iterator[None]:
     """Restore the registered secrets after the test."""
     known, forms = dict(_SECRETS._known), _SECRETS.forms
     yield
-    _SECRETS._known, _SECRETS.forms = known, forms
+    _SECRETS._known.clear()
+    _SECRETS._known.update(known)
+    _SECRETS.forms = forms
 
 
 @pytest.mark.parametrize(

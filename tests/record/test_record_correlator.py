@@ -6,7 +6,6 @@ import pytest
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
 from clientgo.meta import ObjectMeta, replace
 from clientgo.record.correlator import (
-    LRU,
     Correlated,
     CorrelatorOptions,
     EventCorrelator,
@@ -248,22 +247,3 @@ def test_default_cache_holds_4096_events(correlator: EventCorrelator) -> None:
     correlated(correlator, *[event(name=f"pod{n}") for n in range(4096)])
     first, _, second = correlated(correlator, *[event(name=name) for name in ("pod0", "one more", "pod1")])
     assert (first.event.count, second.event.count) == (2, 1)
-
-
-def test_cache_size_below_one_is_rejected() -> None:
-    with pytest.raises(ValueError, match="invalid cache size 0"):
-        LRU[int](0)
-
-
-def test_writing_an_entry_makes_it_the_most_recently_used() -> None:
-    cache = LRU[str](2)
-    for key in ("a", "b", "a", "c"):
-        cache.put(key, key)
-    assert [cache.get(key) for key in ("a", "b", "c")] == ["a", None, "c"]
-
-
-def test_cache_of_size_one_holds_the_last_entry() -> None:
-    cache = LRU[str](1)
-    cache.put("a", "a")
-    cache.put("b", "b")
-    assert (cache.get("a"), cache.get("b")) == (None, "b")

@@ -7,7 +7,6 @@ may change labels and annotations alone, as on a real server.
 
 import hashlib
 import uuid
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ import msgspec
 from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.suspension import Paused, Question
+from clientgo.boundeddict import BoundedDict
 
 Object = dict[str, Any]
 Key = bytes
@@ -34,7 +34,7 @@ class WebhookConverter:
         self._kind = kind
         self._client = dict(client)
         self._services = services
-        self._made: OrderedDict[Key, Object] = OrderedDict()
+        self._made: BoundedDict[Key, Object] = BoundedDict(_REMEMBERED)
         self._failed: dict[Key, str] = {}
 
     def __repr__(self) -> str:
@@ -84,10 +84,9 @@ class WebhookConverter:
         if isinstance(outcome, str):
             self._failed.update(dict.fromkeys(keys, outcome))
             return
+        # At least twice the objects of one request, which would otherwise never be complete.
+        self._made.size = max(_REMEMBERED, 2 * len(keys))
         self._made.update(zip(keys, outcome, strict=True))
-        # Never less than twice what one request asks for, or it would ask for ever.
-        while len(self._made) > max(_REMEMBERED, 2 * len(keys)):
-            self._made.popitem(last=False)
 
 
 class StoredForm:

@@ -7,13 +7,14 @@ waits for every dependent that blocks it) and orphan (finalizer `orphan`: the de
 """
 
 import logging
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
 
 from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.storage.stored import Key, Object
+from clientgo.boundeddict import BoundedDict
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """The finalizers that record how an owner is deleted."""
@@ -42,7 +43,7 @@ class GarbageCollector(InternalController):
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._dependents: defaultdict[str, set[_Item]] = defaultdict(set)
-        self._gone: OrderedDict[str, None] = OrderedDict()
+        self._gone: BoundedDict[str, None] = BoundedDict(_MAX_DELETED)
         self._waiting: deque[_Item] = deque()
         self._queued: set[_Item] = set()
         self._failures: dict[_Item, int] = {}
@@ -95,8 +96,6 @@ class GarbageCollector(InternalController):
 
     def _forget(self, item: _Item, obj: Object) -> None:
         self._gone[item.uid] = None
-        if len(self._gone) > _MAX_DELETED:
-            self._gone.popitem(last=False)
         for owner in _owners(obj):
             self._unlink(item, owner.get("uid", ""))
             self._enqueue_owner(item, owner)

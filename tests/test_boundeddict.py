@@ -1,0 +1,40 @@
+"""Bounded dict."""
+
+import pytest
+
+from clientgo.boundeddict import BoundedDict
+
+
+def test_size_below_one_is_rejected() -> None:
+    with pytest.raises(ValueError, match="invalid cache size 0"):
+        BoundedDict[str, int](0)
+
+
+def test_setting_a_key_makes_it_the_newest() -> None:
+    entries = BoundedDict[str, str](2)
+    for key in ("a", "b", "a", "c"):
+        entries[key] = key
+    assert [*entries.items()] == [("a", "a"), ("c", "c")]
+
+
+def test_using_a_key_makes_it_the_newest_and_reading_it_does_not() -> None:
+    entries = BoundedDict[str, int](2)
+    entries.update({"a": 1, "b": 2})
+    assert (entries.use("a"), entries.get("b"), entries.use("c")) == (1, 2, None)
+    entries["d"] = 4
+    assert [*entries] == ["a", "d"]
+
+
+def test_dict_of_size_one_holds_the_last_entry() -> None:
+    entries = BoundedDict[str, str](1)
+    entries["a"] = "a"
+    entries["b"] = "b"
+    assert [*entries] == ["b"]
+
+
+def test_size_may_shrink() -> None:
+    entries = BoundedDict[int, int](3)
+    entries.update({1: 1, 2: 2, 3: 3})
+    entries.size = 1
+    entries[4] = 4
+    assert [*entries] == [4]
