@@ -1,13 +1,13 @@
-"""A layer above informers and queues: one `Manager` that owns what controllers share, and a `reconcile` for each kind.
+"""Controller manager: one `Manager` owns what controllers share, and calls `reconcile` for each object that changes.
 
     manager = Manager(load_config(), options=Options(name="foo-manager"))
     controller(manager).for_(Foo).owns(Deployment).with_workers(2).complete(FooReconciler(manager))
     sys.exit(exit_code(lambda: manager.run(stop_on_signals())))
 
-`Manager` runs controllers and whatever else is added. It has a `Client`, which reads from the cache and writes to the
-server, and a `Cluster` for each API server it has to do with. `controller(manager)` puts a `Controller` together:
-sources of events, predicates (`clientgo.manager.predicates`), functions from objects to names, and a `Reconciler`,
-which is given names and answers with a `Result`. The rest helps reconcilers: finalizers, owners, conditions.
+`Manager` runs controllers and other runnables. It has a `Client`, which reads from the cache and writes to the server,
+and a `Cluster` for each API server. `controller(manager)` builds a `Controller` from event sources, predicates
+(`clientgo.manager.predicates`), map functions and a `Reconciler`, which receives names and returns a `Result`. Helpers
+for reconcilers: finalizers, owner references, conditions, `create_or_patch`.
 """
 
 from clientgo.coordination import LeaderElectionOptions

@@ -1,8 +1,8 @@
-"""How a controller is put together: what it reconciles, what else concerns it, and by whom.
+"""Builder of controllers: the kind to reconcile, further kinds to watch, predicates, options and the reconciler.
 
     controller(manager).for_(Foo).owns(Deployment).watches(Secret, foos_with).complete(FooReconciler(manager))
 
-A kind is told by its class; its informer is the manager's, shared with every other controller.
+A kind is given by its class. Its informer is shared with all controllers of the manager.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,28 +31,28 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class Host(Protocol):
-    """What a controller needs of its manager."""
+    """Manager, as far as a builder needs it."""
 
     @property
     def cache(self) -> Cache:
-        """Where its kinds' informers are."""
+        """Cache with the informers of all kinds."""
 
     @property
     def clock(self) -> Clock:
-        """What it waits by."""
+        """Clock of the controllers."""
 
     def add_controller(self, controller: Controller) -> None:
-        """Run it with the manager."""
+        """Run a controller with the manager."""
 
 
 class Builder:
-    """Collects what a controller is made of; each method gives the builder back. Wrong use is a ValueError."""
+    """Collects the parts of a controller. Each method returns the builder; wrong use raises ValueError."""
 
     def __init__(self, manager: Host) -> None:
         self._manager = manager
         self._kind: type[Any] | None = None
         self._own: tuple[Predicate, ...] = ()
-        # Made last: what a controller owns depends on what it is for.
+        # Created by `complete`: owned kinds depend on the reconciled one.
         self._sources: list[Callable[[], Source]] = []
         self._predicates: tuple[Predicate, ...] = ()
         self._name = ""
@@ -60,60 +60,60 @@ class Builder:
         self._options = ControllerOptions()
 
     def for_(self, cls: type[Any], *predicates: Predicate) -> "Builder":
-        """Reconcile the objects of this kind. Only once: several kinds take several controllers."""
+        """Reconcile the objects of this kind; call it once, because each kind needs its own controller."""
         if self._kind is not None:
-            raise ValueError(f"a controller is for one kind, and this one is for {self._kind.__name__} already")
+            raise ValueError(f"for_() may be called once; this controller is already for {self._kind.__name__}")
         api_of(cls)
         self._kind, self._own = cls, predicates
         return self
 
     def owns(self, cls: type[Any], *predicates: Predicate, any_owner: bool = False) -> "Builder":
-        """Reconcile the controlling owner of an object of this kind when that changes; with `any_owner` each owner."""
+        """Reconcile the controlling owner of each changed object of this kind, or each owner with `any_owner`."""
 
         def source() -> Source:
             if self._kind is None:
-                raise ValueError(f"what owns a {cls.__name__} is not known: say for_(...) as well")
+                raise ValueError(f"cannot find the owner of {cls.__name__}: for_() is missing")
             return KindSource(self._manager.cache, cls, owners_of(self._kind, any_owner=any_owner), predicates)
 
         return self._with(cls, source)
 
     def watches(self, cls: type[T], to_requests: ToRequests[T], *predicates: Predicate) -> "Builder":
-        """Reconcile what `to_requests(obj)` names when an object of this kind changes; or what `MapFuncs` name."""
+        """Reconcile the names that `to_requests`, a function or `MapFuncs`, returns for changed objects of a kind."""
         return self._with(cls, lambda: KindSource(self._manager.cache, cls, to_requests, predicates))
 
     def watches_metadata(
         self, cls: type[Any], to_requests: ToRequests[PartialObjectMetadata], *predicates: Predicate
     ) -> "Builder":
-        """The same for the metadata alone: the rest of the objects is neither asked for nor kept."""
+        """Reconcile as with `watches`, but request and cache only the metadata of the objects."""
         api = api_of(cls)
         return self.watches(metadata_type(api.gvr, kind=api.kind, namespaced=api.namespaced), to_requests, *predicates)
 
     def watches_source(self, source: Source) -> "Builder":
-        """Reconcile what this source asks for."""
+        """Reconcile the names that this source enqueues."""
         self._sources.append(lambda: source)
         return self
 
     def with_predicates(self, *predicates: Predicate) -> "Builder":
-        """Heed only events that all of these take, whatever source they come from."""
+        """Ignore events of any source that one of these predicates rejects."""
         self._predicates += predicates
         return self
 
     def with_workers(self, workers: int) -> "Builder":
-        """Reconcile so many objects at once; 1 by default."""
+        """Reconcile up to this many objects concurrently; 1 by default."""
         if workers < 1:
-            raise ValueError(f"a controller needs a worker at least, not {workers}")
+            raise ValueError(f"invalid number of workers {workers}: expected at least 1")
         return self.with_options(workers=workers)
 
     def with_limiter(self, limiter: RateLimiter[Any]) -> "Builder":
-        """Let failures wait as this says; 5 ms, doubled up to 1000 s, by default."""
+        """Set the rate limiter for failures; by default 5 ms, doubled up to 1000 s."""
         return self.with_options(limiter=limiter)
 
     def expecting(self, *errors: type[Exception]) -> "Builder":
-        """These errors of the reconciler's are no bugs: log them without a traceback."""
+        """Log these errors of the reconciler without a traceback, because they are not bugs."""
         return self.with_options(expected=(*self._options.expected, *errors))
 
     def with_log_fields(self, fields: LogFields) -> "Builder":
-        """Let every line that is logged while an object is reconciled carry what `fields(request)` gives."""
+        """Add `fields(request)` to each line that is logged during a reconciliation."""
         return self.with_options(log_fields=fields)
 
     def with_options(self, **options: Any) -> "Builder":
@@ -122,25 +122,25 @@ class Builder:
         return self
 
     def named(self, name: str, *, unique: bool = True) -> "Builder":
-        """Call it so in the log and in metrics; by default as its kind, in lower case. No two may have one name.
+        """Set the name for logs and metrics; by default the kind in lower case. Names are unique in a process.
 
-        With `unique=False` they may, and their figures are mixed.
+        With `unique=False` several controllers may have the name; their metrics are added up.
         """
         self._name, self._unique = name, unique
         return self
 
     def complete(self, reconciler: Reconciler | Reconcile) -> Controller:
-        """Make the controller, which the manager runs, and return it.
+        """Create the controller, which the manager runs, and return it.
 
         Raises:
-            ValueError: it has nothing to watch, or its name is taken.
+            ValueError: there is nothing to watch, or the name is already in use.
         """
         sources = self._all_sources()
         if not sources:
-            raise ValueError("there is nothing to reconcile: say for_(...), or watches(...) and named(...)")
+            raise ValueError("nothing to watch: call for_(), or watches() and named()")
         name = self._name or (self._kind.__name__.lower() if self._kind is not None else "")
         if not name:
-            raise ValueError("a controller that is for no kind needs a name: say named(...)")
+            raise ValueError("a controller without for_() needs a name: call named()")
         made = Controller(
             name,
             api_of(self._kind).kind if self._kind is not None else name,
@@ -169,5 +169,5 @@ class Builder:
 
 
 def controller(manager: Host) -> Builder:
-    """Begin a controller that the manager is to run."""
+    """Start building a controller of this manager."""
     return Builder(manager)

@@ -1,8 +1,8 @@
-"""One informer for each kind, shared by all controllers of a program and by its client, started when first needed.
+"""Cache of a program: one informer per kind, shared by all controllers and the client, started when first needed.
 
-Reading waits until the kind's informer has synced, so that nobody takes "not known yet" for "not there". What the
-program itself has just written is read from the server's answer until the informer has caught up with it; deciding on
-an older state would repeat the write.
+Reads wait until the informer has synced, so that "not known yet" is never mistaken for "not found". The program's own
+writes are served from the server's response until the informer has caught up; deciding on an older state would repeat
+the write.
 """
 
 import random
@@ -28,55 +28,55 @@ from clientgo.rest.request import Requester
 T = TypeVar("T", bound=ApiObject)
 
 RESYNC_JITTER = 0.1
-"""By how much a resync may be later, as a part of its period (controller-runtime's): not all kinds at one moment."""
+"""Jitter of the resync period (controller-runtime's), so that kinds are not resynced all at once."""
 
 
-class Known(Generic[T]):
-    """What is known of one kind: its informer's objects, and what was written since.
+class ReadYourWrites(Generic[T]):
+    """Objects of one kind: the informer's, and the program's own newer writes.
 
-    `resync` is how often, in seconds, a handler is to be shown all of them again.
+    `resync` is the interval in seconds at which handlers receive all objects again.
     """
 
     def __init__(self, informer: SharedInformer[T], clock: Clock, rand: Random = random.random) -> None:
         self.informer = informer
-        # Later, and never sooner: an informer takes no handler that comes more often than it does itself.
+        # Only longer: an informer does not resync handlers more often than itself.
         self.resync = informer.resync * (1.0 + RESYNC_JITTER * rand())
         self.memory: MutationCache[T] = MutationCache.over(informer, clock=clock)
         self._lock = threading.Lock()
-        self._heard = False  # whether some handler passes on what it is called for
+        self._has_handler = False  # a handler calls `forget`
 
     def remember(self, obj: T) -> None:
-        """The server answered a write with `obj`."""
-        if not self._hear() and not self.informer.is_stopped:
+        """Store `obj`, which the server returned for a write."""
+        if not self._set_handler() and not self.informer.is_stopped:
             self.informer.add_event_handler(
                 on_add=self.memory.on_add_or_update, on_update=self.memory.on_update, on_delete=self.forget
             )
         self.memory.mutation(obj)
 
     def forget(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
-        """An object went. Called by each handler before it acts on that, or it would be shown what is gone."""
+        """Remove a deleted object. Each handler calls this before it handles the deletion."""
         self.memory.on_delete(object_name(deleted), last_known(deleted))
 
-    def heard_by_handler(self) -> None:
-        """A handler calls `forget` from now on."""
-        self._hear()
+    def has_handler(self) -> None:
+        """Record that a handler calls `forget` from now on."""
+        self._set_handler()
 
     def list(self, namespace: str) -> Iterable[T]:
-        """The newest states known, of one namespace or of all."""
+        """Return the newest known objects of one namespace or of all."""
         return self.memory.by_index(NAMESPACE_INDEX, namespace) if namespace else self.memory.list()
 
-    def _hear(self) -> bool:
+    def _set_handler(self) -> bool:
         with self._lock:
-            heard, self._heard = self._heard, True
-        return heard
+            before, self._has_handler = self._has_handler, True
+        return before
 
 
 class CacheNotSynced(ClientGoError):
-    """A cache can't be read: it is not running, it was not filled in time, or it was stopped before."""
+    """The cache cannot be read: it is not running, did not sync in time, or was stopped before."""
 
 
 class Cache:
-    """The informers of a program; `requester` is what they list and watch by."""
+    """Informers of a program; they list and watch through `requester`."""
 
     def __init__(
         self,
@@ -95,92 +95,92 @@ class Cache:
         self._clock = clock
         self._rand = rand
         self._lock = threading.Lock()
-        # Guarded by _lock. One factory for each way to hold objects, and one for each kind with options of its own.
+        # Guarded by _lock. One factory for each representation of objects, and one for each kind with its own options.
         self._factories: dict[type, InformerFactory] = {}
-        self._known: dict[type, Known[Any]] = {}
+        self._known: dict[type, ReadYourWrites[Any]] = {}
         self._stop: threading.Event | None = None
 
     def __repr__(self) -> str:
-        return f"<Cache {', '.join(informer.name for informer in self.informers()) or 'of nothing yet'}>"
+        return f"<Cache {', '.join(informer.name for informer in self.informers()) or 'without informers'}>"
 
     def informers(self) -> list[SharedInformer[Any]]:
-        """The informers asked for so far."""
+        """Return the informers requested so far."""
         with self._lock:
             return [known.informer for known in self._known.values()]
 
     def informer(self, cls: type[T]) -> SharedInformer[T]:
-        """The informer of a kind; it runs, or will once the cache is started. Handlers may be added to it."""
+        """Return the informer of a kind, which runs as soon as the cache does. Handlers may be added to it."""
         return self.known(cls).informer
 
     @property
     def factory(self) -> InformerFactory:
-        """These informers for controllers that are written without a manager: `DeploymentInformer(cache.factory)`."""
+        """Factory that returns these informers, for controllers written without a manager."""
         return _SharingFactory(self)
 
-    def known(self, cls: type[T]) -> Known[T]:
-        """What is known of a kind, synced or not; its informer runs, or will once the cache is started."""
+    def known(self, cls: type[T]) -> ReadYourWrites[T]:
+        """Return the objects of a kind, synced or not; its informer runs as soon as the cache does."""
         with self._lock:
             found = self._known.get(cls)
             if found is not None:
                 return found
             factory = self._factory(cls)
             client = self._kinds.client_class(cls)
-            known = self._known[cls] = Known(factory.informer_for(client, cls), self._clock, self._rand)
+            known = self._known[cls] = ReadYourWrites(factory.informer_for(client, cls), self._clock, self._rand)
             stop = self._stop
         if stop is not None:
             factory.start(stop)
         return known
 
-    def synced(self, cls: type[T]) -> Known[T]:
-        """Return what is known of a kind once its informer has synced.
+    def synced(self, cls: type[T]) -> ReadYourWrites[T]:
+        """Return the objects of a kind once its informer has synced.
 
-        Waits for that, `sync_timeout` seconds at most, and no longer than the time limit of a reconciliation.
+        Waits at most `sync_timeout` seconds, and no longer than the time limit of the reconciliation.
 
         Raises:
-            CacheNotSynced: it did not in time, or the cache does not run.
-            LookupError: nobody has asked for its informer, and reads may not.
+            CacheNotSynced: the informer did not sync in time, or the cache is not running.
+            LookupError: the kind has no informer, and reads may not start one.
         """
         known = self._known.get(cls)
         if known is not None and known.informer.has_synced:
             return known
         if known is None and self._options.fail_on_missing_informer:
-            raise LookupError(f"there is no informer of {api_of(cls).gvr.group_resource}, and reads may not start one")
+            raise LookupError(f"no informer for {api_of(cls).gvr.group_resource}, and reads may not start one")
         stop = self._stop
         if stop is None:
-            raise CacheNotSynced(f"{api_of(cls).plural} can't be read from the cache before the manager runs")
+            raise CacheNotSynced(f"cannot read {api_of(cls).plural} from the cache before the manager runs")
         known = self.known(cls)
         self.wait_for(stop, [known.informer], what="the cache")
         if not known.informer.has_synced:
-            raise CacheNotSynced(f"{known.informer.name} can't be read from the cache: it was stopped")
+            raise CacheNotSynced(f"cannot read {known.informer.name} from the cache: it was stopped")
         return known
 
     def check_namespace(self, cls: type[Any], namespace: str) -> None:
-        """Raise LookupError if nothing of that namespace is cached: nobody is to take that for "not there"."""
+        """Raise LookupError if the namespace is not cached, so that it is not mistaken for empty."""
         own = self._options.by_object.get(cls)
         cached = own.namespaces if own is not None and own.namespaces is not None else self._options.namespaces
         if cached and namespace and namespace not in cached:
             raise LookupError(
-                f"{api_of(cls).plural} of namespace {namespace} are not cached, only of {', '.join(cached)}"
+                f"{api_of(cls).plural} in namespace {namespace} are not cached; cached namespaces: {', '.join(cached)}"
             )
 
     def remember(self, obj: T) -> None:
-        """The server answered a write with `obj`; reads show it until the cache has caught up."""
+        """Store `obj`, which the server returned for a write; reads return it until the cache has caught up."""
         known = self._known.get(type(obj))
         if known is not None:
             known.remember(obj)
 
     def add_index(self, cls: type[T], field: str, values: Callable[[T], Iterable[str]]) -> None:
-        """Let objects of a kind be found by a field's values: `client.list(cls, fields={field: value})`.
+        """Index objects of a kind by a field: `client.list(cls, fields={field: value})`.
 
         Raises:
-            ValueError: there is an index of that field.
+            ValueError: the field already has an index.
         """
         self.informer(cls).add_indexers({index_name(field): values})
 
     def start(self, stop: threading.Event) -> None:
-        """Run the informers asked for so far, and each one asked for later, until `shutdown`; `stop` ends them too.
+        """Run all informers, also those requested later, until `shutdown` or until `stop` is set.
 
-        Called again with the same event, it changes nothing.
+        Repeated calls with the same event change nothing.
         """
         with self._lock:
             self._stop = stop
@@ -189,23 +189,23 @@ class Cache:
             factory.start(stop)
 
     def wait_for(self, stop: threading.Event, informers: Iterable[SharedInformer[Any]], *, what: str) -> None:
-        """Return once these have synced, or `stop` is set.
+        """Return once these informers have synced, or `stop` is set.
 
         Raises:
-            CacheNotSynced: some have not in time; the message says what the server answered last.
+            CacheNotSynced: some did not sync in time; the message contains the server's last response.
         """
         informers, timeout = list(informers), limit_of_wait(self._options.sync_timeout)
         if wait_for_cache_sync(stop, *informers, timeout=timeout, clock=self._clock) or stop.is_set():
             return
-        raise CacheNotSynced(f"{what} was not filled within {timeout:g} s: {self.unsynced()}")
+        raise CacheNotSynced(f"{what} did not sync within {timeout:g} s: {self.unsynced()}")
 
     def unsynced(self) -> str:
-        """Which informers have not synced, and what the server answered them last."""
+        """Describe the informers that have not synced, with the server's last response to each."""
         states = [informer.state() for informer in self.informers() if not informer.has_synced]
-        return "; ".join(f"{one.name}: {one.last_error or 'no answer yet'}" for one in states)
+        return "; ".join(f"{one.name}: {one.last_error or 'no response yet'}" for one in states)
 
     def shutdown(self, timeout: float | None = None) -> None:
-        """End every informer, within `timeout` seconds; raises `StillRunning` if one had not by then."""
+        """Stop all informers; raise `StillRunning` if one has not ended within `timeout` seconds."""
         with self._lock:
             factories = list(self._factories.values())
         for factory in factories:
@@ -233,7 +233,7 @@ class Cache:
 
 
 class _SharingFactory(InformerFactory):
-    """Makes no informer itself."""
+    """Factory without informers of its own."""
 
     def __init__(self, cache: Cache) -> None:
         super().__init__(cache)
@@ -244,5 +244,5 @@ class _SharingFactory(InformerFactory):
 
 
 def index_name(field: str) -> str:
-    """What the index of a field is called, apart from those an informer has anyway."""
+    """Return the name of a field's index, distinct from the informer's own indexes."""
     return f"field:{field}"

@@ -1,12 +1,12 @@
-"""A client that reads what is cached and writes to the server.
+"""Client that reads from the cache and writes to the server.
 
     foo = manager.client.find(Foo, request)
     pods = manager.client.list(Pod, namespace=request.namespace, labels="app=web")
     manager.client.update_status(replace(foo, status=FooStatus(available_replicas=3)))
 
-The kind is told by the class. A cached read costs no request, shows what this client has written even before the cache
-does, and knows of nothing outside of what is cached; `ApiReader` asks the server instead. Writes pass the lease's
-fence: a replica that does not lead gets `LeaseNotHeld`.
+The class determines the kind. Cached reads need no request, include this client's own writes, and see nothing outside
+the cache; `ApiReader` reads from the server instead. Writes require the lease: a replica that does not lead gets
+`LeaseNotHeld`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from clientgo.cache import Lister
 from clientgo.dynamic.unstructured import Unstructured
-from clientgo.manager.cache import Cache, Known, index_name
+from clientgo.manager.cache import Cache, ReadYourWrites, index_name
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
 from clientgo.manager.requesters import FieldValidation, ValidatingRequester
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
@@ -35,10 +35,14 @@ R = TypeVar("R", bound=ApiObject)
 
 
 class Subresource:
-    """One subresource of whatever kinds have it. What is written here no cached read shows before the cache does.
+    """One subresource of any kind that has it. Cached reads do not include its writes until the cache has caught up.
 
-    Each method raises `ApiError`, `ConnectionFailed`, and, but for `get`, `LeaseNotHeld`; `Undecodable` for an answer
-    that its class can't hold.
+        client.subresource("eviction").create(pod, Eviction(metadata=pod.metadata))
+        scale = client.subresource("scale").get(deployment, Scale)
+        client.subresource("scale").update(deployment, replace(scale, spec=ScaleSpec(replicas=3)))
+
+    Each method raises `ApiError`, `ConnectionFailed` and, except for `get`, `LeaseNotHeld`; `Undecodable` if the
+    response does not match its class.
     """
 
     def __init__(self, name: str, requester: Requester, *, field_manager: str) -> None:
@@ -50,11 +54,11 @@ class Subresource:
         return f"<Subresource {self.name}>"
 
     def get(self, obj: ApiObject, cls: type[R]) -> R:
-        """The subresource of the object that is called as `obj` is, as a `cls`."""
+        """Return the subresource of the object with the name of `obj`, as a `cls`."""
         return self._ask("get", obj, cls)
 
     def create(self, obj: ApiObject, body: R, *, dry_run: bool = False) -> R:
-        """Have `body` done to the object; what is answered must be of the class of `body`."""
+        """Post `body` to the object's subresource; the response must have the class of `body`."""
         return self._ask("create", obj, type(body), encode(body), dry_run=dry_run)
 
     def update(self, obj: ApiObject, body: R, *, dry_run: bool = False) -> R:
@@ -64,7 +68,7 @@ class Subresource:
     def patch(
         self, obj: ApiObject, patch: Patch, cls: type[R], *, content_type: str = MERGE_PATCH, dry_run: bool = False
     ) -> R:
-        """Change what `patch` names of it; a list of operations is a JSON patch, whatever `content_type` says."""
+        """Patch the subresource; a list of operations is sent as JSON Patch regardless of `content_type`."""
         body = patch if isinstance(patch, bytes) else encode_value(patch)
         kind = JSON_PATCH if isinstance(patch, list | tuple) else content_type
         return self._ask("patch", obj, cls, body, content_type=kind, dry_run=dry_run)
@@ -94,15 +98,15 @@ class Subresource:
         return codec_for(cls).decode(self._requester.do(request))
 
 
-List = list  # inside a class that has a method of that name, the type needs another
+List = list  # the class below has a method named list
 
 
 class Client:
-    """Reads from `cache` and writes by `writer`, as `field_manager`; safe for any number of threads.
+    """Reads from `cache` and writes through `writer` as `field_manager`. Thread-safe.
 
-    `field_validation` is what the server does about fields it does not know; None leaves that to the server. Objects of
-    a class of `Unstructured` are read from the server unless `cache_unstructured`, because a program that learns of a
-    kind at run time seldom means to keep all of it.
+    `field_validation` tells the server how to treat unknown fields; None leaves that to the server. Objects of a class
+    of `Unstructured` are read from the server unless `cache_unstructured`, because a program that learns of a kind at
+    run time rarely means to cache all of it.
     """
 
     def __init__(
@@ -125,7 +129,7 @@ class Client:
         self._direct = ApiReader(writer, kinds)
 
     def writing(self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None) -> "Client":
-        """The same client, but for what is given: who writes, and what the server does about fields unknown to it."""
+        """Return a client with another field manager or field validation."""
         return Client(
             self._cache,
             self._given,
@@ -136,13 +140,13 @@ class Client:
         )
 
     def get(self, cls: type[T], name: ObjectName) -> T:
-        """The object of that name.
+        """Return the object of that name.
 
         Raises:
-            NotFound: none is known.
-            CacheNotSynced: the cache can't be read.
-            LookupError: its namespace is not cached.
-            ValueError: the name has a namespace where its kind has none, or the other way round.
+            NotFound: there is none in the cache.
+            CacheNotSynced: the cache cannot be read.
+            LookupError: the namespace is not cached.
+            ValueError: the name has a namespace although the kind is cluster-scoped, or lacks one.
         """
         check_scope(api_of(cls), name)
         if self._is_direct(cls):
@@ -152,7 +156,7 @@ class Client:
         return found if found is not None else Lister(known.informer.indexer, name.namespace, kind=cls).get(name.name)
 
     def find(self, cls: type[T], name: ObjectName) -> T | None:
-        """The object of that name, or None; raises as `get` does."""
+        """Return the object of that name, or None; raises as `get` does otherwise."""
         check_scope(api_of(cls), name)
         if self._is_direct(cls):
             return self._direct.find(cls, name)
@@ -167,13 +171,13 @@ class Client:
         fields: Mapping[str, str] = EMPTY_MAP,
         limit: int = 0,
     ) -> List[T]:
-        """The objects that match, in no order, `limit` of them at most; 0 for all.
+        """Return the objects that match, in no order, at most `limit` of them; 0 for all.
 
-        For each of `fields` there must be an index (`Cache.add_index`).
+        Each of `fields` needs an index (`Cache.add_index`).
 
         Raises:
             KeyError: a field has no index.
-            CacheNotSynced: the cache can't be read.
+            CacheNotSynced: the cache cannot be read.
             LookupError: the namespace is not cached.
         """
         selector = parse_selector(labels) if isinstance(labels, str) else labels
@@ -194,7 +198,7 @@ class Client:
         return List(islice(matching, limit or None))
 
     def create(self, obj: T, *, dry_run: bool = False) -> T:
-        """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
+        """Create `obj` and return it as stored; `AlreadyExists` if the name is in use."""
         return self._wrote(self._of(obj).create(obj, field_manager=self._field_manager, dry_run=dry_run), dry_run)
 
     def update(self, obj: T, *, dry_run: bool = False) -> T:
@@ -202,7 +206,7 @@ class Client:
         return self._wrote(self._of(obj).update(obj, field_manager=self._field_manager, dry_run=dry_run), dry_run)
 
     def update_status(self, obj: T, *, dry_run: bool = False) -> T:
-        """Replace the status alone; `Conflict` if the object changed since `obj` was read."""
+        """Replace only the status; `Conflict` if the object changed since `obj` was read."""
         done = self._of(obj).update_status(obj, field_manager=self._field_manager, dry_run=dry_run)
         return self._wrote(done, dry_run)
 
@@ -215,7 +219,7 @@ class Client:
         subresource: str = "",
         dry_run: bool = False,
     ) -> T:
-        """Change what `patch` names of the object that is called as `obj` is, whatever else it is by now."""
+        """Patch the object with the name of `obj`, regardless of its current state."""
         done = self._of(obj).patch(
             obj.metadata.name,
             patch,
@@ -227,11 +231,11 @@ class Client:
         return self._wrote(done, dry_run)
 
     def patch_status(self, obj: T, patch: Patch, *, content_type: str = MERGE_PATCH, dry_run: bool = False) -> T:
-        """Change what `patch` names of the status."""
+        """Patch the status of the object with the name of `obj`."""
         return self.patch(obj, patch, content_type=content_type, subresource="status", dry_run=dry_run)
 
     def apply(self, obj: T, *, force: bool = False, status: bool = False, dry_run: bool = False) -> T:
-        """Server-side apply: the fields in `obj`, or of its status, become as given and are this program's.
+        """Server-side apply: set the fields in `obj`, or of its status, and own them.
 
         Raises:
             Conflict: another manager owns one of them and `force` is not set.
@@ -243,7 +247,7 @@ class Client:
     def apply_configuration(
         self, configuration: ObjectApplyConfiguration[T], *, force: bool = False, status: bool = False
     ) -> T:
-        """Server-side apply of a generated configuration, which says no more than it means.
+        """Server-side apply of a generated apply configuration, which contains only the fields that were set.
 
         Raises:
             Conflict: another manager owns one of its fields and `force` is not set.
@@ -254,7 +258,7 @@ class Client:
         return self._wrote(act(configuration, field_manager=self._field_manager, force=force), dry_run=False)
 
     def delete(self, obj: ApiObject, options: DeleteOptions | None = None) -> None:
-        """Delete the object that is called as `obj` is; `NotFound` if there is none. Finalizers may keep it."""
+        """Delete the object with the name of `obj`; `NotFound` if there is none. Finalizers may delay the deletion."""
         self._of(obj).delete(obj.metadata.name, options)
 
     def delete_all_of(
@@ -266,19 +270,19 @@ class Client:
         labels: str | Selector = everything(),
         field_selector: str = "",
     ) -> None:
-        """Delete every object that matches, of one namespace or, of a kind without, in the cluster."""
+        """Delete every object that matches in one namespace, or in the cluster for cluster-scoped kinds."""
         client = self.typed(cls, namespace)
         client.delete_collection(options, label_selector=str(labels), field_selector=field_selector)
 
     def subresource(self, name: str) -> Subresource:
-        """A part of objects with a path of its own, as `scale`, `eviction` and `status` have."""
+        """Return a client of a subresource such as `scale`, `eviction` or `status`."""
         return Subresource(name, self._writer, field_manager=self._field_manager)
 
     def typed(self, cls: type[T], namespace: str = "") -> ScaleClient[T]:
-        """The typed client of a kind, for what is not offered here; it reads from the server, and is fenced too."""
+        """Return the typed client of a kind, for methods missing here; it reads from the server and is fenced too."""
         return self._kinds.client(cls, self._writer, namespace)
 
-    def _known(self, cls: type[T], namespace: str) -> Known[T]:
+    def _known(self, cls: type[T], namespace: str) -> ReadYourWrites[T]:
         self._cache.check_namespace(cls, namespace)
         return self._cache.synced(cls)
 
@@ -296,7 +300,7 @@ class Client:
 
 def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:
     namespace = getattr(configuration.get("metadata"), "namespace", "")
-    return namespace if isinstance(namespace, str) else ""  # else it was not given
+    return namespace if isinstance(namespace, str) else ""  # otherwise not set
 
 
 def _equal(fields: Mapping[str, str]) -> str:

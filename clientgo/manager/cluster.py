@@ -1,6 +1,6 @@
-"""What a program has of one cluster: informers that are shared, a client, events.
+"""Connection of a manager to one cluster: shared informers, a client and event recorders.
 
-A manager has one, and its attributes are the manager's own. Further ones are added to it:
+The manager's attributes are those of its own cluster. Others are added to it:
 
     east = manager.add_cluster(load_config(context="east"), ClusterOptions(name="foo-east"))
     controller(manager).for_(Foo).watches_source(KindSource(east.cache, Secret, foos_with)).complete(reconciler)
@@ -38,10 +38,10 @@ log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """One cluster; a manager runs it among its caches, and goes on once what is to be cached is.
+    """One cluster; the manager runs it among its caches and continues once it has synced.
 
-    `client` reads from the cache and writes as long as `may_write` says so; `api_reader` reads from the server;
-    `requester` does what it is told. `config` may be a clientset or requester, fakes included.
+    `client` reads from the cache and writes while `may_write` returns True; `api_reader` reads from the server;
+    `requester` sends any request. `config` may be a clientset or requester, including fakes.
     """
 
     stage = CACHES
@@ -55,11 +55,11 @@ class Cluster:
         ending: threading.Event | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """From when `ending` is set, no request waits for its turn, or for a server that asks to come again later."""
+        """Once `ending` is set, requests wait neither for the rate limiter nor for a Retry-After."""
         self.options = options
         self.name = f"caches-{options.name}"
         self.ready = threading.Event()
-        """Set once everything that is to be cached from the start is."""
+        """Event that is set once all informers that were requested before the start have synced."""
         self.config = config if isinstance(config, Config) else None
         self._own = ExitStack()
         self.requester: Requester = self._connect(config, ending)
@@ -84,37 +84,37 @@ class Cluster:
 
     @property
     def scheme(self) -> Scheme:
-        """The kinds in use, each by one class."""
+        """Kinds in use, each with its class."""
         return self._kinds.scheme
 
     def event_recorder(self, controller: str = "") -> SeriesEventRecorder:
-        """A recorder of events.k8s.io/v1's events, reported by `controller`, which is the cluster's name by default.
+        """Return a recorder of events.k8s.io/v1 events, reported by `controller` (default: the cluster's name).
 
-        They name an action and a related object; the program needs `create` and `patch` on `events` of that group.
+        They have an action and a related object; the program needs `create` and `patch` on `events` of that group.
         """
         return self.events.series_recorder(controller or self.options.name)
 
     def start(self, stop: threading.Event) -> None:
-        """Fill the caches and keep them until `stop` is set; raises `CacheNotSynced`, and what an informer died of."""
+        """Sync the caches and keep them until `stop` is set; raise `CacheNotSynced` or the crash of an informer."""
         self.cache.start(stop)
         try:
             self.cache.wait_for(stop, self.cache.informers(), what="the cache")
             self.ready.set()
             stop.wait()
         finally:
-            # Raises what an informer died of, which sets `stop` too.
+            # Raises the crash of an informer, which sets `stop` too.
             self.cache.shutdown()
 
     def close(self) -> None:
-        """Let go of connections and names."""
+        """Release connections and names."""
         self._own.close()
 
     def _informer_name(self) -> InformerName | None:
         try:
             name = InformerName(self.options.name)
         except ValueError:
-            # Another cluster of this process has it; two sets of figures under one name would be worth nothing.
-            log.info("informers are not measured: their name is in use", extra={"informers": self.options.name})
+            # Used by another cluster of this process; metrics of two clusters under one name would be useless.
+            log.info("informers have no metrics: their name is in use", extra={"informers": self.options.name})
             return None
         self._own.callback(name.release)
         return name

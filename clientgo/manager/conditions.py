@@ -1,10 +1,10 @@
-"""Conditions: what a status says of an object, each with the time since when it is so.
+"""Status conditions: find, set and remove them, with the time of their last transition.
 
     ready = Condition(type="Ready", status="True", reason="AllReplicasUp", observed_generation=generation)
     status = replace(status, conditions=set_status_condition(status.conditions, ready))
 
-Conditions are a tuple of values, and so is what comes back: an equal one if nothing changed, so that `==` tells whether
-there is anything to write.
+Conditions are a tuple of values. Each function returns a new tuple, which equals the old one if nothing changed, so
+that `==` shows whether the status must be written.
 """
 
 from collections.abc import Iterable
@@ -22,28 +22,28 @@ __all__ = [
 
 
 class ConditionLike(Protocol):
-    """A condition of whatever class: `Condition`, or a kind's own."""
+    """Condition of any class: `Condition`, or a kind's own."""
 
     @property
     def type(self) -> str:
-        """What is said, in CamelCase."""
+        """Type in CamelCase."""
 
     @property
     def status(self) -> str:
-        """True, False or Unknown."""
+        """ "True", "False" or "Unknown"."""
 
     @property
     def last_transition_time(self) -> datetime | None:
-        """Since when `status` is what it is."""
+        """Time at which `status` got its value."""
 
 
 C = TypeVar("C", bound=ConditionLike)
 
 
 def set_status_condition(conditions: Iterable[C], new: C, *, clock: Clock = SYSTEM_CLOCK) -> tuple[C, ...]:
-    """The conditions with `new` in the place of that of its type, or at the end.
+    """Return the conditions with `new` replacing the one of its type, or appended.
 
-    Its time of transition changes only if its status does: to the one it has, or else to now, in whole seconds.
+    Its transition time changes only if its status does: to the time given, or to the current one in whole seconds.
     """
     before = tuple(conditions)
     known = find_status_condition(before, new.type)
@@ -57,16 +57,16 @@ def set_status_condition(conditions: Iterable[C], new: C, *, clock: Clock = SYST
 
 
 def find_status_condition(conditions: Iterable[C], kind: str) -> C | None:
-    """The condition of that type, or None."""
+    """Return the condition of that type, or None."""
     return next((one for one in conditions if one.type == kind), None)
 
 
 def is_status_condition_true(conditions: Iterable[C], kind: str) -> bool:
-    """Whether there is a condition of that type, and it says True."""
+    """Return whether there is a condition of that type with the status "True"."""
     found = find_status_condition(conditions, kind)
     return found is not None and found.status == "True"
 
 
 def remove_status_condition(conditions: Iterable[C], kind: str) -> tuple[C, ...]:
-    """The conditions without that of the type."""
+    """Return the conditions without the one of that type."""
     return tuple(one for one in conditions if one.type != kind)

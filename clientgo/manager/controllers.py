@@ -1,4 +1,8 @@
-"""Calls `reconcile` for one name after another, with any number of workers, one name never in two of them at once."""
+"""Controllers: any number of workers call `reconcile` for queued names, never two of them for the same name at once.
+
+A request is only a name: `reconcile` looks at the current state and does not learn which event happened. Returning None
+or `Result()` means that nothing happens until the next event; an exception means a retry with backoff.
+"""
 
 import logging
 import threading
@@ -34,10 +38,10 @@ log = logging.getLogger(__name__)
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How a reconciliation that went well goes on.
+    """Outcome of a successful reconciliation.
 
-    With `requeue_after` seconds above 0 the object is looked at again then, and its failures are forgotten. `priority`
-    is what it waits with; by default the one it came with. Only a priority queue heeds it.
+    With `requeue_after` seconds above 0 the object is reconciled again after that time. `priority` is its priority
+    then; by default the one it was taken with. Only a priority queue uses it.
     """
 
     requeue_after: float = 0.0
@@ -45,31 +49,31 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TerminalError(ClientGoError):
-    """Trying again can't help: the object waits until something changes. Counted, and logged with its cause."""
+    """An error that a retry cannot fix: the object is not requeued. It is counted, and logged with its cause."""
 
 
 class Reconciler(Protocol):
-    """Makes what is what it should be, for one object at a time."""
+    """Makes the current state match the desired one, for one object at a time."""
 
     def reconcile(self, request: ObjectName) -> Result | None:
-        """Look at the object of that name, which may be gone, and act; what it raises is tried again."""
+        """Reconcile the object of that name, which may be deleted; exceptions lead to a retry."""
 
 
 Reconcile = Callable[[ObjectName], Result | None]
-"""`Reconciler.reconcile`, or a function that does the same."""
+"""`Reconciler.reconcile`, or a function with this signature."""
 
 _NOTHING = Result()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """How a controller works; times are seconds.
+    """Options of a controller; times are seconds.
 
-    `expected` are errors of the reconciler's own that are no bugs: they are retried like every error, and logged
-    without a traceback. Without `recover_panic`, any other that is not the library's ends the program. With `warm_up`,
-    a replica that stands by fills its queue already. `reconciliation_timeout` limits the requests of one reconciliation
-    in all, with their retries and waits; 0 for no limit. `log_fields(request)` is what each line logged meanwhile
-    carries, besides kind, namespace, name and reconcile_id.
+    `expected` are errors of the reconciler that are not bugs: they are retried as others are, and logged without a
+    traceback. Without `recover_panic`, any other error outside the library's ends the program. With `warm_up`, standbys
+    fill their queue already. `reconciliation_timeout` limits all requests of one reconciliation, including retries and
+    waits; 0 for no limit. `log_fields(request)` are added to each line logged meanwhile, besides kind, namespace, name
+    and reconcile_id.
     """
 
     workers: int = 1
@@ -85,7 +89,7 @@ class ControllerOptions:
 
 
 class Controller:
-    """Made by `clientgo.manager.builder.controller(manager)`; run by the manager."""
+    """Controller created by `clientgo.manager.controller(manager)` and run by the manager."""
 
     def __init__(
         self,
@@ -99,7 +103,7 @@ class Controller:
         why: Callable[[], str] = lambda: "",
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`why` is asked for a reason if the sources don't sync in time."""
+        """`why` returns the reason if the sources do not sync in time."""
         self.name = name
         self.options = options if options is not None else ControllerOptions()
         self.needs_leader_election = self.options.needs_leader_election
@@ -108,30 +112,33 @@ class Controller:
         self._predicates = predicates
         self._why = why
         self._clock = clock
-        told = self.options
         self._attempts = Attempts(
-            kind, controller=name, expected=told.expected, log_fields=told.log_fields, clock=clock
+            kind,
+            controller=name,
+            expected=self.options.expected,
+            log_fields=self.options.log_fields,
+            clock=clock,
         )
         self._timeouts = provider().counter(
             "controller_runtime_reconcile_timeouts_total", "Reconciliations that ran out of time", {"controller": name}
         )
         self.queue: RateLimitingQueue[ObjectName] = new_queue(name, self.options, clock)
         self._warming = threading.Lock()
-        # Guarded by _warming: what has to be put into the queue before workers begin; None until sources are started.
+        # Guarded by _warming: sources that must have synced before workers start; None until they are started.
         self._synced: dict[str, Synced] | None = None
 
     def __repr__(self) -> str:
         return f"<Controller {self.name} {self.queue!r}>"
 
     def enqueue(self, request: ObjectName, priority: int = NORMAL) -> None:
-        """Have the object of that name reconciled."""
+        """Queue the object of that name."""
         if isinstance(self.queue, PriorityQueue):
             self.queue.add(request, priority=priority)
         else:
             self.queue.add(request)
 
     def warm_up(self, stop: threading.Event) -> None:
-        """Start the sources, so that the queue fills before there are workers. May be called again."""
+        """Start the sources, so that the queue fills before workers start. Idempotent."""
         with self._warming:
             if self._synced is not None:
                 return
@@ -144,11 +151,11 @@ class Controller:
                     self._synced[name if name not in self._synced else f"{name} ({len(self._synced)})"] = synced
 
     def start(self, stop: threading.Event) -> None:
-        """Reconcile until `stop` is set; returns when every worker has finished the object it was at.
+        """Reconcile until `stop` is set; return when every worker has finished its object.
 
         Raises:
-            CacheNotSynced: what is to be reconciled was not known in time.
-            BaseException: what the reconciler raised, if it is not to be recovered from.
+            CacheNotSynced: a source did not sync in time.
+            BaseException: the reconciler's error, if panics are not recovered.
         """
         log.info("Starting Controller", extra={"controller": self.name})
         self.warm_up(stop)
@@ -157,7 +164,7 @@ class Controller:
         workers = self.options.workers
         log.info("Starting workers", extra={"controller": self.name, "worker count": workers})
         self._attempts.set_workers(workers)
-        # Should a worker die, the others end too: fewer workers would go unnoticed.
+        # If a worker dies, the others end too: fewer workers would go unnoticed.
         group = Group(stop=stop, clock=self._clock)
         for number in range(workers):
             group.start(self.run_worker, stop, name=f"{self.name}-worker-{number}")
@@ -168,9 +175,9 @@ class Controller:
         log.info("All workers finished", extra={"controller": self.name})
 
     def run_worker(self, stop: threading.Event) -> None:
-        """Reconcile one object after another until `stop` is set and the queue shut down.
+        """Reconcile one object after another until `stop` is set; drop names left in the queue.
 
-        What still is in the queue then is left: there may be thousands, and whoever works next begins with all of them.
+        There may be thousands of them, and the next replica starts with all objects.
         """
         try:
             while not stop.is_set():
@@ -179,7 +186,7 @@ class Controller:
             return
 
     def process_next(self) -> None:
-        """Reconcile the next object in the queue, and put it back as its result asks."""
+        """Reconcile the next object in the queue, and requeue it according to the result."""
         with self.queue.processing() as request, self._attempts.at(request) as attempt:
             began = self._clock.now()
             try:
@@ -187,10 +194,10 @@ class Controller:
                     result = checked(self._reconcile(request))
             except TerminalError as error:
                 attempt.failed_for_good(error)
-                # Whatever changes then is a new beginning, and not the next of many failures.
+                # The next event starts with a fresh backoff.
                 self.queue.forget(request)
-            except Exception as error:  # noqa: BLE001  # whatever went wrong with one object must not end the worker
-                # Whatever it failed of, a request that was cut short for example: its time was up.
+            except Exception as error:  # noqa: BLE001  # an error with one object must not end the worker
+                # Count any error after the time limit, such as a request that was cut short.
                 if 0 < self.options.reconciliation_timeout <= self._clock.now() - began:
                     self._timeouts.inc()
                 self._failed(request, attempt, error)
@@ -225,7 +232,7 @@ class Controller:
 
 
 def new_queue(name: str, options: ControllerOptions, clock: Clock) -> RateLimitingQueue[ObjectName]:
-    """A controller's queue: by priorities with a limiter for each object, or plain with client-go's limiter."""
+    """Return a priority queue with a limiter per object, or a plain queue with client-go's limiter."""
     if options.priority_queue:
         limiter = options.limiter or ItemExponentialFailureRateLimiter(0.005, 1000.0)
         return PriorityQueue(limiter, name=name, clock=clock)
@@ -238,41 +245,41 @@ _NAMES_LOCK = threading.Lock()
 
 
 def reserve_name(controller: Controller) -> None:
-    """Give the controller its name until `release_name`, or until it is gone; ValueError if another has it.
+    """Reserve the controller's name until `release_name` or its garbage collection; ValueError if it is in use.
 
-    Two controllers of one name would count with the same metrics.
+    Two controllers with one name would share their metrics.
     """
     with _NAMES_LOCK:
         if _NAMES.setdefault(controller.name, controller) is not controller:
             raise ValueError(
-                f'there is a controller named "{controller.name}" in this process already: name this one by .named()'
+                f'a controller named "{controller.name}" already exists in this process: rename this one with .named()'
             )
 
 
 def release_name(controller: Controller) -> None:
-    """Give the name back, if it is the controller's."""
+    """Release the name if the controller has reserved it."""
     with _NAMES_LOCK:
         if _NAMES.get(controller.name) is controller:
             del _NAMES[controller.name]
 
 
 def reconcile_of(reconciler: Reconciler | Reconcile) -> Reconcile:
-    """The function behind either of the two ways to give one."""
+    """Return the function of a reconciler, which may be a function itself."""
     method = getattr(reconciler, "reconcile", None)
     if method is not None:
         found: Reconcile = method
         return found
     if not callable(reconciler):
-        raise TypeError(f"{type(reconciler).__qualname__} is no reconciler: it has no method reconcile(request)")
+        raise TypeError(f"{type(reconciler).__qualname__} is not a reconciler: it has no method reconcile(request)")
     return reconciler
 
 
 def checked(result: object) -> Result:
-    """What `reconcile` returned, None being a `Result()`; TypeError if it is neither, or makes no sense."""
+    """Return the result of `reconcile`, with `Result()` for None; raise TypeError if it is invalid."""
     if result is None:
         return _NOTHING
     if not isinstance(result, Result):
-        raise TypeError(f"reconcile returned a {type(result).__qualname__}, and not a Result or None")
+        raise TypeError(f"reconcile must return a Result or None, got {type(result).__qualname__}")
     if not isinstance(result.requeue_after, int | float):
-        raise TypeError(f"requeue_after is {result.requeue_after!r}, and not a number of seconds")
+        raise TypeError(f"requeue_after must be a number of seconds, got {result.requeue_after!r}")
     return result

@@ -1,4 +1,4 @@
-"""Have an object be as it should be, whether it is there or not, and send only what has to change."""
+"""Create-or-patch and create-or-update: write an object only where it differs from the desired state."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -15,7 +15,7 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class Outcome(StrEnum):
-    """What was done to an object (controller-runtime's OperationResult)."""
+    """Effect of a write on an object (controller-runtime's OperationResult)."""
 
     UNCHANGED = "unchanged"
     CREATED = "created"
@@ -25,15 +25,15 @@ class Outcome(StrEnum):
 
 
 def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T, Outcome]:
-    """Have the object that is called as `obj` be as `change` makes it, and return it with what was done.
+    """Create the object with the name of `obj`, or patch it to the result of `change`; return it and the outcome.
 
-    `change` is given the object as it is, or `obj` if there is none, and gives it as it should be: that is created, or
-    a merge patch of the difference is sent; a second one for the status, where that is a subresource. What `change`
-    leaves alone, others may own. But a merge patch replaces a list as a whole: if anything in a list changes, fields of
-    its items that the class does not have are dropped. Nothing is sent if there is no difference.
+    `change` receives the current object, or `obj` if there is none, and returns the desired one. A missing object is
+    created; otherwise a merge patch of the difference is sent, and a second one for a status subresource. Fields that
+    `change` leaves alone keep the values that others set. But a merge patch replaces lists as a whole: if an item
+    changes, fields of the items that the class does not have are dropped. Nothing is sent if they are equal.
 
     Raises:
-        ValueError: `change` gave an object of another name.
+        ValueError: `change` returned an object with another name.
         ApiError, ConnectionFailed, LeaseNotHeld: a write failed.
     """
     known, wanted = _wanted(client, obj, change)
@@ -49,14 +49,14 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
 
 
 def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T, Outcome]:
-    """The same by an update of the whole object: nobody may have changed anything of it since it was read.
+    """Create the object with the name of `obj`, or replace it by the result of `change`; return it and the outcome.
 
-    The status, where that is a subresource, stays as it is. What is not sent is taken away, fields that the class does
-    not have included: `create_or_patch` is the better one where others write, too.
+    A status subresource stays as it is. Fields that are not sent are removed, including those that the class does not
+    have: use `create_or_patch` if others write to the object too.
 
     Raises:
-        Conflict: the object has changed; the next reconciliation will read it again.
-        ValueError: `change` gave an object of another name.
+        Conflict: the object has changed; the next reconciliation reads it again.
+        ValueError: `change` returned an object with another name.
         ApiError, ConnectionFailed, LeaseNotHeld: the write failed.
     """
     known, wanted = _wanted(client, obj, change)
@@ -70,19 +70,21 @@ def _wanted(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None,
     known = client.find(type(obj), object_name(obj))
     wanted = change(obj if known is None else known)
     if object_name(wanted) != object_name(obj):
-        raise ValueError(f"{object_name(obj)} was changed into {object_name(wanted)}: an object keeps its name")
+        raise ValueError(
+            f"{object_name(obj)} was changed into {object_name(wanted)}: the name of an object cannot change"
+        )
     return known, wanted
 
 
 def difference(known: ApiObject, wanted: ApiObject) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The merge patches that make `wanted` of `known`: of the object and, where it is a subresource, of the status."""
+    """Return the merge patches from `known` to `wanted`: of the object, and of a status subresource."""
     patch = mergepatch.create(to_dict(known), to_dict(wanted))
     status = {key: patch.pop(key) for key in ("status",) if key in patch and api_of(type(known)).status}
     return patch, status
 
 
 def outcome_of(patch: dict[str, Any], status: dict[str, Any]) -> Outcome:
-    """What sending these two does."""
+    """Return the outcome of sending these two patches."""
     if status:
         return Outcome.UPDATED_STATUS if patch else Outcome.UPDATED_STATUS_ONLY
     return Outcome.UPDATED if patch else Outcome.UNCHANGED

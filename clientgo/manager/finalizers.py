@@ -1,4 +1,6 @@
-"""Keeps an object until what belongs to it elsewhere is cleaned up.
+"""Finalizers keep an object until its external resources are cleaned up.
+
+One finalizer, with `Finalizer`:
 
     if foo.metadata.deletion_timestamp is None:
         foo = finalizer.ensure(foo)
@@ -6,7 +8,16 @@
         with finalizer.cleaning_up(foo):
             delete_bucket(foo.spec.bucket)
 
-The finalizer is written before anything is made elsewhere, and taken off only once the block has ended well.
+The finalizer is added before external resources are created, and removed only after the block has succeeded. Several
+finalizers, with `Finalizers`:
+
+    finalizers = Finalizers(manager.client)
+    finalizers.register("example.com/bucket", delete_bucket)
+    finalizers.register("example.com/account", delete_account)
+    ...
+    foo, _ = finalizers.finalize(foo)
+    if foo.metadata.deletion_timestamp is not None:
+        return
 """
 
 from collections.abc import Callable, Iterator
@@ -23,19 +34,19 @@ T = TypeVar("T", bound=ApiObject)
 
 
 def has_finalizer(obj: ApiObject, name: str) -> bool:
-    """Whether the object waits for that finalizer."""
+    """Return whether the object has that finalizer."""
     return name in obj.metadata.finalizers
 
 
 def with_finalizer(obj: T, name: str) -> T:
-    """The object with that finalizer; itself if it has it."""
+    """Return the object with that finalizer; the same object if it has it already."""
     if has_finalizer(obj, name):
         return obj
     return replace(obj, metadata=replace(obj.metadata, finalizers=(*obj.metadata.finalizers, name)))
 
 
 def without_finalizer(obj: T, name: str) -> T:
-    """The object without that finalizer; itself if it has none."""
+    """Return the object without that finalizer; the same object if it does not have it."""
     if not has_finalizer(obj, name):
         return obj
     kept = tuple(one for one in obj.metadata.finalizers if one != name)
@@ -43,27 +54,27 @@ def without_finalizer(obj: T, name: str) -> T:
 
 
 class Finalizer:
-    """One finalizer, `name`, which ought to be a domain and a word: `example.com/bucket`."""
+    """One finalizer; `name` should be a domain and a word, such as `example.com/bucket`."""
 
     def __init__(self, client: Client, name: str) -> None:
         self._client = client
         self.name = name
 
     def is_on(self, obj: ApiObject) -> bool:
-        """Whether the object waits for it."""
+        """Return whether the object has it."""
         return has_finalizer(obj, self.name)
 
     def ensure(self, obj: T) -> T:
-        """Put it on, if it is not; returns the object as it is then.
+        """Add it if it is missing; return the updated object.
 
         Raises:
-            Conflict: the object has changed; others' finalizers would be lost.
-            Invalid: it is being deleted already, and the server takes no further finalizers.
+            Conflict: the object has changed; finalizers of others would be lost.
+            Invalid: the object is being deleted, and the server accepts no more finalizers.
         """
         return obj if self.is_on(obj) else self._write(with_finalizer(obj, self.name))
 
     def remove(self, obj: T) -> T:
-        """Take it off, if it is on; returns the object as it is then, which is gone if nothing else kept it.
+        """Remove it if it is present; return the updated object, which is deleted if this was its last finalizer.
 
         Raises:
             Conflict: the object has changed; read it again.
@@ -72,24 +83,23 @@ class Finalizer:
 
     @contextmanager
     def cleaning_up(self, obj: ApiObject) -> Iterator[None]:
-        """Take it off once the block has ended, unless it raised; the object may be gone by then."""
+        """Remove it after the block, unless the block raised; the object may be deleted by then."""
         yield
-        with suppress(NotFound):  # somebody else has taken it off
+        with suppress(NotFound):  # removed by another client
             self.remove(obj)
 
     def _write(self, obj: T) -> T:
-        # A merge patch puts a whole list in the place of the other. The version makes it a conflict if that is not the
-        # list which was read.
+        # A merge patch replaces the whole list. The resourceVersion makes it a conflict if the list has changed.
         version, finalizers = obj.metadata.resource_version, list(obj.metadata.finalizers)
         return self._client.patch(obj, {"metadata": {"resourceVersion": version, "finalizers": finalizers}})
 
 
 CleanUp = Callable[[Any], Any]
-"""Cleans up for an object that is being deleted; may give the object with another status, which is written then."""
+"""Cleans up for an object that is being deleted; may return the object with a new status, which is then written."""
 
 
 class Finalizers:
-    """Functions by the finalizers they stand for. Register all before the first `finalize`; then safe for threads."""
+    """Registry of finalizers and their cleanup functions. Register all before `finalize`, which is thread-safe."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -99,34 +109,35 @@ class Finalizers:
         return f"<Finalizers {', '.join(self._functions) or 'none'}>"
 
     def register(self, name: str, clean_up: CleanUp) -> None:
-        """Have `clean_up(obj)` called before an object goes; it may be called again, if a write fails after it.
+        """Call `clean_up(obj)` before an object is deleted; it is called again if a later write fails.
 
         Raises:
-            ValueError: the name is taken, or is not a domain and a word, as `example.com/bucket` is.
+            ValueError: the name is already registered, or is not a domain and a word such as `example.com/bucket`.
         """
         domain, _, word = name.partition("/")
         if not domain or not word:
-            raise ValueError(f"finalizer {name!r} must be a domain and a word: example.com/{name.strip('/') or 'name'}")
+            raise ValueError(
+                f"invalid finalizer {name!r}: expected a domain and a word: example.com/{name.strip('/') or 'name'}"
+            )
         if name in self._functions:
-            raise ValueError(f"finalizer {name} is registered already")
+            raise ValueError(f"finalizer {name} is already registered")
         self._functions[name] = clean_up
 
     def finalize(self, obj: T) -> tuple[T, Outcome]:
-        """Put on the finalizers that are missing or, of an object that is being deleted, clean up and take them off.
+        """Add the missing finalizers; for an object that is being deleted, clean up and remove them.
 
-        Each of them that is on has its function called, in the order of registration, whatever becomes of the others;
-        those that did well are taken off in one write. Returns the object as it is then, and what was written of it; it
-        may be gone, if nothing else kept it.
+        The function of each present finalizer is called in the order of registration, even if others fail; all that
+        succeeded are removed in one write. Returns the updated object, which may be deleted by then, and the outcome.
 
         Raises:
-            Conflict: the object has changed; the next reconciliation will read it again.
-            Exception: what a function raised; an `ExceptionGroup` if several did.
+            Conflict: the object has changed; the next reconciliation reads it again.
+            Exception: the error of a function; an `ExceptionGroup` if several failed.
         """
         if obj.metadata.deletion_timestamp is None:
             return self._write(obj, self._with_all(obj))
         cleaned, errors = self._cleaned_up(obj)
         done = cleaned, Outcome.UNCHANGED
-        with suppress(NotFound):  # somebody else has taken them off
+        with suppress(NotFound):  # removed by another client
             done = self._write(obj, cleaned)
         if len(errors) > 1:
             raise ExceptionGroup("several finalizers failed", errors)
@@ -144,7 +155,7 @@ class Finalizers:
         for name in [name for name in self._functions if has_finalizer(obj, name)]:
             try:
                 changed = self._functions[name](obj)
-            except Exception as error:  # noqa: BLE001  # one that fails must not keep the others from cleaning up
+            except Exception as error:  # noqa: BLE001  # one failure must not prevent the others' cleanup
                 error.add_note(f"while cleaning up for finalizer {name}")
                 errors.append(error)
                 continue
@@ -152,8 +163,8 @@ class Finalizers:
         return obj, errors
 
     def _write(self, known: T, wanted: T) -> tuple[T, Outcome]:
-        # The status first: without finalizers the object may be gone. Each patch names the version it was made from,
-        # because a list of finalizers takes the place of whatever list is there.
+        # The status first: without finalizers the object may be deleted. Each patch includes the resourceVersion it is
+        # based on, because a patch replaces the whole list of finalizers.
         patch, status = difference(known, wanted)
         done = known
         if status:

@@ -1,4 +1,4 @@
-"""From a class to what reads and writes its objects: nothing has to be registered, `@api_type` says it all."""
+"""Typed clients by class, without registration, and uncached reads with them."""
 
 import threading
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ T = TypeVar("T", bound=ApiObject)
 
 
 def shape_of(cls: type) -> type:
-    """Which of the ways to hold objects a class is; each has caches of its own, because they hold different things."""
+    """Return the representation of a class: typed, unstructured or metadata only. Each has caches of its own."""
     return next((shape for shape in (Unstructured, PartialObjectMetadata) if issubclass(cls, shape)), object)
 
 
 class Kinds:
-    """The kinds a program uses, each by one class; safe for any number of threads."""
+    """Kinds of a program, each with one class. Thread-safe."""
 
     def __init__(self, scheme: Scheme | None = None) -> None:
         self.scheme = scheme if scheme is not None else Scheme()
@@ -35,11 +35,11 @@ class Kinds:
         self._clients: dict[type, type[Any]] = {}
 
     def client_class(self, cls: type[T]) -> type[ScaleClient[T]]:
-        """The client of a class's kind; one of metadata has none of the methods that need a status.
+        """Return the client class of a kind; that of metadata lacks the methods for a status.
 
         Raises:
-            TypeError: the class is no API kind.
-            ValueError: another class stands for that kind.
+            TypeError: the class is not an API type.
+            ValueError: another class already represents the kind.
         """
         with self._lock:
             found = self._clients.get(cls)
@@ -48,7 +48,7 @@ class Kinds:
         return cast(type[ScaleClient[T]], found)
 
     def client(self, cls: type[T], requester: Requester, namespace: str = "") -> ScaleClient[T]:
-        """A client of a class's kind over that requester."""
+        """Return a client of a class's kind."""
         return self.client_class(cls)(requester, namespace)
 
     def _make(self, cls: type[Any]) -> type[TypedClient[Any]]:
@@ -60,34 +60,34 @@ class Kinds:
             case shape if shape is PartialObjectMetadata:
                 base = cast(type[TypedClient[Any]], MetadataClient)
             case _:
-                # Two classes of one kind would share an informer, which can hold only one of them.
+                # Two classes of one kind would share an informer, which can hold objects of one class only.
                 self.scheme.add(cls)
         return type(f"{api.kind}Client", (base,), {"kind": cls})
 
 
 def check_scope(api: ApiType, name: ObjectName) -> None:
-    """Raise ValueError if a name has a namespace where its kind has none, or none where it has one."""
+    """Raise ValueError if the name has a namespace and the kind is cluster-scoped, or the other way round."""
     if bool(name.namespace) != api.namespaced:
-        where = "needs a namespace" if api.namespaced else "is in no namespace"
+        where = "must have a namespace" if api.namespaced else "cannot have a namespace"
         raise ValueError(f'{api.kind} "{name}": a {api.kind} {where}')
 
 
-List = list  # inside a class that has a method of that name, the type needs another
+List = list  # the class below has a method named list
 
 
 class ApiReader:
-    """Reads from the server, whatever is cached; safe for any number of threads."""
+    """Reads from the server, past the cache. Thread-safe."""
 
     def __init__(self, requester: Requester, kinds: Kinds) -> None:
         self._requester = requester
         self._kinds = kinds
 
     def get(self, cls: type[T], name: ObjectName) -> T:
-        """The object of that name; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
+        """Return the object of that name; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
         return self._kinds.client(cls, self._requester, name.namespace).get(name.name)
 
     def find(self, cls: type[T], name: ObjectName) -> T | None:
-        """The object of that name, or None; raises `ApiError`s but `NotFound`, and `ConnectionFailed`."""
+        """Return the object of that name, or None; raises `ApiError`s except `NotFound`, and `ConnectionFailed`."""
         try:
             return self.get(cls, name)
         except NotFound:
@@ -102,9 +102,9 @@ class ApiReader:
         field_selector: str = "",
         limit: int = 0,
     ) -> List[T]:
-        """The objects that match, of one namespace or of all; `limit` of them at most, 0 for all.
+        """Return the objects that match, of one namespace or all; at most `limit` of them, 0 for all.
 
-        `field_selector` is the server's, which knows few fields besides `metadata.name`.
+        The server evaluates `field_selector`; it supports few fields besides `metadata.name`.
         """
         client = self._kinds.client(cls, self._requester, namespace)
         return List(client.list(label_selector=str(labels), field_selector=field_selector, limit=limit).items)
@@ -118,10 +118,10 @@ class ApiReader:
         field_selector: str = "",
         page: int = PAGE_SIZE,
     ) -> Iterator[T]:
-        """Each object that matches, asked for `page` at a time when it is wanted: all as they were at the beginning.
+        """Yield the objects that match, `page` of them per request, all as of the first request.
 
         Raises:
-            Gone: the server has forgotten how it was then; what has been handed out can't be gone on from.
+            Gone: the server no longer has that version; the iteration cannot continue.
         """
         client = self._kinds.client(cls, self._requester, namespace)
         options = ListOptions(label_selector=str(labels), field_selector=field_selector)

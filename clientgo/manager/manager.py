@@ -1,11 +1,11 @@
-"""Owns what controllers of one program share, and runs them: caches, a client, events, the lease, servers.
+"""Manager: owns what the controllers of a program share, and runs them: caches, client, events, lease and servers.
 
     manager = Manager(load_config(), options=Options(name="foo-manager", health_probe_bind_address=":8081"))
     controller(manager).for_(Foo).owns(Deployment).complete(FooReconciler(manager))
     manager.run(stop_on_signals())
 
-It begins in the order servers, webhooks, caches, whatever every replica runs, the lease, whatever only the leader runs;
-and ends in the opposite order, within `graceful_shutdown_timeout` seconds.
+It starts servers, webhooks, caches, the runnables of every replica, the lease, and the runnables of the leader, in this
+order; it stops them in the opposite order, within `graceful_shutdown_timeout` seconds.
 """
 
 import logging
@@ -33,12 +33,12 @@ log = logging.getLogger(__name__)
 
 
 class Manager:
-    """Runs controllers and whatever else is added, once.
+    """Runs controllers and other runnables, once.
 
-    `config` says which cluster; a clientset or requester, fakes included, stands in for one. `client` reads from the
-    cache and writes as long as this replica may; `api_reader` reads from the server; `requester` does what it is told
-    even in a replica that stands by. `recorder` records events as core/v1 has them, `event_recorder(controller)` makes
-    recorders of events.k8s.io/v1. With metrics, whatever is to be counted must be made after the manager.
+    `config` describes the cluster; a clientset or requester, including fakes, may stand in for one. `client` reads from
+    the cache and writes while this replica may; `api_reader` reads from the server; `requester` sends any request, even
+    in a standby. `recorder` records core/v1 events, `event_recorder(controller)` returns recorders of events.k8s.io/v1.
+    With metrics, create everything that is to be counted after the manager.
     """
 
     def __init__(
@@ -50,20 +50,20 @@ class Manager:
         self._diagnostics = Diagnostics(options, config if isinstance(config, Config) else None, clock=clock)
         self._diagnostics.add_informers(self._informers)
         self.elected = threading.Event()
-        """Set once this replica works: it leads, or is alone, and caches can be read."""
-        # What ends the program, and why: set by whoever fails first.
+        """Event that is set once this replica works: it leads or is the only one, and its caches have synced."""
+        # Stops the program; the first failure sets it.
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._failure: BaseException | None = None
         self._begun = False
-        # Set when ending begins: no request waits then for its turn, or for a server that asks to come again later.
+        # Set when the shutdown begins: from then on requests wait neither for the rate limiter nor for a Retry-After.
         self._ending = threading.Event()
-        # Set once the leader's work has ended, or was given up: whatever goes on all the same may write no more.
+        # Set once the leader's work has ended or timed out: threads that are still running may not write any more.
         self._closed = False
         self._late: list[str] = []  # threads that did not end within the grace period
         self._controllers: list[Controller] = []
         self._stages = {name: RunnableGroup(name, self._fail, clock=clock) for name in ORDER}
-        # Guarded by _lock, like whether events are sent.
+        # Guarded by _lock, like _recording.
         self._clusters: list[Cluster] = []
         self._recording = False
         self.cluster = self.add_cluster(config, options)
@@ -82,33 +82,33 @@ class Manager:
 
     @property
     def scheme(self) -> Scheme:
-        """The kinds in use, each by one class."""
+        """Kinds in use, each with its class."""
         return self.cluster.scheme
 
     @property
     def urls(self) -> dict[str, str]:
-        """Where its servers are reached while it runs: `probes` and `metrics`."""
+        """Addresses of the running servers: `probes` and `metrics`."""
         return dict(self._diagnostics.urls)
 
     @property
     def is_leader(self) -> bool:
-        """Whether this replica may write."""
+        """True while this replica may write."""
         return self._may_write()
 
     def add(self, runnable: Runnable) -> None:
-        """Run it with the manager, or from now on: a function of a stop event, or something with `start(stop)`.
+        """Run a function of a stop event, or an object with `start(stop)`, together with the manager.
 
-        Only the leader runs it, unless it has an attribute `needs_leader_election` that is False; see `Startable`.
+        Only the leader runs it, unless its attribute `needs_leader_election` is False; see `Startable`.
 
         Raises:
             TypeError: it is neither.
-            ValueError: it names a stage that there is not.
+            ValueError: its stage does not exist.
         """
         function_of(runnable)
         self._stages[stage_of(runnable)].add(runnable)
 
     def add_controller(self, controller: Controller) -> None:
-        """Run a controller; for builders, which call it."""
+        """Run a controller; called by builders."""
         with self._lock:
             self._controllers.append(controller)
             begun = self._begun
@@ -118,10 +118,10 @@ class Manager:
         self.add(controller)
 
     def add_cluster(self, config: Config | Requester | BaseClientset, options: ClusterOptions) -> Cluster:
-        """One more cluster: its caches are this manager's to run, its writes are fenced as this cluster's are.
+        """Add another cluster: this manager runs its caches and fences its writes as it does for its own cluster.
 
-        Sources of any controller may be of its cache: `KindSource(cluster.cache, Secret, to_requests)`. The manager
-        does not begin its work before that cluster's caches are filled.
+        Controllers may have sources of its cache: `KindSource(cluster.cache, Secret, to_requests)`. They start once the
+        caches of all clusters have synced.
         """
         made = Cluster(config, options, may_write=self._may_write, ending=self._ending, clock=self.clock)
         self._own.callback(made.close)
@@ -134,32 +134,32 @@ class Manager:
         return made
 
     def add_healthz_check(self, name: str, check: Check) -> None:
-        """Ask `check` when `/healthz` is asked: a kubelet restarts the program when it raises."""
+        """Add a check to `/healthz`: the kubelet restarts the program if it fails."""
         self._diagnostics.alive[name] = check
 
     def add_readyz_check(self, name: str, check: Check) -> None:
-        """Ask `check` when `/readyz` is asked: as long as it raises, no requests are sent here."""
+        """Add a check to `/readyz`: the program receives no requests while it fails."""
         self._diagnostics.ready[name] = check
 
     def close(self) -> None:
-        """Let go of connections and names; for a manager that is not to be run, as `run` ends with this."""
+        """Release connections and names of a manager that will not run; `run` does this at its end."""
         for one in self._controllers:
             release_name(one)
         self._own.close()
 
     def run(self, stop: threading.Event) -> None:
-        """Run everything until `stop` is set, and end it in good order; `stop` is set in any case when this returns.
+        """Run everything until `stop` is set, then shut down in order; `stop` is always set when this returns.
 
         Raises:
             LeadershipLost: another replica may lead now.
-            StillRunning: something did not end within `graceful_shutdown_timeout`; the message names it.
-            ConfigError: an address is taken, or a certificate can't be used.
-            RuntimeError: it has run before.
-            BaseException: the first error of what it ran.
+            StillRunning: a runnable did not end within `graceful_shutdown_timeout`; the message names it.
+            ConfigError: an address is in use, or a certificate is invalid.
+            RuntimeError: the manager has run before.
+            BaseException: the first error of a runnable.
         """
         with self._lock:
             if self._begun:
-                raise RuntimeError("a manager runs once: make another")
+                raise RuntimeError("a manager runs only once: create another one")
             self._begun, self._stop = True, stop
         deadline = Deadline(self.options.grace, self.clock)
         try:
@@ -180,12 +180,12 @@ class Manager:
         try:
             self._start_events()
             if not self._begin(stop):
-                return  # told to end, or something can't work
+                return  # stopped, or a runnable failed
             for one in self._controllers.copy():
                 if one.needs_leader_election and one.options.warm_up:
                     one.warm_up(self._stages[LEADER].stop_event)
             self._coordinator.run(lambda over: self._lead(over, deadline), stop)
-        except BaseException as error:  # noqa: BLE001  # raised by `run`, once all has ended
+        except BaseException as error:  # noqa: BLE001  # raised by `run` at its end
             self._fail(error)
         finally:
             stop.set()
@@ -195,12 +195,12 @@ class Manager:
             self._closed = True
 
     def _begin(self, stop: threading.Event) -> bool:
-        # What every replica runs; whether there is anything to begin after it.
+        # Start the groups of every replica; return whether the leader's may follow.
         for name in ORDER[: ORDER.index(LEADER)]:
             if stop.is_set():
                 return False
             if name == CACHES:
-                self._let_caches_be_read()
+                self._open_caches()
             self._stages[name].begin(stop)
         return not stop.is_set()
 
@@ -210,7 +210,7 @@ class Manager:
         self.elected.set()
         over.wait()
         self._end(LEADER, deadline)
-        # Here, because events may be sent only as long as the lease is held.
+        # Now, because events may be sent only while the lease is held.
         self._end_events()
         self._closed = True
 
@@ -219,8 +219,8 @@ class Manager:
         deadline.start()
         self._late += self._stages[name].end(max(0.0, deadline.left()))
 
-    def _let_caches_be_read(self) -> None:
-        # Before their stage, and not by its threads: whatever else is in that stage may read, and then waits.
+    def _open_caches(self) -> None:
+        # Before their group starts, because its other runnables may read, and then wait for the sync.
         with self._lock:
             clusters = self._clusters.copy()
         for one in clusters:

@@ -1,4 +1,4 @@
-"""What a manager is to be like; times are seconds, addresses `HOST:PORT` or `:PORT`, and None is off."""
+"""Options of a manager; times are seconds, addresses `HOST:PORT` or `:PORT`, and None means off."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,17 +16,17 @@ from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.scheme import Scheme
 
 SYNC_SECONDS = 120.0
-"""How long a cache may take to fill (controller-runtime's CacheSyncTimeout)."""
+"""Time limit for filling a cache (controller-runtime's CacheSyncTimeout)."""
 
 RESYNC_SECONDS = 36_000.0
-"""Ten hours (controller-runtime's SyncPeriod): against a bug that loses an event; no controller may rely on it."""
+"""Ten hours (controller-runtime's SyncPeriod): a safety net for lost events; controllers must not rely on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByObject:
-    """Which objects of a kind are cached, and how; what is not given is as for every kind.
+    """Cache options of one kind; omitted ones are those of all kinds.
 
-    Without `bookmarks` the server does not tell how far a watch has come: one that is lost is more often begun anew.
+    Without `bookmarks` the server does not report the progress of a watch, so more broken watches have to list again.
     """
 
     namespaces: tuple[str, ...] | None = None
@@ -39,10 +39,10 @@ class ByObject:
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
-    """How caches are kept: of which `namespaces` (none: all), shown again every `resync` seconds; and of single kinds.
+    """Options of caches: `namespaces` (default: all), `resync` interval in seconds, options of single kinds.
 
-    Every kind must have the fields of a `field_selector` that is for all; `metadata.name` and `metadata.namespace` are.
-    With `fail_on_missing_informer` a read starts no informer, so that no kind is watched by accident.
+    Every kind must support a `field_selector` given for all; `metadata.name` and `metadata.namespace` are supported.
+    With `fail_on_missing_informer` a read never starts an informer, so that no kind is watched by accident.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -55,14 +55,14 @@ class CacheOptions:
     fail_on_missing_informer: bool = False
 
     def tweak(self, own: ByObject) -> Tweak | None:
-        """What lists and watches of a kind ask for besides, if anything."""
+        """Return the change of list and watch options for a kind, or None."""
         labels = self.label_selector if own.label_selector is None else own.label_selector
         fields = self.field_selector if own.field_selector is None else own.field_selector
         if not labels and not fields and own.bookmarks:
             return None
 
         def tweaked(options: ListOptions) -> ListOptions:
-            # A list that is streamed ends with a bookmark: without any, it would not.
+            # A streamed list ends with a bookmark, and would never end without it.
             bookmarks = options.allow_watch_bookmarks and (own.bookmarks or options.send_initial_events)
             return replace(options, label_selector=labels, field_selector=fields, allow_watch_bookmarks=bookmarks)
 
@@ -71,11 +71,11 @@ class CacheOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """How a program has to do with one cluster.
+    """Options of one cluster.
 
-    `name` is what the program calls itself there: as a field manager, in events, in its informers' metrics. Objects of
-    a class of `Unstructured` are cached only with `cache_unstructured`. `field_validation` is what the server does
-    about fields that it does not know in what is written; None leaves that to the server.
+    `name` identifies the program there: as a field manager, in events, in the metrics of its informers. Objects of a
+    class of `Unstructured` are cached only with `cache_unstructured`. `field_validation` tells the server how to treat
+    unknown fields in writes; None leaves that to the server.
     """
 
     name: str
@@ -86,16 +86,16 @@ class ClusterOptions:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise ConfigError("a manager needs a name for each cluster: its writes, events and metrics carry it")
+            raise ConfigError("the name of the cluster options must not be empty: writes, events and metrics use it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ClusterOptions):
-    """What a manager is to be like. Nothing listens, and nobody is elected, unless it is asked for.
+    """Options of a manager. By default there are no servers and no leader election.
 
-    Metrics are served by HTTPS, and to whom the cluster allows it, beyond loopback or as `metrics_secure` says; with
-    the certificate in `metrics_cert_dir` (tls.crt, tls.key) or one of its own. `graceful_shutdown_timeout` is how long
-    all of it may take to end: 0 for no time, -1 for all the time it takes.
+    Metrics are served over HTTPS with authentication and authorization, unless they are bound to loopback or
+    `metrics_secure` says otherwise; with the certificate in `metrics_cert_dir` (tls.crt, tls.key) or a self-signed one.
+    `graceful_shutdown_timeout` limits the whole shutdown: 0 for no time, -1 for no limit.
     """
 
     name: str = "manager"

@@ -1,6 +1,6 @@
-"""Who an object belongs to: references that make it go with its owner, and lead from it to the owner's reconciliation.
+"""Owner references: they delete an object with its owner, and lead from an object to the reconciliation of its owner.
 
-Objects are values, so each function gives the object as it should be; writing it is the caller's.
+Objects are values: each function returns the updated object, and the caller writes it.
 """
 
 from typing import TypeVar
@@ -16,19 +16,19 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class AlreadyOwnedError(ClientGoError):
-    """The object has another controller; `owner` is the reference to it."""
+    """The object already has another controller; `owner` is the reference to it."""
 
     def __init__(self, obj: ApiObject, owner: OwnerReference) -> None:
-        super().__init__(f"{object_name(obj)} is controlled by {owner.kind} {owner.name} already")
+        super().__init__(f"{object_name(obj)} is already controlled by {owner.kind} {owner.name}")
         self.owner = owner
 
 
 def set_controller_reference(owner: ApiObject, obj: T, *, block_owner_deletion: bool = True) -> T:
-    """`obj` with `owner` as its one controller; the same object if it is that already.
+    """Return `obj` with `owner` as its controller; the same object if it already is.
 
     Raises:
         AlreadyOwnedError: it has another controller.
-        ValueError: an owner in a namespace can't own what is in another, or in none.
+        ValueError: the owner is in another namespace, or `obj` is cluster-scoped and the owner is not.
     """
     controller = controller_of(obj)
     reference = replace(new_controller_ref(owner), block_owner_deletion=block_owner_deletion)
@@ -38,22 +38,22 @@ def set_controller_reference(owner: ApiObject, obj: T, *, block_owner_deletion: 
 
 
 def set_owner_reference(owner: ApiObject, obj: T, *, block_owner_deletion: bool = False) -> T:
-    """`obj` with `owner` as one of its owners; ValueError if they are in different namespaces."""
+    """Return `obj` with `owner` among its owners; ValueError if their namespaces differ."""
     reference = replace(new_controller_ref(owner), controller=None, block_owner_deletion=block_owner_deletion or None)
     return _referring(owner, obj, reference)
 
 
 def remove_owner_reference(owner: ApiObject, obj: T) -> T:
-    """`obj` without `owner` as an owner; ValueError if it is none."""
+    """Return `obj` without `owner` among its owners; ValueError if it is not one of them."""
     reference = new_controller_ref(owner)
     kept = tuple(one for one in obj.metadata.owner_references if not _same(one, reference))
     if len(kept) == len(obj.metadata.owner_references):
-        raise ValueError(f"{object_name(obj)} has no reference to {reference.kind} {reference.name}")
+        raise ValueError(f"{object_name(obj)} has no owner reference to {reference.kind} {reference.name}")
     return replace(obj, metadata=replace(obj.metadata, owner_references=kept))
 
 
 def has_controller_reference(obj: ApiObject) -> bool:
-    """Whether somebody controls it."""
+    """Return whether the object has a controller."""
     return controller_of(obj) is not None
 
 
@@ -70,18 +70,18 @@ def _referring(owner: ApiObject, obj: T, reference: OwnerReference) -> T:
 
 
 def _check_namespaces(owner: ApiObject, obj: ApiObject) -> None:
-    # The garbage collector looks for an owner in the object's own namespace, or among what has none.
+    # The garbage collector looks for owners in the object's own namespace and among cluster-scoped objects.
     if not api_of(type(owner)).namespaced:
         return
     theirs, own = owner.metadata.namespace, obj.metadata.namespace
     if not own:
-        raise ValueError(f"{object_name(owner)} can't own {object_name(obj)}, which is in no namespace")
+        raise ValueError(f"{object_name(owner)} cannot own {object_name(obj)}, which is cluster-scoped")
     if theirs != own:
-        raise ValueError(f"{object_name(owner)} can't own {object_name(obj)}, which is in another namespace")
+        raise ValueError(f"{object_name(owner)} cannot own {object_name(obj)}, which is in another namespace")
 
 
 def _same(one: OwnerReference, other: OwnerReference) -> bool:
-    # By group, kind and name, as controller-runtime has it: a version more or less makes no other owner, and a uid that
-    # is not the owner's any more is to be put right.
+    # By group, kind and name, as in controller-runtime: another version is the same owner, and an outdated uid is to be
+    # corrected.
     group, others = one.api_version.rpartition("/")[0], other.api_version.rpartition("/")[0]
     return (group, one.kind, one.name) == (others, other.kind, other.name)

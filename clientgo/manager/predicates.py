@@ -1,9 +1,9 @@
-"""Which changes are worth a reconciliation: asked for each event, before anything gets into a queue.
+"""Event filters: predicates decide which events lead to a reconciliation.
 
     controller(manager).for_(Foo, GenerationChanged()).owns(Deployment).with_predicates(LabelSelector("team=a"))
 
-A predicate has one question for each kind of event; all are answered by yes unless it says otherwise. `&`, `|` and `~`
-put predicates together. A resync shows the same object as old and new.
+A predicate has one method for each type of event; each accepts the event unless it is overridden. `&`, `|` and `~`
+combine predicates. In a resync the old and the new object are the same.
 """
 
 from collections.abc import Callable
@@ -12,27 +12,27 @@ from typing import Any
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.selectors import Selector, parse_selector
 
-# What a predicate is asked about is an object of whatever kind its source has.
 Obj = Any
+"""Object of the source's kind."""
 
 
 class Predicate:
-    """Takes every event; subclasses leave some out. Must be quick, and safe for several threads."""
+    """Filter that accepts every event; subclasses reject some. Must be quick and thread-safe."""
 
     def create(self, obj: Obj) -> bool:
-        """Whether an object that came, or was there from the start, is of interest."""
+        """Return whether to handle a created object, or one of the initial list."""
         return True
 
     def update(self, old: Obj, new: Obj) -> bool:
-        """Whether this change is of interest."""
+        """Return whether to handle an update."""
         return True
 
     def delete(self, obj: Obj) -> bool:
-        """Whether an object that went is of interest, `obj` being its last known state."""
+        """Return whether to handle a deletion; `obj` is the last known state."""
         return True
 
     def generic(self, obj: Obj) -> bool:
-        """Whether an event of unknown kind, from a channel, is of interest."""
+        """Return whether to handle a generic event of a channel."""
         return True
 
     def __and__(self, other: "Predicate") -> "Predicate":
@@ -45,8 +45,27 @@ class Predicate:
         return Not(self)
 
 
-class Funcs(Predicate):
-    """Asks the functions it is given; takes every event it is given none for."""
+class _Uniform(Predicate):
+    """Predicate that decides on all events alike; `accepts` gets the method's name and its objects."""
+
+    def accepts(self, event: str, *objects: Obj) -> bool:
+        raise NotImplementedError
+
+    def create(self, obj: Obj) -> bool:
+        return self.accepts("create", obj)
+
+    def update(self, old: Obj, new: Obj) -> bool:
+        return self.accepts("update", old, new)
+
+    def delete(self, obj: Obj) -> bool:
+        return self.accepts("delete", obj)
+
+    def generic(self, obj: Obj) -> bool:
+        return self.accepts("generic", obj)
+
+
+class Funcs(_Uniform):
+    """Predicate made of functions; events without a function are accepted."""
 
     def __init__(
         self,
@@ -56,132 +75,91 @@ class Funcs(Predicate):
         delete: Callable[[Obj], bool] | None = None,
         generic: Callable[[Obj], bool] | None = None,
     ) -> None:
-        self._create, self._update, self._delete, self._generic = create, update, delete, generic
+        self._functions: dict[str, Callable[..., bool] | None] = {
+            "create": create,
+            "update": update,
+            "delete": delete,
+            "generic": generic,
+        }
 
-    def create(self, obj: Obj) -> bool:
-        """What the function says."""
-        return self._create is None or self._create(obj)
-
-    def update(self, old: Obj, new: Obj) -> bool:
-        """What the function says."""
-        return self._update is None or self._update(old, new)
-
-    def delete(self, obj: Obj) -> bool:
-        """What the function says."""
-        return self._delete is None or self._delete(obj)
-
-    def generic(self, obj: Obj) -> bool:
-        """What the function says."""
-        return self._generic is None or self._generic(obj)
+    def accepts(self, event: str, *objects: Obj) -> bool:
+        """Return the result of the event's function, or True."""
+        function = self._functions[event]
+        return function is None or function(*objects)
 
 
 class ResourceVersionChanged(Predicate):
-    """Leaves out updates that change nothing, as resyncs are."""
+    """Rejects updates without a change, such as resyncs."""
 
     def update(self, old: ApiObject, new: ApiObject) -> bool:
-        """Whether anything changed."""
+        """Return whether the resourceVersion changed."""
         return old.metadata.resource_version != new.metadata.resource_version
 
 
 class GenerationChanged(Predicate):
-    """Leaves out updates that leave the spec as it was: of the status, of labels, of annotations, and resyncs.
+    """Rejects updates that do not change the spec: of the status, labels or annotations, and resyncs.
 
-    Only for kinds whose generation the server counts: those with a status subresource, and most built-in ones. A
-    deletion that waits for finalizers counts as a change of the spec.
+    Only for kinds with a generation: those with a status subresource, and most built-in ones. The start of a deletion
+    that waits for finalizers counts as a change of the spec.
     """
 
     def update(self, old: ApiObject, new: ApiObject) -> bool:
-        """Whether the generation changed."""
+        """Return whether the generation changed."""
         return old.metadata.generation != new.metadata.generation
 
 
 class AnnotationChanged(Predicate):
-    """Leaves out updates that leave the annotations as they were."""
+    """Rejects updates that do not change annotations."""
 
     def update(self, old: ApiObject, new: ApiObject) -> bool:
-        """Whether annotations changed."""
+        """Return whether annotations changed."""
         return dict(old.metadata.annotations) != dict(new.metadata.annotations)
 
 
 class LabelChanged(Predicate):
-    """Leaves out updates that leave the labels as they were."""
+    """Rejects updates that do not change labels."""
 
     def update(self, old: ApiObject, new: ApiObject) -> bool:
-        """Whether labels changed."""
+        """Return whether labels changed."""
         return dict(old.metadata.labels) != dict(new.metadata.labels)
 
 
-class LabelSelector(Predicate):
-    """Takes events of objects whose labels match now; ValueError for a selector that can't be read."""
+class LabelSelector(_Uniform):
+    """Accepts events of objects whose current labels match; ValueError for an invalid selector."""
 
     def __init__(self, selector: str | Selector) -> None:
         self._selector = parse_selector(selector) if isinstance(selector, str) else selector
 
-    def create(self, obj: ApiObject) -> bool:
-        """Whether its labels match."""
-        return self._selector.matches(obj.metadata.labels)
-
-    def update(self, old: ApiObject, new: ApiObject) -> bool:
-        """Whether its labels match now."""
-        return self.create(new)
-
-    def delete(self, obj: ApiObject) -> bool:
-        """Whether its labels matched."""
-        return self.create(obj)
-
-    def generic(self, obj: ApiObject) -> bool:
-        """Whether its labels match."""
-        return self.create(obj)
+    def accepts(self, event: str, *objects: Obj) -> bool:
+        """Return whether the labels of the newest object match."""
+        return self._selector.matches(objects[-1].metadata.labels)
 
 
-class And(Predicate):
-    """Takes what all of them take."""
+class And(_Uniform):
+    """Accepts events that all predicates accept."""
 
     def __init__(self, *predicates: Predicate) -> None:
-        self._all = predicates
+        self._predicates = predicates
 
-    def create(self, obj: Obj) -> bool:
-        """Whether all take it."""
-        return all(one.create(obj) for one in self._all)
-
-    def update(self, old: Obj, new: Obj) -> bool:
-        """Whether all take it."""
-        return all(one.update(old, new) for one in self._all)
-
-    def delete(self, obj: Obj) -> bool:
-        """Whether all take it."""
-        return all(one.delete(obj) for one in self._all)
-
-    def generic(self, obj: Obj) -> bool:
-        """Whether all take it."""
-        return all(one.generic(obj) for one in self._all)
+    def accepts(self, event: str, *objects: Obj) -> bool:
+        """Return whether all predicates accept the event."""
+        return all(getattr(one, event)(*objects) for one in self._predicates)
 
 
-class Not(Predicate):
-    """Takes what the other does not."""
+class Or(And):
+    """Accepts events that at least one predicate accepts."""
+
+    def accepts(self, event: str, *objects: Obj) -> bool:
+        """Return whether one of the predicates accepts the event."""
+        return any(getattr(one, event)(*objects) for one in self._predicates)
+
+
+class Not(_Uniform):
+    """Accepts events that the predicate rejects."""
 
     def __init__(self, predicate: Predicate) -> None:
-        self._other = predicate
+        self._predicate = predicate
 
-    def create(self, obj: Obj) -> bool:
-        """Whether the other does not take it."""
-        return not self._other.create(obj)
-
-    def update(self, old: Obj, new: Obj) -> bool:
-        """Whether the other does not take it."""
-        return not self._other.update(old, new)
-
-    def delete(self, obj: Obj) -> bool:
-        """Whether the other does not take it."""
-        return not self._other.delete(obj)
-
-    def generic(self, obj: Obj) -> bool:
-        """Whether the other does not take it."""
-        return not self._other.generic(obj)
-
-
-class Or(Not):
-    """Takes what any of them takes."""
-
-    def __init__(self, *predicates: Predicate) -> None:
-        super().__init__(And(*(Not(one) for one in predicates)))
+    def accepts(self, event: str, *objects: Obj) -> bool:
+        """Return whether the predicate rejects the event."""
+        return not getattr(self._predicate, event)(*objects)

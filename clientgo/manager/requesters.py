@@ -1,8 +1,8 @@
-"""Time limit of one reconciliation: its requests end in time, although no thread can be ended.
+"""Requesters that change each request of the manager's client: time limit of a reconciliation, and field validation.
 
-Inside the block of `limited`, each request of the manager's client ends when the time is up, with all its retries and
-waits, and none is sent after that. A read that waits for a cache ends then, too. Other waits of a reconciler are not
-limited. A helper thread is limited if it is started with `contextvars.copy_context().run`.
+A thread cannot be interrupted, so the limit applies to requests: inside the block of `limited`, each request ends when
+the time is up, including retries and waits, and none is sent afterwards. A read that waits for a cache ends too. Other
+waits of a reconciler are not limited. A helper thread is limited if started with `contextvars.copy_context().run`.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ _DEADLINE: ContextVar[Deadline | None] = ContextVar("reconciliation", default=No
 
 
 class ReconciliationTimeout(ClientGoError):
-    """A request was not sent, because the time of its reconciliation is up; it is retried as after every error."""
+    """A request was not sent because the time limit of the reconciliation is over; retried as after other errors."""
 
 
 @contextmanager
 def limited(seconds: float, *, clock: Clock = SYSTEM_CLOCK) -> Iterator[None]:
-    """Limit the requests in the block to `seconds` in all; 0 for no limit."""
+    """Limit all requests in the block to `seconds` together; 0 for no limit."""
     if seconds <= 0:
         yield
         return
@@ -41,27 +41,27 @@ def limited(seconds: float, *, clock: Clock = SYSTEM_CLOCK) -> Iterator[None]:
 
 
 def limit_of_wait(seconds: float) -> float:
-    """Return `seconds`, or the time left of the running reconciliation if that is less; 0 at least."""
+    """Return `seconds`, or the remaining time of the reconciliation if that is less; at least 0."""
     deadline = _DEADLINE.get()
     return seconds if deadline is None else max(0.0, min(seconds, deadline.left()))
 
 
 class LimitedRequester:
-    """Passes requests on with the time that is left as their timeout."""
+    """Requester that sets the timeout of each request to the remaining time."""
 
     def __init__(self, requester: Requester) -> None:
         self._requester = requester
 
     def do(self, request: Request) -> bytes:
-        """Return the body of the answer; raise `ReconciliationTimeout` if it is too late to ask."""
+        """Return the body of the response; raise `ReconciliationTimeout` if no time is left."""
         return self._requester.do(self._limited(request))
 
     def watch(self, request: Request) -> EventStream:
-        """Open a watch, in time; how long it lasts is not limited."""
+        """Open a watch within the limit, which does not apply to its events."""
         return self._requester.watch(self._limited(request))
 
     def stream(self, request: Request) -> ByteStream:
-        """Open a stream, in time; how long it lasts is not limited."""
+        """Open a stream within the limit, which does not apply to reading it."""
         return open_stream(self._requester, self._limited(request))
 
     def _limited(self, request: Request) -> Request:
@@ -71,7 +71,7 @@ class LimitedRequester:
         left = deadline.left()
         if left <= 0:
             what = f"{request.verb} {request.resource.resource}"
-            raise ReconciliationTimeout(f"{what} not sent: the time of this reconciliation is up")
+            raise ReconciliationTimeout(f"{what} not sent: the time limit of this reconciliation has passed")
         timeout = left if request.timeout is None else min(left, request.timeout)
         return msgspec.structs.replace(request, timeout=timeout)
 
@@ -82,17 +82,22 @@ _WRITES = ("create", "update", "patch", "apply")
 
 
 class ValidatingRequester:
-    """Asks so for every write that it passes on; ValueError for another word than the three."""
+    """Requester that sets the field validation of each write; ValueError for an unknown one.
+
+    It tells the server how to treat unknown and duplicate fields. `Strict` rejects the write with `BadRequest`, or
+    `Invalid` for a patch, and names the fields; `Warn` drops them and returns a warning, which is logged; `Ignore`
+    drops them. The server's default is `Warn` (kube-apiserver since 1.27).
+    """
 
     def __init__(self, requester: Requester, validation: FieldValidation) -> None:
         if validation not in get_args(FieldValidation):
             known = ", ".join(get_args(FieldValidation))
-            raise ValueError(f"field validation is one of {known}, and not {validation!r}")
+            raise ValueError(f"invalid field validation {validation!r}: expected one of {known}")
         self._requester = requester
         self._query = {"fieldValidation": validation}
 
     def do(self, request: Request) -> bytes:
-        """The body of the answer."""
+        """Return the body of the response."""
         if request.verb in _WRITES:
             request = msgspec.structs.replace(request, query={**request.query, **self._query})
         return self._requester.do(request)

@@ -1,4 +1,4 @@
-"""What a manager runs, in groups that begin one after another and end in the opposite order."""
+"""Runnables of a manager, in groups that start one after another and stop in the opposite order."""
 
 import logging
 import math
@@ -13,62 +13,62 @@ log = logging.getLogger(__name__)
 
 SERVERS, WEBHOOKS, CACHES, OTHERS, LEADER = "servers", "webhooks", "caches", "others", "leader"
 ORDER = (SERVERS, WEBHOOKS, CACHES, OTHERS, LEADER)
-"""In which order stages begin: whoever converts objects before whoever lists them, whoever writes last."""
+"""Order in which the groups start: conversion webhooks before the caches that list through them, writers last."""
 
 
 class Startable(Protocol):
-    """Something that runs until it is told to stop.
+    """Runnable that works until its stop event is set.
 
-    Three attributes are heeded if it has them. `needs_leader_election` (True by default): only the leader runs it.
-    `stage`: one of "servers", "webhooks", "caches", "others", for what every replica runs. `ready`, an event: the next
-    stage begins once it is set.
+    Three attributes are optional. `needs_leader_election` (default: True): only the leader runs it. `stage`: "servers",
+    "webhooks", "caches" or "others", for runnables of every replica. `ready`, an event: the next stage starts once it
+    is set.
     """
 
     def start(self, stop: threading.Event) -> object:
-        """Run until `stop` is set; what it raises ends the program."""
+        """Run until `stop` is set; an exception ends the program."""
 
 
 Runnable = Startable | Callable[[threading.Event], object]
-"""Something with `start(stop)`, or a function of `stop`."""
+"""Object with `start(stop)`, or a function of `stop`."""
 
 
 def stage_of(runnable: Runnable) -> str:
-    """Which stage a runnable belongs to; ValueError if it names one that there is not."""
+    """Return the stage of a runnable; ValueError if it does not exist."""
     if (stage := getattr(runnable, "stage", None)) is not None:
         if stage not in ORDER:
-            raise ValueError(f"there is no stage {stage!r}, only {', '.join(ORDER)}")
+            raise ValueError(f"invalid stage {stage!r}: expected one of {', '.join(ORDER)}")
         return str(stage)
     return LEADER if getattr(runnable, "needs_leader_election", True) else OTHERS
 
 
 def function_of(runnable: Runnable) -> Callable[[threading.Event], object]:
-    """What runs it; TypeError if it is neither of what a runnable may be."""
+    """Return the function that runs a runnable; TypeError if it is none."""
     start = getattr(runnable, "start", None)
     if callable(start):
         found: Callable[[threading.Event], object] = start
         return found
     if not callable(runnable):
-        raise TypeError(f"{type(runnable).__qualname__} can't be run: it has no start(stop)")
+        raise TypeError(f"{type(runnable).__qualname__} is not a runnable: it has no start(stop)")
     return runnable
 
 
 def name_of(runnable: Runnable) -> str:
-    """What a runnable and its thread are called."""
+    """Return the name of a runnable and its thread."""
     own = getattr(runnable, "name", None) or getattr(runnable, "__name__", None)
     return str(own or type(runnable).__name__)
 
 
 class RunnableGroup:
-    """Runnables that begin and end together; each has a thread of its own."""
+    """Runnables that start and stop together, each in a thread of its own."""
 
     def __init__(self, name: str, failed: Callable[[BaseException], None], *, clock: Clock = SYSTEM_CLOCK) -> None:
-        """`failed` is called with what a runnable raised, from its thread."""
+        """`failed` is called with the exception of a runnable, in its thread."""
         self.name = name
         self._failed = failed
         self._clock = clock
         self._group = Group(clock=clock)
         self._lock = threading.Lock()
-        # Guarded by _lock: what waits for the stage to begin; None once it has.
+        # Guarded by _lock: runnables added before the start; None afterwards.
         self._waiting: list[Runnable] | None = []
 
     def __repr__(self) -> str:
@@ -76,11 +76,11 @@ class RunnableGroup:
 
     @property
     def stop_event(self) -> threading.Event:
-        """Set when the stage is told to end."""
+        """Event that is set when the group stops."""
         return self._group.stop_event
 
     def add(self, runnable: Runnable) -> None:
-        """Run it with the stage: now if the stage has begun; never if it is told to end."""
+        """Run it with the group: at once if the group has started, never if it has stopped."""
         with self._lock:
             if self._waiting is not None:
                 self._waiting.append(runnable)
@@ -88,7 +88,7 @@ class RunnableGroup:
         self._run(runnable)
 
     def begin(self, stop: threading.Event) -> None:
-        """Start what was added, and wait until it is ready, or `stop` is set."""
+        """Start all runnables and wait until they are ready, or `stop` is set."""
         with self._lock:
             runnables, self._waiting = self._waiting or [], None
         for runnable in runnables:
@@ -112,7 +112,7 @@ class RunnableGroup:
     def _guarded(self, runnable: Runnable) -> None:
         try:
             function_of(runnable)(self.stop_event)
-        except BaseException as error:  # noqa: BLE001  # it is told to the manager, which ends the program with it
+        except BaseException as error:  # noqa: BLE001  # passed to the manager, which ends the program with it
             self._failed(error)
 
     def _wait_until_ready(self, runnable: Runnable, stop: threading.Event) -> None:

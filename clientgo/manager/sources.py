@@ -1,6 +1,8 @@
-"""Where events come from: the objects of a kind, an informer of one's own, a channel, a function.
+"""Event sources of controllers: kinds, informers, channels and functions, and the mapping from events to requests.
 
-A source is started once, by its controller, and puts names into the controller's queue from then on.
+A controller starts each source once; from then on the source adds names to the controller's queue. Names, not events,
+are queued: any number of changes lead to one reconciliation. An update is mapped twice, for the old and the new object,
+because their names may differ.
 """
 
 import functools
@@ -22,14 +24,14 @@ from clientgo.meta.scheme import api_of, kind_of
 T = TypeVar("T", bound=ApiObject)
 
 MapFunc = Callable[[T], Iterable[ObjectName]]
-"""Which objects are to be reconciled because this one changed. Called on the informer's side: it must be quick."""
+"""Returns the names to reconcile after a change of this object. Called by the informer's listener: it must be quick."""
 
 
 @dataclass(frozen=True, kw_only=True)  # with slots, MapFuncs[Secret](...) could not be called
 class MapFuncs(Generic[T]):
-    """Which objects are to be reconciled, told apart by what happened; what has no function here leads nowhere.
+    """Map functions for each type of event; events without a function are ignored.
 
-    `update` is given the object before and after; a resync shows the same twice. `generic` is for channels.
+    `update` receives the old and the new object, which are the same in a resync. `generic` is for channels.
     """
 
     create: MapFunc[T] | None = None
@@ -39,7 +41,7 @@ class MapFuncs(Generic[T]):
 
     @classmethod
     def all_by(cls, function: MapFunc[T]) -> "MapFuncs[T]":
-        """The same function for all; an update may concern what the object led to before, and what it leads to now."""
+        """Use one function for all events; for an update, call it with the old and the new object."""
 
         def update(old: T, new: T) -> Iterable[ObjectName]:
             return function(new) if _is_unchanged(old, new) else (*function(old), *function(new))
@@ -48,24 +50,24 @@ class MapFuncs(Generic[T]):
 
 
 ToRequests = MapFunc[T] | MapFuncs[T]
-"""What leads from an object to the names of those to be reconciled."""
+"""Mapping from an object to the names to reconcile."""
 
 Enqueue = Callable[[ObjectName, int], None]
-"""Puts a name with a priority into the queue."""
+"""Adds a name to the queue with a priority."""
 
 
 def itself(obj: ApiObject) -> Iterable[ObjectName]:
-    """The object's own name."""
+    """Return the object's own name."""
     return (object_name(obj),)
 
 
 def owners_of(owner: type[Any], *, any_owner: bool = False) -> MapFunc[Any]:
-    """The names of an object's owners of a kind: of the one that controls it, or of each with `any_owner`.
+    """Return a function that maps an object to its controlling owner of a kind, or to each owner with `any_owner`.
 
-    The reference's version may be another: it is the same kind.
+    Owner references may have any version of the kind.
 
     Raises:
-        TypeError: the kind is not known.
+        TypeError: the class is not an API type.
     """
     kind, api = kind_of(owner), api_of(owner)
 
@@ -83,7 +85,7 @@ def _leads(reference: OwnerReference, kind: GroupVersionKind, *, any_owner: bool
 
 
 class EventHandler(Generic[T]):
-    """Puts into the queue what events of one source lead to, if the predicates take the events."""
+    """Enqueues the requests of events from one source, unless the predicates reject them."""
 
     def __init__(self, to_requests: ToRequests[T], predicate: Predicate, enqueue: Enqueue) -> None:
         self._map = to_requests if isinstance(to_requests, MapFuncs) else MapFuncs.all_by(to_requests)
@@ -91,29 +93,29 @@ class EventHandler(Generic[T]):
         self._enqueue = enqueue
 
     def listed(self, obj: T) -> None:
-        """An object was there from the start: whatever happens now is more urgent."""
+        """Handle an object of the initial list, with low priority."""
         if self._map.create is not None and self._predicate.create(obj):
             self._enqueue_all(self._map.create(obj), LOW)
 
     def created(self, obj: T) -> None:
-        """An object came."""
+        """Handle a created object."""
         if self._map.create is not None and self._predicate.create(obj):
             self._enqueue_all(self._map.create(obj), NORMAL)
 
     def updated(self, old: T, new: T) -> None:
-        """An object changed; or did not, and is shown again."""
+        """Handle a changed object, or with low priority one that a resync repeats."""
         if self._map.update is not None and self._predicate.update(old, new):
             self._enqueue_all(self._map.update(old, new), LOW if _is_unchanged(old, new) else NORMAL)
 
     def deleted(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
-        """An object went, perhaps unseen."""
+        """Handle a deleted object, also if the deletion itself was missed."""
         last = last_known(deleted)
-        # An informer always knows a last state; a tombstone without one is made by hand, and leads nowhere.
+        # Informers always know the last state; only tombstones created by hand lack it.
         if self._map.delete is not None and last is not None and self._predicate.delete(last):
             self._enqueue_all(self._map.delete(last), NORMAL)
 
     def happened(self, obj: T) -> None:
-        """Something happened that concerns an object."""
+        """Handle a generic event of an object."""
         if self._map.generic is not None and self._predicate.generic(obj):
             self._enqueue_all(self._map.generic(obj), NORMAL)
 
@@ -127,21 +129,21 @@ def _is_unchanged(old: ApiObject, new: ApiObject) -> bool:
 
 
 class Source(Protocol):
-    """Where events come from."""
+    """Source of events."""
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced | None:
-        """Put into the queue what events lead to, until `stop` is set; returns at once.
+        """Enqueue requests for events until `stop` is set; return at once.
 
-        `predicates` are the controller's, beside the source's own. The result, if any, tells whether all that was there
-        from the start has been put in.
+        `predicates` are the controller's, in addition to the source's own. The result, if any, reports whether all
+        objects of the initial list have been enqueued.
         """
 
     def __str__(self) -> str:
-        """What the log calls it."""
+        """Return the name for logs."""
 
 
 class KindSource(Generic[T]):
-    """The objects of a kind, as the manager's cache sees them."""
+    """Objects of a kind in the manager's cache."""
 
     def __init__(
         self, cache: Cache, cls: type[T], to_requests: ToRequests[T] = itself, predicates: tuple[Predicate, ...] = ()
@@ -155,10 +157,10 @@ class KindSource(Generic[T]):
         return f"kind source: {api_of(self._cls).gvr.group_resource}"
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced:
-        """Add a handler to the kind's informer, which starts if it does not run yet."""
+        """Add a handler to the kind's informer, which is started if necessary."""
         known = self._cache.known(self._cls)
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
-        known.heard_by_handler()
+        known.has_handler()
         return known.informer.add_event_handler(
             on_initial_add=_after(known.memory.on_add_or_update, handler.listed),
             on_add=_after(known.memory.on_add_or_update, handler.created),
@@ -169,7 +171,7 @@ class KindSource(Generic[T]):
 
 
 class InformerSource(Generic[T]):
-    """The objects of an informer that is not the cache's; whoever made it runs it."""
+    """Objects of an informer outside the cache; the caller runs it."""
 
     def __init__(
         self, informer: SharedInformer[T], to_requests: ToRequests[T] = itself, predicates: tuple[Predicate, ...] = ()
@@ -193,9 +195,9 @@ class InformerSource(Generic[T]):
 
 
 class Channel(Generic[T]):
-    """Events that the program itself sends, about objects of whatever kind.
+    """Events sent by the program itself, about objects of any kind.
 
-    Nothing waits in it once it is started: a queue of names is buffer enough, and holds each name once.
+    Nothing is buffered once it has started: the queue of names is the buffer, and holds each name once.
     """
 
     def __init__(
@@ -205,7 +207,7 @@ class Channel(Generic[T]):
         self._predicates = predicates
         self._name = name
         self._lock = threading.Lock()
-        # Guarded by _lock: what was sent before the controller was there to hear of it.
+        # Guarded by _lock: events sent before the controller started.
         self._early: list[T] = []
         self._handlers: list[EventHandler[T]] = []
 
@@ -213,7 +215,7 @@ class Channel(Generic[T]):
         return f"channel source: {self._name}"
 
     def send(self, obj: T) -> None:
-        """Have reconciled what `obj` leads to; never waits."""
+        """Reconcile the names that `obj` maps to; never blocks."""
         with self._lock:
             handlers = list(self._handlers)
             if not handlers:
@@ -222,7 +224,7 @@ class Channel(Generic[T]):
             handler.happened(obj)
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> None:
-        """Pass on what was sent, and what will be."""
+        """Enqueue the requests of earlier and later events."""
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
         with self._lock:
             self._handlers.append(handler)
@@ -232,7 +234,7 @@ class Channel(Generic[T]):
 
 
 class FuncSource:
-    """Whatever a function starts: it is called once, with what puts names into the queue."""
+    """Source that a function starts; it is called once with the function that enqueues names."""
 
     def __init__(self, function: Callable[[Enqueue, threading.Event], object]) -> None:
         self._function = function
@@ -241,14 +243,14 @@ class FuncSource:
         return f"func source: {getattr(self._function, '__qualname__', self._function)}"
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> None:
-        """Call the function, which must return soon; predicates are not asked, as there are no objects."""
+        """Call the function, which must return soon; predicates do not apply because there are no objects."""
         self._function(enqueue, stop)
 
 
 def _after(forget: Callable[..., object], handle: Callable[..., object]) -> Callable[..., None]:
     @functools.wraps(handle)
     def both(*objects: Any) -> None:
-        # In this order, or the reconciliation that the event leads to would still read what was written.
+        # In this order, or the reconciliation of the event could read an outdated write.
         forget(*objects)
         handle(*objects)
 

@@ -78,9 +78,9 @@ def test_a_function_is_run_too_and_what_is_added_later_runs_at_once() -> None:
 
 def test_what_can_not_be_run_is_refused_at_once() -> None:
     manager = manager_of(fake())
-    with pytest.raises(TypeError, match=r"int can't be run: it has no start\(stop\)"):
+    with pytest.raises(TypeError, match=r"int is not a runnable: it has no start\(stop\)"):
         manager.add(7)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="there is no stage 'never'"):
+    with pytest.raises(ValueError, match="invalid stage 'never'"):
         manager.add(Part("x", [], "never"))
     manager.close()
 
@@ -129,12 +129,12 @@ def test_a_manager_runs_once() -> None:
     manager = manager_of(fake())
     with running(manager):
         pass
-    with pytest.raises(RuntimeError, match="a manager runs once"):
+    with pytest.raises(RuntimeError, match="a manager runs only once"):
         manager.run(threading.Event())
 
 
 def test_a_manager_needs_a_name() -> None:
-    with pytest.raises(ConfigError, match="a manager needs a name"):
+    with pytest.raises(ConfigError, match="the name of the cluster options must not be empty"):
         Options(name="")
 
 

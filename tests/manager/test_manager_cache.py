@@ -27,11 +27,11 @@ pytestmark = pytest.mark.feature("B-CR-03")
 
 def test_what_is_not_running_can_not_be_read() -> None:
     manager = manager_of(fake())
-    with pytest.raises(CacheNotSynced, match="foos can't be read from the cache before the manager runs"):
+    with pytest.raises(CacheNotSynced, match="cannot read foos from the cache before the manager runs"):
         manager.client.find(Foo, A)
     with running(manager):
         assert manager.client.find(Foo, A) is None
-    with pytest.raises(CacheNotSynced, match="configmaps can't be read from the cache: it was stopped"):
+    with pytest.raises(CacheNotSynced, match="cannot read configmaps from the cache: it was stopped"):
         manager.client.find(ConfigMap, A)
 
 
@@ -50,9 +50,9 @@ def test_a_cache_that_is_not_filled_in_time_says_why() -> None:
     eventually(lambda: informer.state().last_error)
     ticking = FakeClock(auto=True)
     cache._clock = ticking
-    with pytest.raises(CacheNotSynced, match=r"the cache was not filled within 5 s: foos: .*foos is forbidden"):
+    with pytest.raises(CacheNotSynced, match=r"the cache did not sync within 5 s: foos: .*foos is forbidden"):
         cache.synced(Foo)
-    with limited(2.0, clock=ticking), pytest.raises(CacheNotSynced, match="not filled within 2 s"):
+    with limited(2.0, clock=ticking), pytest.raises(CacheNotSynced, match="did not sync within 2 s"):
         cache.synced(Foo)
     stop.set()
     cache.shutdown(10.0)
@@ -63,7 +63,7 @@ def test_reads_may_be_kept_from_starting_informers() -> None:
     manager.cache.informer(ConfigMap)
     with running(manager):
         assert manager.client.list(ConfigMap) == []
-        with pytest.raises(LookupError, match=r"there is no informer of foos\.samplecontroller\.k8s\.io"):
+        with pytest.raises(LookupError, match=r"no informer for foos\.samplecontroller\.k8s\.io"):
             manager.client.list(Foo)
 
 
@@ -92,9 +92,9 @@ def test_namespaces_selectors_and_transforms_may_be_a_kind_s_own() -> None:
         assert (kept.metadata.name, dict(kept.data)) == ("a", {})
         assert manager.cache.informer(ConfigMap).resync == 5.0
         assert [foo.metadata.name for foo in manager.client.list(Foo)] == ["a"]
-        with pytest.raises(LookupError, match="foos of namespace other are not cached, only of ns"):
+        with pytest.raises(LookupError, match="foos in namespace other are not cached; cached namespaces: ns"):
             manager.client.find(Foo, ObjectName("other", "b"))
-        with pytest.raises(LookupError, match="configmaps of namespace ns are not cached, only of one"):
+        with pytest.raises(LookupError, match="configmaps in namespace ns are not cached; cached namespaces: one"):
             manager.client.list(ConfigMap, namespace="ns")
 
 

@@ -58,9 +58,9 @@ def test_what_is_not_there_is_not_found(manager: Manager) -> None:
 
 
 def test_a_name_must_have_a_namespace_just_where_its_kind_has_one(manager: Manager) -> None:
-    with pytest.raises(ValueError, match="a Foo needs a namespace"):
+    with pytest.raises(ValueError, match="a Foo must have a namespace"):
         manager.client.get(Foo, ObjectName("", "a"))
-    with pytest.raises(ValueError, match="a Node is in no namespace"):
+    with pytest.raises(ValueError, match="a Node cannot have a namespace"):
         manager.client.find(Node, A)
 
 

@@ -73,7 +73,7 @@ def test_a_manager_does_not_begin_before_each_cluster_s_caches_are_filled() -> N
     options = ClusterOptions(name="test-east", cache=CacheOptions(sync_timeout=0.05))
     manager.add_cluster(there, options).cache.informer(ConfigMap)
     with (
-        pytest.raises(CacheNotSynced, match=r"the cache was not filled within 0\.05 s: configmaps: "),
+        pytest.raises(CacheNotSynced, match=r"the cache did not sync within 0\.05 s: configmaps: "),
         running(manager),
     ):
         pass

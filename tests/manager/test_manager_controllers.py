@@ -252,8 +252,8 @@ def test_a_controller_that_is_stopped_finishes_what_it_is_at_and_no_more() -> No
 @pytest.mark.parametrize(
     ("returned", "sentence"),
     [
-        (7, "reconcile returned a int, and not a Result or None"),
-        (Result(requeue_after="5s"), "requeue_after is '5s', and not a number of seconds"),  # type: ignore[arg-type]
+        (7, "reconcile must return a Result or None, got int"),
+        (Result(requeue_after="5s"), "requeue_after must be a number of seconds, got '5s'"),  # type: ignore[arg-type]
     ],
 )
 def test_a_result_that_is_none_is_a_bug_and_ends_no_worker(
@@ -270,5 +270,5 @@ def test_a_reconciler_is_an_object_or_a_function() -> None:
     assert reconcile_of(fixture) == fixture.reconcile
     function: Callable[[ObjectName], None] = lambda _: None  # noqa: E731
     assert reconcile_of(function) is function
-    with pytest.raises(TypeError, match="str is no reconciler: it has no method reconcile"):
+    with pytest.raises(TypeError, match="str is not a reconciler: it has no method reconcile"):
         reconcile_of("reconcile")  # type: ignore[arg-type]

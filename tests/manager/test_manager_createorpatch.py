@@ -117,7 +117,7 @@ def test_a_status_that_is_a_subresource_is_no_part_of_an_update(manager: Manager
 
 
 def test_an_object_keeps_its_name(manager: Manager) -> None:
-    with pytest.raises(ValueError, match="ns/a was changed into ns/b: an object keeps its name"):
+    with pytest.raises(ValueError, match="ns/a was changed into ns/b: the name of an object cannot change"):
         create_or_patch(manager.client, FOO, lambda _: new_foo("b"))
 
 

@@ -196,13 +196,13 @@ def test_an_object_that_others_changed_is_a_conflict_and_one_that_is_gone_is_not
 @pytest.mark.parametrize("name", ["bucket", "/bucket", "example.com/"])
 def test_a_finalizer_is_a_domain_and_a_word(name: str) -> None:
     finalizers = Finalizers(manager_of(fake()).client)
-    with pytest.raises(ValueError, match=r"must be a domain and a word: example.com/\w+"):
+    with pytest.raises(ValueError, match=r"expected a domain and a word: example.com/\w+"):
         finalizers.register(name, print)
 
 
 def test_a_finalizer_is_registered_once() -> None:
     finalizers = Finalizers(manager_of(fake()).client)
     finalizers.register(BUCKET, print)
-    with pytest.raises(ValueError, match=f"{BUCKET} is registered already"):
+    with pytest.raises(ValueError, match=f"{BUCKET} is already registered"):
         finalizers.register(BUCKET, print)
     assert repr(finalizers) == "<Finalizers example.com/bucket>"

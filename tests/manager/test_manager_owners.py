@@ -29,7 +29,7 @@ def test_a_controller_is_set_once() -> None:
 
 def test_a_second_controller_is_refused_by_name() -> None:
     owned = set_controller_reference(FOO, CONFIG)
-    with pytest.raises(AlreadyOwnedError, match="ns/c is controlled by Foo a already") as refused:
+    with pytest.raises(AlreadyOwnedError, match="ns/c is already controlled by Foo a") as refused:
         set_controller_reference(new_foo("b"), owned)
     assert refused.value.owner == new_controller_ref(FOO)
 
@@ -47,7 +47,7 @@ def test_an_owner_beside_the_controller_is_added_and_removed() -> None:
         api_version="samplecontroller.k8s.io/v1alpha1", kind="Foo", name="b", uid="uid-b"
     )
     assert remove_owner_reference(other, owned) == set_controller_reference(FOO, CONFIG)
-    with pytest.raises(ValueError, match="ns/c has no reference to Foo b"):
+    with pytest.raises(ValueError, match="ns/c has no owner reference to Foo b"):
         remove_owner_reference(other, CONFIG)
 
 
@@ -55,7 +55,7 @@ def test_an_owner_beside_the_controller_is_added_and_removed() -> None:
     ("owned", "where"),
     [
         (ConfigMap(metadata=ObjectMeta(name="c", namespace="other")), "in another namespace"),
-        (Node(metadata=ObjectMeta(name="n")), "in no namespace"),
+        (Node(metadata=ObjectMeta(name="n")), "cluster-scoped"),
     ],
 )
 def test_an_owner_in_a_namespace_owns_only_what_is_there_too(owned: ConfigMap | Node, where: str) -> None:

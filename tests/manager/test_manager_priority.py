@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.manager.priority import FAIR_TURN, LOW, NORMAL, ByPriority, PriorityQueue
+from clientgo.manager.priority import STARVATION_INTERVAL, LOW, NORMAL, ByPriority, PriorityQueue
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
 
@@ -55,11 +55,11 @@ def test_what_left_by_either_order_does_not_pile_up_in_the_other() -> None:
     order: ByPriority[int] = ByPriority()
     for number in range(10_000):
         if number % 2:
-            order.wish(number, LOW)
+            order.raise_priority(number, LOW)
         order.push(number)
         if number > 100:
             order.pop()
-    most = 2 * len(order) + FAIR_TURN
+    most = 2 * len(order) + STARVATION_INTERVAL
     assert len(order) == 101
     assert len(order._arrivals) <= most
     assert len(order._heap) <= most
@@ -140,7 +140,7 @@ def test_keys_leave_by_priority_and_then_by_first_arrival(wishes: list[tuple[str
     order: ByPriority[str] = ByPriority()
     known: dict[str, int] = {}
     for key, priority in wishes:
-        order.wish(key, priority)
+        order.raise_priority(key, priority)
         (order.touch if key in known else order.push)(key)
         known[key] = max(known.get(key, priority), priority)
     assert len(order) == len(known)

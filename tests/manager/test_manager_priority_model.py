@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clientgo.manager.priority import FAIR_TURN, NORMAL, PriorityQueue
+from clientgo.manager.priority import STARVATION_INTERVAL, NORMAL, PriorityQueue
 from clientgo.testing.clock import FakeClock
 from tests.budget import examples
 
@@ -51,7 +51,7 @@ class Model(RuleBasedStateMachine):
         ready = self.dirty - self.processing
         assert key in ready
         self.handed_out += 1
-        if self.handed_out % FAIR_TURN:
+        if self.handed_out % STARVATION_INTERVAL:
             self.is_most_urgent(key, ready)
         self.wishes.pop(key, None)
         self.dirty.discard(key)
