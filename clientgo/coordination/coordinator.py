@@ -12,7 +12,7 @@ from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
 
 Work = Callable[[threading.Event], object]
-"""A function that works until the event is set, and returns soon afterwards."""
+"""Function that works until the event is set, and returns soon afterwards."""
 
 
 class Coordinator(Protocol):

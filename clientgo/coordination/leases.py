@@ -31,7 +31,7 @@ class LeaderElected(Leadership):
         """Return which replica leads."""
         if self.may_write():
             return "this replica leads"
-        return f"standing by; {self.leader or 'nobody'} leads"
+        return f"standing by; {self.leader or 'no replica'} leads"
 
 
 class Sharded:
@@ -85,8 +85,8 @@ class Sharded:
 
     def describe(self) -> str:
         """Return this replica's shard and the members."""
-        shard = f"this replica has share {self._shards.slot}" if self._shards.slot >= 0 else "standing by for a share"
-        return f"{shard}; the members are {', '.join(self._shards.members) or 'not known yet'}"
+        shard = f"this replica has shard {self._shards.slot}" if self._shards.slot >= 0 else "standing by for a shard"
+        return f"{shard}; members: {', '.join(self._shards.members) or 'not known yet'}"
 
 
 @contextmanager
@@ -107,10 +107,10 @@ def leased_coordinator(
             namespace = namespace or target.namespace
             own = config_for_lock(target, renew_deadline=options.renew_deadline)
             target = stack.enter_context(closing(Clientset(own))).requester
-        yield _made(options, target, namespace or "default", recorder, clock=clock)
+        yield _create(options, target, namespace or "default", recorder, clock=clock)
 
 
-def _made(
+def _create(
     options: LeaderElectionOptions | ShardingOptions,
     target: Requester,
     namespace: str,

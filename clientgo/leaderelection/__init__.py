@@ -1,12 +1,12 @@
-"""Leader election: of several replicas of a program, one works, and another takes over when it is gone.
+"""Leader election: one of several replicas works, and another one takes over when it is gone.
 
     lock = LeaseLock(clientset, "default", "sample-controller", new_identity())
     elector = LeaderElector(lock, on_started_leading=work, on_stopped_leading=stopped)
     elector.run(stop)
 
-`work(stop)` runs on a thread of its own while this process leads. Candidates written with client-go can stand for the
-same lease. Where the API server is to choose who leads, `clientgo.leaderelection.leasecandidate` says who stands, and
-electors are `coordinated`.
+`work(stop)` runs in a thread of its own while this process leads. Candidates written with client-go can compete for the
+same lease. If the API server chooses the leader (coordinated leader election), each replica also runs a
+`LeaseCandidacy` of `clientgo.leaderelection.leasecandidate`, and electors are `coordinated`.
 """
 
 from clientgo.leaderelection.elector import HealthAdaptor, LeaderElector, LeaseNotRenewed

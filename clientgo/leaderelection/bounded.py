@@ -1,10 +1,10 @@
-"""A lock whose calls end in time.
+"""Lock with a time limit for each call.
 
-A leader that waits for a dead connection has to step down before its lease expires elsewhere, but a request under way
-can't be broken off. So every call runs on a thread of its own, and whoever made it stops waiting when its time is over.
-A call that was given up may still reach the server, at any time. So it is made by a copy of the lock, which takes the
-lock's place only if it was waited for: what the call reads later is not taken for what this candidate has decided upon,
-and what it writes later replaces only the record that it was meant to replace.
+A leader that waits for a dead connection must step down before its lease expires elsewhere, but a request in progress
+cannot be interrupted. So each call runs in a thread of its own, and the caller stops waiting when its time is over. An
+abandoned call may still reach the server at any time. It is therefore made by a copy of the lock, which replaces the
+lock only if the call was waited for: a late read never changes the state that decisions rely on, and a late write can
+replace only the record it was meant to replace.
 """
 
 import math
@@ -21,21 +21,21 @@ from clientgo.lifecycle import Group
 R = TypeVar("R")
 
 LOOK_AT_STOP = 0.05
-"""Seconds between looks at the stop event during a call: nothing can wait for an event and a condition at once."""
+"""Seconds between checks of the stop event during a call: a thread cannot wait for an event and a condition at once."""
 
 
 class CallGivenUp(ClientGoError):
-    """A call to the lock was not waited for any longer; it may still take effect."""
+    """A call to the lock was abandoned; it may still take effect."""
 
 
 class CallStopped(CallGivenUp):
-    """A call to the lock that was given up because the candidate shuts down; nothing is wrong with the lock."""
+    """A call to the lock was abandoned because the candidate shuts down; the lock itself is healthy."""
 
 
 class BoundedLock:
-    """`lock`, each of whose calls raises `CallGivenUp` after `longest` seconds or at a limit. Implements `Lock`.
+    """Lock whose calls raise `CallGivenUp` after `longest` seconds or at the deadline of `limit`. Implements `Lock`.
 
-    `limit` says when for the calls that follow. Used by one thread.
+    For one thread.
     """
 
     def __init__(self, lock: Lock, *, longest: float, clock: Clock) -> None:
@@ -50,41 +50,41 @@ class BoundedLock:
         return f"<BoundedLock {self._lock.describe()}, {len(self.under_way())} calls>"
 
     def limit(self, deadline: float, stop: threading.Event | None = None) -> None:
-        """Let calls from now on end by `deadline` (monotonic seconds), and as soon as `stop` is set if one is given."""
+        """Set the deadline of later calls, in monotonic seconds, and the event that stops them."""
         self._deadline = deadline
         self._stop = stop if stop is not None else threading.Event()
 
     def under_way(self) -> list[str]:
-        """The threads of calls that have not ended, those that were given up included."""
+        """Return the threads of calls that have not ended, including abandoned ones."""
         return self._group.alive()
 
     @property
     def identity(self) -> str:
-        """Who this candidate is."""
+        """Identity of this candidate."""
         return self._lock.identity
 
     def get(self) -> LeaderElectionRecord:
-        """The record as it is."""
+        """Return the current record."""
         return self._call("get", lambda lock: lock.get())
 
     def create(self, record: LeaderElectionRecord) -> None:
-        """Keep the first record."""
+        """Create the record."""
         self._call("create", lambda lock: lock.create(record))
 
     def update(self, record: LeaderElectionRecord) -> None:
-        """Replace the record as it was last read or written."""
+        """Replace the record that was last read or written."""
         self._call("update", lambda lock: lock.update(record))
 
     def record_event(self, message: str) -> None:
-        """Let people see that something happened; not bounded, because it never waits."""
+        """Record an event; without a time limit, because it never blocks."""
         self._lock.record_event(message)
 
     def describe(self) -> str:
-        """What the lock is called in logs."""
+        """Return the lock's name for logs."""
         return self._lock.describe()
 
     def fork(self) -> "BoundedLock":
-        """Another that has read the same, without a limit."""
+        """Return a copy with the same state and without a deadline."""
         return BoundedLock(self._lock.fork(), longest=self._longest, clock=self._clock)
 
     def _call(self, what: str, call: Callable[[Lock], R]) -> R:
@@ -94,13 +94,13 @@ class BoundedLock:
         if self._stop.is_set():
             raise CallStopped(f"shutting down; did not {what} lease {self.describe()}")
         if now >= deadline:
-            raise CallGivenUp(f"no time is left to {what} lease {self.describe()}")
+            raise CallGivenUp(f"no time left to {what} lease {self.describe()}")
         self._group.start(made.run, name=f"lease-{what}-{self.describe()}")
         with made.changed:
             while not made.ended:
                 now = self._clock.now()
                 if self._stop.is_set():
-                    raise CallStopped(f"shutting down; gave up to {what} lease {self.describe()}")
+                    raise CallStopped(f"shutting down; abandoned the {what} of lease {self.describe()}")
                 if now >= deadline:
                     raise CallGivenUp(f"{what} of lease {self.describe()} did not end in time")
                 self._clock.wait(made.changed, min(deadline, now + LOOK_AT_STOP))
@@ -120,7 +120,7 @@ class _Call(Generic[R]):
     def run(self) -> None:
         try:
             self._answer = self._call()
-        # Nothing is lost: `result` raises it in the thread that waits.
+        # Not lost: `result` raises it in the waiting thread.
         except BaseException as error:  # noqa: BLE001
             self._error = error
         with self.changed:

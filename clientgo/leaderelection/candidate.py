@@ -1,8 +1,8 @@
-"""One candidate's moves: try to take or keep the lease, and give it up. No loop and no thread of its own.
+"""Steps of one candidate: try to acquire or renew the lease, and release it. It has neither a loop nor a thread.
 
-The leader writes without reading first, since the lease it wrote last is most likely still there; only when that fails
-does it read. A candidate reads, and writes if the lease is free. In a coordinated election nobody takes a lease: the
-API server gives it to one of those who stand, and takes it back by naming whom it prefers.
+The leader writes without reading first, because most likely the lease is as it was last written; it reads only if that
+fails. Other candidates read, and write if the lease is free. In coordinated leader election no candidate acquires the
+lease: the API server assigns it to one, and asks for it back by naming a preferred holder.
 """
 
 import logging
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class ElectionMetrics:
-    """Who leads, and how often renewing took the long way; kept by the provider of the time it is made."""
+    """Metrics of an elector with Kubernetes' names, kept by the provider at the time of creation."""
 
     def __init__(self, name: str) -> None:
         labels = {"name": name}
@@ -31,25 +31,25 @@ class ElectionMetrics:
             "leader_election_master_status", "1 while this process holds the lease, 0 while it stands by", labels
         )
         self._slow = provider().counter(
-            "leader_election_slowpath_total", "Renewals that had to read the lease before they could write it", labels
+            "leader_election_slowpath_total", "Renewals that had to read the lease before writing it", labels
         )
         self._leading.set(0.0)
 
     def leads(self, leads: bool) -> None:
-        """This process has become leader, or is leader no more."""
+        """Record whether this process leads."""
         self._leading.set(float(leads))
 
     def renewed_slowly(self) -> None:
-        """The leader had to read the lease in order to renew it."""
+        """Count a renewal that had to read the lease first."""
         self._slow.inc()
 
 
 FAILURES = (ClientGoError, Undecodable)
-"""What a lock may raise for a reason that passes; everything else is a mistake in a program and ends the election."""
+"""Transient errors of a lock; any other error is a bug and ends the election."""
 
 
 class Candidate:
-    """Stands for one lease. Moves are made by one thread; `observed` may be read by any."""
+    """Candidate for one lease. One thread calls the methods; any thread may read `observed`."""
 
     def __init__(
         self, lock: Lock, *, lease_duration: float, metrics: ElectionMetrics, clock: Clock, coordinated: bool = False
@@ -59,63 +59,63 @@ class Candidate:
         self._lease_duration = lease_duration
         self._metrics = metrics
         self._clock = clock
-        # Replaced as a whole and never changed, so that a reader always sees a record with its own time.
+        # Replaced as a whole and never modified, so that readers always see a record with its own time.
         self.observed = Observation()
-        # Moved on by this candidate's own writes alone. Reading does not count: what is read may have been written long
-        # before, by a request whose answer was lost, and others have seen it since.
+        # Only this candidate's own writes extend it. Reads do not: the record may have been written long before, by a
+        # request whose response was lost, and others have observed it since.
         self._held_until = -math.inf
 
     def __repr__(self) -> str:
         return (
-            f"<Candidate {self._lock.identity} for {self._lock.describe()}, held by {self.observed.holder or 'nobody'}>"
+            f"<Candidate {self._lock.identity} for {self._lock.describe()}, held by {self.observed.holder or 'none'}>"
         )
 
     @property
     def is_leader(self) -> bool:
-        """Whether the last observed holder is this candidate."""
+        """True if the last observed holder is this candidate."""
         return self.observed.holder == self._lock.identity
 
     @property
     def is_overtaken(self) -> bool:
-        """Whether the last observed holder is another."""
+        """True if the last observed holder is another candidate."""
         return self.observed.holder not in ("", self._lock.identity)
 
     @property
     def is_retired(self) -> bool:
-        """Whether this candidate holds the lease and the API server prefers another: it is not to renew."""
+        """True if this candidate holds the lease and must not renew it, because the API server prefers another."""
         return self._coordinated and self.is_leader and bool(self.observed.record.preferred_holder)
 
     @property
     def expires(self) -> float:
-        """Until when (in monotonic seconds) no other can have taken the lease; a past time if this does not hold it."""
+        """Monotonic time until which no other can have acquired the lease; in the past if this one does not hold it."""
         return self._held_until if self.is_leader else -math.inf
 
     def try_acquire_or_renew(self) -> bool:
-        """Whether this candidate holds the lease now; False if another does or a request failed, which is logged."""
+        """Return whether this candidate now holds the lease; log a failed request and return False."""
         try:
             if self._coordinated:
-                return self._renewed_if_given()
-            return self._renewed_unread() or self._acquired_or_renewed()
+                return self._renew_if_assigned()
+            return self._renew_unread() or self._acquire_or_renew()
         except CallStopped:
             return False
         except FAILURES as error:
-            log.warning("lease can't be written or read", extra={"lease": self._lock.describe(), "err": error})
+            log.warning("cannot read or write lease", extra={"lease": self._lock.describe(), "err": error})
             return False
 
     def release(self) -> bool:
-        """Let the next candidate in at once; False if that failed, which is logged, so that the lease has to expire."""
+        """Release the lease for the next candidate; if that fails, log it, return False and let the lease expire."""
         if not self.is_leader:
             return True
-        # From here on, whatever becomes of the request.
+        # From now on, regardless of the request's outcome.
         self._held_until = -math.inf
         try:
             retry_on_conflict(self._release, clock=self._clock)
         except FAILURES as error:
-            log.warning("lease can't be released", extra={"lease": self._lock.describe(), "err": error})
+            log.warning("cannot release lease", extra={"lease": self._lock.describe(), "err": error})
             return False
         return True
 
-    def _renewed_unread(self) -> bool:
+    def _renew_unread(self) -> bool:
         if not self.is_leader or not self.observed.is_valid(self._clock.now()):
             return False
         try:
@@ -123,18 +123,18 @@ class Candidate:
         except CallStopped:
             raise
         except FAILURES as error:
-            log.info("lease is read before it is renewed", extra={"lease": self._lock.describe(), "err": error})
+            log.info("reading lease before renewing it", extra={"lease": self._lock.describe(), "err": error})
             return False
         return True
 
-    def _acquired_or_renewed(self) -> bool:
+    def _acquire_or_renew(self) -> bool:
         try:
             found = self._lock.get()
         except NotFound:
             self._hold(self._lock.create, None)
             return True
         now = self._clock.now()
-        self.observed = self.observed.seeing(found, now)
+        self.observed = self.observed.observe(found, now)
         if not self.observed.may_be_taken_by(self._lock.identity, now):
             log.debug("lease is held", extra={"lease": self._lock.describe(), "by": self.observed.holder})
             return False
@@ -143,17 +143,20 @@ class Candidate:
         self._hold(self._lock.update, found)
         return True
 
-    def _renewed_if_given(self) -> bool:
-        # Always read: the lease changes without this candidate's doing. client-go does the same.
+    def _renew_if_assigned(self) -> bool:
+        # Always read: the API server changes the lease too. client-go does the same.
         try:
             found = self._lock.get()
         except NotFound:
-            log.debug("lease is not there yet", extra={"lease": self._lock.describe()})
+            log.debug("lease does not exist yet", extra={"lease": self._lock.describe()})
             return False
         now = self._clock.now()
-        self.observed = self.observed.seeing(found, now)
+        self.observed = self.observed.observe(found, now)
         if not self.is_leader or self.is_retired or not self.observed.is_valid(now):
-            log.debug("lease is not ours", extra={"lease": self._lock.describe(), "by": self.observed.holder})
+            log.debug(
+                "lease belongs to another candidate or is retired",
+                extra={"lease": self._lock.describe(), "by": self.observed.holder},
+            )
             return False
         self._metrics.renewed_slowly()
         self._hold(self._lock.update, found)
@@ -161,15 +164,15 @@ class Candidate:
 
     def _release(self) -> None:
         found = self._lock.get()
-        self.observed = self.observed.seeing(found, self._clock.now())
+        self.observed = self.observed.observe(found, self._clock.now())
         if self.is_leader:
             record = released(found, self._date(), coordinated=self._coordinated)
             self._lock.update(record)
             self.observed = Observation(record, self._clock.now())
 
     def _hold(self, write: Callable[[LeaderElectionRecord], None], old: LeaderElectionRecord | None) -> None:
-        # The time before the request, not after: others may see the record the moment it is sent, and what they take
-        # for expired must be expired here too.
+        # The time before the request, not after: others may observe the record as soon as it is sent, and a lease that
+        # is expired for them must be expired here too.
         before = self._clock.now()
         record = claim(old, self._lock.identity, self._lease_duration, self._date(), coordinated=self._coordinated)
         write(record)

@@ -1,10 +1,10 @@
-"""Lets one of several candidates work at a time: stand for election, lead, renew, step down.
+"""Leader elector: run for election, lead, renew the lease, step down.
 
-Promises, as far as clocks run equally fast: work has been told to stop before another candidate's begins, whether the
-leader was stopped, lost its connection, was overtaken, or its work died. A leader that is told to stop hands over at
-once, but only after its work has ended. Work that does not end keeps its lease until it expires, and is named in an
-error. Whoever may not work twice at once must still check at the resource: no lease can stop a process that was
-suspended just before it writes.
+Guarantees, as long as clocks run at the same speed: work is asked to stop before another candidate's work starts,
+whether the leader was stopped, lost its connection, was overtaken, or its work crashed. A leader that is told to stop
+releases the lease at once, but only after its work has ended. Work that does not end keeps the lease until it expires,
+and is named in an error. Work that must never run twice also needs a check at the resource itself: no lease can stop a
+process that was suspended just before it writes.
 """
 
 import logging
@@ -25,7 +25,7 @@ from clientgo.lifecycle import Group
 log = logging.getLogger(__name__)
 
 A_MOMENT = 0.1
-"""Seconds that work always has to end, even if the lease is lost already: time to look at an event once."""
+"""Minimum seconds for work to end, even after the lease is lost: time to check an event once."""
 
 
 class LeaseNotRenewed(ClientGoError):
@@ -33,17 +33,18 @@ class LeaseNotRenewed(ClientGoError):
 
 
 class LeaderElector:
-    """Runs one candidate for the lease of `lock`. `run` is for one thread at a time; everything else for any.
+    """Runs one candidate for the lease of `lock`. One thread at a time calls `run`; other methods are thread-safe.
 
-    `on_started_leading(stop)` is the leader's work: it runs on a thread of its own and must return soon after the event
-    it is given is set. `on_stopped_leading()` is called at every end of `run`, even if this candidate never led.
-    `on_new_leader(identity)` is called once per change, in order, on another thread; empty means nobody.
+    `on_started_leading(stop)` is the leader's work: it runs in a thread of its own and must return soon after `stop` is
+    set. `on_stopped_leading()` is called at each end of `run`, even if this candidate never led.
+    `on_new_leader(identity)` is called once per change, in order, in another thread; an empty identity means that there
+    is no leader.
 
-    All times are seconds; client-go's defaults. `name` is for metrics and messages, the lock's own by default. With
-    `coordinated`, the API server chooses among those who stand by a `LeaseCandidate`, whose name is the identity.
+    All times are seconds, with client-go's defaults. `name` is for metrics and messages; by default the lock's. With
+    `coordinated`, the API server chooses the leader among LeaseCandidates, whose names are the identities.
 
     Raises:
-        ValueError: the times can't work together, or the lock has no identity.
+        ValueError: the times are inconsistent, or the lock has no identity.
     """
 
     def __init__(
@@ -77,34 +78,35 @@ class LeaderElector:
         )
         self._reporter = Reporter(on_new_leader, name=self.name, clock=clock)
         self._running = threading.Lock()
-        # From the moment the lease could not be renewed in time, although it has not expired yet.
+        # True once the lease could not be renewed in time, even if it has not expired yet.
         self._lost = True
 
     def __repr__(self) -> str:
-        return f"<LeaderElector {self.name}, led by {self.leader or 'nobody'}>"
+        return f"<LeaderElector {self.name}, led by {self.leader or 'none'}>"
 
     @property
     def is_leader(self) -> bool:
-        """Whether the last observed holder is this candidate: good for a status page, not for guarding work."""
+        """True if the last observed holder is this candidate: for status pages, not for guarding writes."""
         return self._candidate.is_leader
 
     def may_work(self) -> bool:
-        """Whether this candidate leads and, by this machine's clock, no other can yet: ask before each write.
+        """Return whether this candidate leads and, by this machine's clock, no other can yet; check before each write.
 
-        A leader told to stop may finish what it is at; one that lost its lease, or slept past its end, may not.
+        A leader that is stopped may finish its current work; one that lost its lease, or slept past its end, may
+        not.
         """
         return not self._lost and self._clock.now() < self._candidate.expires
 
     @property
     def leader(self) -> str:
-        """The identity of the last observed holder; empty if there was none."""
+        """Identity of the last observed holder; empty if there was none."""
         return self._candidate.observed.holder
 
     def check(self, max_tolerable_expired_lease: float) -> None:
-        """Return while all is well; a candidate that stands by is well.
+        """Return if this candidate is healthy; standbys always are.
 
         Raises:
-            LeaseNotRenewed: this leader's lease expired more than that many seconds ago, so that it ought to be dead.
+            LeaseNotRenewed: the lease of this leader expired more than that many seconds ago.
         """
         seen = self._candidate.observed
         if seen.holder != self._lock.identity:
@@ -113,34 +115,36 @@ class LeaderElector:
             raise LeaseNotRenewed(f"failed election to renew leadership on lease {self.name}")
 
     def run(self, stop: threading.Event) -> None:
-        """Stand for election, and lead, until `stop` is set or leadership is lost; blocks. May be called again.
+        """Run for election and lead until `stop` is set or leadership is lost. Blocks; may be called again.
 
-        Leadership is lost when the lease could not be renewed in time, or another holds it. What a callback raises
-        ends leadership and sets `stop`, because whatever shares it relies on the work being done.
+        Leadership is lost when the lease was not renewed in time or another candidate holds it. An exception of a
+        callback ends leadership and sets `stop`, because other parts of the program rely on the work.
 
         Raises:
-            StillRunning: the work did not end in time; it may be running beside another leader's.
-            RuntimeError: the elector is running already.
-            BaseException: what a callback raised.
+            StillRunning: the work did not end in time; it may run while another leader works.
+            RuntimeError: the elector is already running.
+            BaseException: the exception of a callback.
         """
         if not self._running.acquire(blocking=False):
-            raise RuntimeError(f"the elector of {self.name} is running already")
+            raise RuntimeError(f"the elector of {self.name} is already running")
         try:
             with self._reporter.reporting(stop):
                 self._stand(stop)
         finally:
             self._running.release()
             if late := self._lock.under_way():
-                log.warning("requests were given up and go on", extra={"lease": self.name, "threads": ", ".join(late)})
+                log.warning(
+                    "abandoned requests are still in progress", extra={"lease": self.name, "threads": ", ".join(late)}
+                )
 
     def _stand(self, stop: threading.Event) -> None:
         try:
-            if self._acquired(stop):
+            if self._acquire(stop):
                 self._lead(stop)
         finally:
             self._on_stopped_leading()
 
-    def _acquired(self, stop: threading.Event) -> bool:
+    def _acquire(self, stop: threading.Event) -> bool:
         log.info("standing for election", extra={"lease": self.name, "identity": self._lock.identity})
         while not stop.is_set():
             if self._try(stop, self._clock.now() + self._timing.renew_deadline):
@@ -149,7 +153,7 @@ class LeaderElector:
         return False
 
     def _lead(self, stop: threading.Event) -> None:
-        # First: what is told of it may itself be a write that asks whether it may be made.
+        # First, because the event recorded below is itself a write that checks `may_work`.
         self._lost = False
         log.info("became leader", extra={"lease": self.name, "identity": self._lock.identity})
         self._lock.record_event("became leader")
@@ -168,17 +172,17 @@ class LeaderElector:
             if not self._renewed(stop):
                 if not stop.is_set():
                     self._lost = True
-                    log.error("leadership is lost", extra={"lease": self.name, "to": self.leader})
+                    log.error("leadership lost", extra={"lease": self.name, "to": self.leader})
                 return
             self._clock.sleep(stop, self._timing.retry_period)
 
     def _renewed(self, stop: threading.Event) -> bool:
-        # No later than the lease's own end: a process that was suspended, or whose last renewal took long, has less.
+        # No later than the lease's end: a process that was suspended, or renewed slowly, has less time.
         deadline = min(self._clock.now() + self._timing.renew_deadline, self._candidate.expires)
         while self._clock.now() < deadline:
             if self._try(stop, deadline):
                 return True
-            # client-go goes on trying here; but once another leads, or is to, every moment of work is one too many.
+            # client-go keeps trying here; but once another leads, or is preferred, work must stop at once.
             if self._candidate.is_overtaken or self._candidate.is_retired:
                 return False
             if self._clock.sleep(stop, min(self._timing.retry_period, deadline - self._clock.now())):
@@ -186,11 +190,11 @@ class LeaderElector:
         return False
 
     def _step_down(self, work: Group) -> None:
-        # The lease is not renewed meanwhile, so the work can't have longer than it lasts.
+        # The lease is not renewed meanwhile, so the work must end before it expires.
         now = self._clock.now()
-        patience = min(self._timing.renew_deadline, self._candidate.expires - now)
+        timeout = min(self._timing.renew_deadline, self._candidate.expires - now)
         try:
-            work.join(max(A_MOMENT, patience))
+            work.join(max(A_MOMENT, timeout))
         finally:
             if self._release_on_cancel and not work.alive():
                 self._release()
@@ -198,7 +202,7 @@ class LeaderElector:
             log.info("stopped leading", extra={"lease": self.name, "identity": self._lock.identity})
 
     def _release(self) -> None:
-        # Without `stop`, which may well be set: releasing has a time of its own.
+        # Without `stop`, which may be set: the release has its own time limit.
         self._lock.limit(self._clock.now() + self._timing.renew_deadline)
         self._candidate.release()
         self._reporter.report(self.leader)
@@ -211,9 +215,10 @@ class LeaderElector:
 
 
 class HealthAdaptor:
-    """A health check that may be registered before there is an elector; safe for any number of threads.
+    """Health check that may be registered before the elector exists. Thread-safe.
 
-    `timeout` is how many seconds after its lease expired a leader is still called well: time to end by itself.
+    `timeout` is the number of seconds after the lease expired in which a leader still counts as healthy, so that it can
+    end by itself.
     """
 
     name = "leaderElection"
@@ -230,6 +235,6 @@ class HealthAdaptor:
         self._elector = elector
 
     def check(self) -> None:
-        """Return while all is well, which it is without an elector; raises `LeaseNotRenewed` otherwise."""
+        """Return if the elector is healthy or not set; raise `LeaseNotRenewed` otherwise."""
         if self._elector is not None:
             self._elector.check(self._timeout)

@@ -1,12 +1,12 @@
-"""Work that only the leader of several replicas does, from standing by to giving the lease up.
+"""Work of the elected leader, from standing by to releasing the lease.
 
     leadership = Leadership(lock)
     writer = FencedRequester(client, leadership.may_write)
     leadership.run(work, stop)
 
-The leader's end has an order. Told to stop, it finishes its work while it still renews the lease, and gives the lease
-up last, so that the next one never begins beside it. If the lease is lost, the work is told to end at once, may write
-nothing more (`may_write`), and the program ends, to be started again as a stand-by.
+Shutdown is ordered. A leader that is stopped finishes its work while it still renews the lease, and releases the
+lease last, so that the next leader never works at the same time. If the lease is lost, the work is stopped at once
+and may not write any more (`may_write`), and the program ends, to be restarted as a standby.
 """
 
 import logging
@@ -22,21 +22,21 @@ from clientgo.lifecycle import Group, StillRunning
 log = logging.getLogger(__name__)
 
 Work = Callable[[threading.Event], object]
-"""What the leader does until the event is set, and must end soon after."""
+"""Work of the leader until the event is set; must end soon afterwards."""
 
 TOLERANCE = 20.0
-"""Seconds after its lease expired until a leader that is still there is called unhealthy (Kubernetes' components')."""
+"""Seconds after its lease expired before a leader is reported as unhealthy (as in Kubernetes' components)."""
 
 
 class LeadershipLost(ClientGoError):
-    """Another replica may lead now; this one has to start anew."""
+    """Another replica may lead now; this one must restart."""
 
 
 class Leadership:
-    """Stands for election with `lock`, and lets its work be done while it leads. All times are seconds.
+    """Runs for election with `lock`, and runs the work while it leads. All times are seconds.
 
     Raises:
-        ValueError: the times can't work together, or the lock has no identity.
+        ValueError: the times are inconsistent, or the lock has no identity.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Leadership:
     ) -> None:
         self._clock = clock
         self._work: Work = lambda _: None
-        # What the program's end is told by.
+        # Stops the program.
         self._stop = threading.Event()
-        # What ends the candidacy; set last.
+        # Ends the candidacy; set last.
         self._resigned = threading.Event()
         self._lost = False
         self._failed = False
-        # Guards the two below: leadership may come while the program is told to stop.
+        # Guards _over and _worked: leadership may start while the program stops.
         self._lock = threading.Lock()
         self._over: threading.Event | None = None
         self._worked = threading.Event()
@@ -65,7 +65,7 @@ class Leadership:
             lock,
             on_started_leading=self._lead,
             on_stopped_leading=self._stopped_leading,
-            on_new_leader=self._tell,
+            on_new_leader=self._log_leader,
             lease_duration=lease_duration,
             renew_deadline=renew_deadline,
             retry_period=retry_period,
@@ -77,32 +77,32 @@ class Leadership:
         return f"<Leadership {self._elector!r}>"
 
     def may_write(self) -> bool:
-        """Whether this replica leads and no other can by now."""
+        """Return whether this replica leads and no other can lead yet."""
         return self._elector.may_work()
 
     def check(self) -> None:
-        """All is well, unless this leader has outlived its lease: then `LeaseNotRenewed` is raised."""
+        """Return if this replica is healthy; raise `LeaseNotRenewed` if a leader has outlived its lease."""
         self._elector.check(TOLERANCE)
 
     @property
     def leader(self) -> str:
-        """Who leads, as far as this replica has seen; empty for nobody."""
+        """Identity of the leader that this replica last observed; empty for none."""
         return self._elector.leader
 
     def run(self, work: Work, stop: threading.Event) -> None:
-        """Do `work` whenever this replica leads, until `stop` is set; may be called once.
+        """Run `work` while this replica leads, until `stop` is set; may be called once.
 
         Raises:
             LeadershipLost: the lease was lost; `stop` is set then, too.
             StillRunning: the work did not end in time.
-            BaseException: what the work raised.
+            BaseException: the exception of the work.
         """
         self._work, self._stop = work, stop
         with Group(stop=stop, clock=self._clock) as group:
             group.start(self._elect, name="elector")
             stop.wait()
             if self._end_work():
-                # The work has a time limit of its own.
+                # The work has its own time limit.
                 self._worked.wait()
             self._resigned.set()
             group.join()
@@ -114,8 +114,8 @@ class Leadership:
             self._elector.run(self._resigned)
         except StillRunning as error:
             if self._failed:
-                raise  # the work's own
-            # Of a lost lease; `run` waits for the work, and what it wants to write is not sent.
+                raise  # the work's own error
+            # The lease was lost; `run` waits for the work, whose writes are rejected.
             log.warning("the lease ended before the work did", extra={"err": error})
 
     def _lead(self, over: threading.Event) -> None:
@@ -143,6 +143,6 @@ class Leadership:
             self._lost = True
             self._stop.set()
 
-    def _tell(self, leader: str) -> None:
+    def _log_leader(self, leader: str) -> None:
         if leader:
             log.info("new leader elected", extra={"leader": leader})

@@ -1,14 +1,14 @@
-"""Stands for a lease whose holder the API server chooses: coordinated leader election.
+"""Coordinated leader election: candidacy for a lease whose holder the API server chooses.
 
-    standing = Standing(clientset, "kube-system", new_identity(), lease_name="foos", binary_version="1.30.0")
-    group.start(standing.run, stop, name="lease-candidate")
-    lock = LeaseLock(clientset, "kube-system", "foos", standing.name)
+    candidacy = LeaseCandidacy(clientset, "kube-system", new_identity(), lease_name="foos", binary_version="1.30.0")
+    group.start(candidacy.run, stop, name="lease-candidate")
+    lock = LeaseLock(clientset, "kube-system", "foos", candidacy.name)
     LeaderElector(lock, on_started_leading=work, on_stopped_leading=stopped, coordinated=True).run(stop)
 
-Each replica keeps a LeaseCandidate that says which version it is. The server asks those who stand whether they are
-there, by `pingTime`, gives the lease to the one its strategy picks (the oldest version, so that while an upgrade is
-under way no newer one leads), and names a `preferredHolder` in it once another would be better. `LeaseCandidate` is
-coordination.k8s.io/v1beta1, which servers of Kubernetes 1.33 and later serve if told to.
+Each replica keeps a LeaseCandidate object with its version. The server pings candidates by setting `pingTime`, assigns
+the lease by its strategy (the oldest version, so that no newer one leads during an upgrade), and sets `preferredHolder`
+in the lease once another candidate is better. `LeaseCandidate` is coordination.k8s.io/v1beta1, which Kubernetes 1.33
+and later serve if enabled.
 """
 
 import logging
@@ -32,43 +32,43 @@ from clientgo.workqueue import RateLimitingQueue, ShutDown
 log = logging.getLogger(__name__)
 
 OLDEST_EMULATION_VERSION = "OldestEmulationVersion"
-"""Picks the candidate that emulates the oldest version, then the oldest binary, then whoever was there first."""
+"""Strategy: oldest emulation version first, then oldest binary version, then oldest candidate."""
 
 REQUEUE_SECONDS = 300.0
-"""Between two looks at a candidate of whom nothing is heard (client-go's five minutes)."""
+"""Seconds between checks of a candidate without events (client-go's five minutes)."""
 
 
 class LeaseCandidateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Which lease a candidate stands for, and what is known of it."""
+    """Lease and versions of a candidate."""
 
     lease_name: str = ""
     strategy: str = ""
     binary_version: str = ""
-    """A semantic version, without a leading v."""
+    """Semantic version, without a leading v."""
     emulation_version: str = ""
-    """The version it behaves as; no newer than the binary."""
+    """Version whose behaviour is emulated; not newer than the binary."""
     ping_time: MicroTime | None = None
-    """When the server last asked whether the candidate is there."""
+    """Time of the server's last ping."""
     renew_time: MicroTime | None = None
-    """When the candidate last said that it is."""
+    """Time of the candidate's last answer."""
 
 
 @api_type(group="coordination.k8s.io", version="v1beta1", status=False)
 class LeaseCandidate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Somebody who stands for a lease."""
+    """Candidate for a lease."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseCandidateSpec = LeaseCandidateSpec()
 
 
 class LeaseCandidateClient(TypedClient[LeaseCandidate]):
-    """Reads and writes LeaseCandidate objects at the API server."""
+    """Client of LeaseCandidate objects."""
 
     kind = LeaseCandidate
 
 
-class Standing:
-    """Keeps the LeaseCandidate `namespace/name` there, true, and answering the server's pings, while `run` runs."""
+class LeaseCandidacy:
+    """Keeps the LeaseCandidate `namespace/name` up to date, and answers the server's pings, while `run` runs."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Standing:
         strategy: str = OLDEST_EMULATION_VERSION,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`emulation_version` is the binary's by default; the lease is in the same namespace."""
+        """`emulation_version` defaults to the binary's; the lease is in the same namespace."""
         requester = target.requester if isinstance(target, BaseClientset) else target
         self.name = name
         self._namespace = namespace
@@ -96,10 +96,10 @@ class Standing:
         self._clock = clock
 
     def __repr__(self) -> str:
-        return f"<Standing {self._namespace}/{self.name} for {self._spec.lease_name}>"
+        return f"<LeaseCandidacy {self._namespace}/{self.name} for {self._spec.lease_name}>"
 
     def run(self, stop: threading.Event) -> None:
-        """Stand until `stop` is set; what the server refuses is logged and tried again."""
+        """Keep the candidate until `stop` is set; failed requests are logged and retried."""
         queue: RateLimitingQueue[str] = RateLimitingQueue(clock=self._clock)
         informer = SharedInformer(self._client, tweak=self._only_own, clock=self._clock)
         informer.add_event_handler(
@@ -111,7 +111,7 @@ class Standing:
         queue.add(self.name)
         try:
             informer.start(group)
-            group.start(self._keep, queue, name=f"lease-candidate-{self.name}")
+            group.start(self._run_worker, queue, name=f"lease-candidate-{self.name}")
             stop.wait()
         finally:
             queue.shut_down()
@@ -119,7 +119,7 @@ class Standing:
             group.join()
 
     def ensure(self) -> None:
-        """Create the candidate, or bring it up to date if its versions differ or a ping is not answered yet.
+        """Create the candidate, or update it if its versions differ or a ping is unanswered.
 
         Raises:
             ApiError, ConnectionFailed: a request failed.
@@ -132,18 +132,18 @@ class Standing:
             self._client.create(LeaseCandidate(metadata=meta, spec=renewed))
             log.info("lease candidate created", extra={"candidate": self.name, "lease": self._spec.lease_name})
             return
-        if self._is_true(found.spec):
+        if self._is_current(found.spec):
             return
         self._client.update(replace(found, spec=replace(renewed, ping_time=found.spec.ping_time)))
 
-    def _is_true(self, found: LeaseCandidateSpec) -> bool:
+    def _is_current(self, found: LeaseCandidateSpec) -> bool:
         pinged = found.ping_time is not None and (found.renew_time is None or found.renew_time < found.ping_time)
         return not pinged and replace(found, ping_time=None, renew_time=None) == self._spec
 
     def _only_own(self, options: ListOptions) -> ListOptions:
         return replace(options, field_selector=f"metadata.name={self.name}")
 
-    def _keep(self, queue: RateLimitingQueue[str]) -> None:
+    def _run_worker(self, queue: RateLimitingQueue[str]) -> None:
         try:
             while True:
                 with queue.processing() as key:
@@ -155,7 +155,7 @@ class Standing:
         try:
             self.ensure()
         except (ClientGoError, Undecodable) as error:
-            log.warning("lease candidate can't be kept", extra={"candidate": key, "err": error})
+            log.warning("cannot update lease candidate", extra={"candidate": key, "err": error})
             queue.add_rate_limited(key)
         else:
             queue.forget(key)

@@ -1,7 +1,7 @@
-"""Where the record is kept: a Lease object, written as client-go writes it, so that both can stand for one lease.
+"""Locks for leader election: a Lease object in client-go's format, so that both can compete for one lease.
 
-Only leases are left of client-go's lock kinds; whoever still locks on Endpoints or ConfigMaps has to migrate there
-first. What decides between two who write at once is the object's resourceVersion, and nothing else.
+Of client-go's lock types only leases remain; programs that still lock on Endpoints or ConfigMaps must migrate first. If
+two candidates write at once, only the object's resourceVersion decides.
 """
 
 import socket
@@ -25,35 +25,35 @@ from clientgo.typed.clientset import BaseClientset
 
 
 class LeaseNotRead(ClientGoError):
-    """The lease can't be updated before it was read or created: only then is it known what would be replaced."""
+    """The lease must be read or created before it can be updated, so that the replaced record is known."""
 
 
 class Lock(Protocol):
-    """Keeps one record for all candidates. `get`, `create` and `update` raise `ApiError` and `ConnectionFailed`."""
+    """Store of one record for all candidates. `get`, `create` and `update` raise `ApiError` and `ConnectionFailed`."""
 
     @property
     def identity(self) -> str:
-        """Who this candidate is; no two candidates are the same."""
+        """Unique identity of this candidate."""
 
     def get(self) -> LeaderElectionRecord:
-        """The record as it is; `NotFound` if there is none."""
+        """Return the current record; `NotFound` if there is none."""
 
     def create(self, record: LeaderElectionRecord) -> None:
-        """Keep the first record; `AlreadyExists` if there is one."""
+        """Create the record; `AlreadyExists` if there is one."""
 
     def update(self, record: LeaderElectionRecord) -> None:
-        """Replace the record as it was last read or written; `Conflict` if another changed it since."""
+        """Replace the record that was last read or written; `Conflict` if it has changed since."""
 
     def record_event(self, message: str) -> None:
-        """Let people see that something happened to this candidate; never waits."""
+        """Record an event about this candidate; never blocks."""
 
     def describe(self) -> str:
-        """What the lock is called in logs."""
+        """Return the lock's name for logs."""
 
     def fork(self) -> "Lock":
-        """Another for the same candidate and lease that has read what this one has; what one does, the other forgets.
+        """Return an independent copy for the same candidate and lease, which has read the same record.
 
-        Calls that may be given up are made by one of these, so that their late ends go unnoticed.
+        Calls that may be abandoned use a copy, so that their late results are ignored.
         """
 
 
@@ -65,9 +65,9 @@ class LeaseEventRecorder(Protocol):
 
 
 class LeaseLock:
-    """The lock that is the Lease `namespace/name`. Implements `Lock`.
+    """Lock stored in the Lease `namespace/name`. Implements `Lock`.
 
-    `labels` are set on the lease with every write; others that it has stay. Without a `recorder` no events are made.
+    Each write sets `labels` on the lease and keeps its other labels. Without a `recorder` there are no events.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class LeaseLock:
         self._identity = identity
         self._labels = labels
         self._recorder = recorder
-        # The lease as last read or written. What is decided upon is decided upon this one, so nothing else may set it:
-        # were it newer than what was read, the next update would replace another's record, and not be a Conflict.
+        # The lease as last read or written. Decisions rely on it, so nothing else may set it: if it were newer than the
+        # record that was decided upon, the next update would replace another's record instead of being a Conflict.
         self._lease: Lease | None = None
 
     def __repr__(self) -> str:
@@ -95,11 +95,11 @@ class LeaseLock:
 
     @property
     def identity(self) -> str:
-        """Who this candidate is."""
+        """Identity of this candidate."""
         return self._identity
 
     def get(self) -> LeaderElectionRecord:
-        """The lease's record as the server has it; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
+        """Return the lease's current record; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
         lease = self._leases.get(self._name.name)
         self._lease = lease
         return LeaderElectionRecord.from_spec(lease.spec)
@@ -110,16 +110,16 @@ class LeaseLock:
         self._lease = self._leases.create(Lease(metadata=meta, spec=record.to_spec()))
 
     def update(self, record: LeaderElectionRecord) -> None:
-        """Replace the record in the lease as it was last read or written.
+        """Replace the record in the lease that was last read or written.
 
         Raises:
-            LeaseNotRead: it was neither read nor created yet.
-            Conflict: another has changed it since.
-            ApiError, ConnectionFailed: as with every write.
+            LeaseNotRead: the lease has been neither read nor created.
+            Conflict: the lease has changed since.
+            ApiError, ConnectionFailed: the request failed.
         """
         lease = self._lease
         if lease is None:
-            raise LeaseNotRead(f"lease {self.describe()} can't be updated: get or create it first")
+            raise LeaseNotRead(f"cannot update lease {self.describe()}: get or create it first")
         meta = lease.metadata
         if self._labels:
             meta = replace(meta, labels={**meta.labels, **self._labels})
@@ -134,28 +134,28 @@ class LeaseLock:
         self._recorder.event(lease, "Normal", "LeaderElection", f"{self._identity} {message}")
 
     def describe(self) -> str:
-        """`namespace/name`."""
+        """Return `namespace/name`."""
         return str(self._name)
 
     def fork(self) -> "LeaseLock":
-        """Another that has read the same lease."""
+        """Return a copy that has read the same lease."""
         return copy(self)
 
 
 def new_identity() -> str:
-    """A name no other candidate has: this host's, for people, and a random part, because hosts may run two."""
+    """Return a unique identity: the host name, for people, and a random part, because a host may run several."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 def request_timeout(renew_deadline: float) -> float:
-    """Seconds one request may take: half the deadline (at least 1), so that a dead connection leaves a second try."""
+    """Return the timeout of one request: half the deadline, at least 1 s, so that a second try is possible."""
     return max(1.0, renew_deadline / 2)
 
 
 def config_for_lock(config: Config, *, renew_deadline: float = 10.0) -> Config:
-    """`config` for connections of the lock's own, which the rest of the program can't keep busy.
+    """Return `config` for the lock's own connections, which other requests of the program cannot delay.
 
-    Requests end within `request_timeout(renew_deadline)` seconds; the server's logs tell them by their user agent.
+    Requests end within `request_timeout(renew_deadline)` seconds and have their own user agent.
     """
     return replace_config(
         config,

@@ -1,9 +1,9 @@
-"""What a lease says of its holder, and who may take it when. Pure: times come in as arguments.
+"""Records of leader election: contents of a lease, and rules for acquiring it. Pure functions; times are arguments.
 
-Two kinds of time never mix here. What is written (`acquire_time`, `renew_time`) tells people when something happened.
-What is decided rests on `Observation.at` alone, the moment this process saw the record change, so machines whose clocks
-disagree still agree on who leads, as long as seconds pass equally fast on them. Of a date it matters only that every
-renewal writes another one: that is how others see it.
+Two kinds of time are never mixed. Written times (`acquire_time`, `renew_time`) are for people. Decisions rely only on
+`Observation.at`, the moment at which this process saw the record change. So machines with different clocks agree on the
+leader as long as seconds last equally long on them. Of a written time it matters only that each renewal changes it:
+that is how other candidates notice the renewal.
 """
 
 import math
@@ -15,11 +15,11 @@ from clientgo.kubernetes.types.coordination_v1 import LeaseSpec
 from clientgo.meta.objects import MicroTime
 
 RELEASED_SECONDS = 1
-"""The duration a released lease is written with: the server takes none below, and nobody waits for it (client-go's)."""
+"""Duration in a released lease: the minimum that the server accepts; no candidate waits for it (client-go's)."""
 
 
 class LeaderElectionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who holds a lease, since when and for how long; nobody while `holder_identity` is empty."""
+    """Holder of a lease, with times; an empty `holder_identity` means that the lease is free."""
 
     holder_identity: str = ""
     lease_duration_seconds: int = 0
@@ -31,7 +31,7 @@ class LeaderElectionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
     @classmethod
     def from_spec(cls, spec: LeaseSpec) -> "LeaderElectionRecord":
-        """What a lease's spec says; what it leaves out reads as empty or 0."""
+        """Return the record in a lease's spec; missing fields are empty or 0."""
         return cls(
             holder_identity=spec.holder_identity or "",
             lease_duration_seconds=spec.lease_duration_seconds or 0,
@@ -43,10 +43,10 @@ class LeaderElectionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         )
 
     def to_spec(self) -> LeaseSpec:
-        """The spec that says the same.
+        """Return the lease's spec for this record.
 
-        An empty holder and 0 transitions are written out; an empty strategy or preferred holder is left out, because
-        the server refuses it.
+        An empty holder and 0 transitions are written; an empty strategy or preferred holder is omitted, because the
+        server rejects it.
         """
         return LeaseSpec(
             holder_identity=self.holder_identity,
@@ -59,49 +59,49 @@ class LeaderElectionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="ca
         )
 
 
-NOBODY = LeaderElectionRecord()
-"""The record before there is one."""
+NO_HOLDER = LeaderElectionRecord()
+"""Record before the first one is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and when this process saw it change, in monotonic seconds."""
+    """A record, and the monotonic time at which this process saw it change."""
 
-    record: LeaderElectionRecord = NOBODY
+    record: LeaderElectionRecord = NO_HOLDER
     at: float = -math.inf
 
     @property
     def holder(self) -> str:
-        """Who holds the lease; empty for nobody."""
+        """Identity of the lease's holder; empty if it is free."""
         return self.record.holder_identity
 
     def is_valid(self, now: float) -> bool:
-        """Whether the time the holder asked for has not passed yet."""
+        """Return whether the lease has not expired."""
         return now < self.at + self.record.lease_duration_seconds
 
     def may_be_taken_by(self, identity: str, now: float) -> bool:
-        """Whether the lease is free, expired, or that identity's own."""
+        """Return whether the lease is free, expired or held by that identity."""
         return self.holder in ("", identity) or not self.is_valid(now)
 
-    def seeing(self, record: LeaderElectionRecord, now: float) -> "Observation":
-        """This observation while the record stays the same; a new one as soon as anything in it differs."""
+    def observe(self, record: LeaderElectionRecord, now: float) -> "Observation":
+        """Return this observation if the record is unchanged, otherwise a new one."""
         return self if record == self.record else Observation(record, now)
 
 
 def claim(
     old: LeaderElectionRecord | None, identity: str, lease_duration: float, at: MicroTime, *, coordinated: bool = False
 ) -> LeaderElectionRecord:
-    """What `identity` writes to hold the lease for `lease_duration` seconds; `old` is None while there is no lease.
+    """Return the record with which `identity` holds the lease for `lease_duration` seconds; `old` is None without one.
 
-    Whoever renews keeps the time of acquisition; a new holder is one more transition. A strategy and a preferred holder
-    are not carried over: they belong to coordinated election, and a holder that is not coordinated takes the lease out
-    of it (as client-go's does). One that is `coordinated` keeps the strategy.
+    A renewal keeps the time of acquisition; a new holder counts as a transition. Strategy and preferred holder are
+    dropped: they belong to coordinated election, and other holders take the lease out of it (as client-go's do). A
+    `coordinated` holder keeps the strategy.
     """
     renews = old is not None and old.holder_identity == identity
     transitions = old.leader_transitions if old is not None else 0
     return LeaderElectionRecord(
         holder_identity=identity,
-        # Up, never down: a lease of 1.5 s written as 1 would let others in while its holder still works.
+        # Rounded up: a lease of 1.5 s written as 1 s would expire for others while its holder still works.
         lease_duration_seconds=math.ceil(lease_duration),
         acquire_time=old.acquire_time if old is not None and renews else at,
         renew_time=at,
@@ -111,7 +111,7 @@ def claim(
 
 
 def released(old: LeaderElectionRecord, at: MicroTime, *, coordinated: bool = False) -> LeaderElectionRecord:
-    """What the holder writes to let the next one in at once; one that is `coordinated` leaves the lease so."""
+    """Return the record of a lease that its holder releases; a `coordinated` holder keeps the strategy."""
     return LeaderElectionRecord(
         lease_duration_seconds=RELEASED_SECONDS,
         acquire_time=at,

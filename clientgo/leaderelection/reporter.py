@@ -1,4 +1,4 @@
-"""Tells the program who leads, in order and without making the election wait."""
+"""Notifications of leader changes, in order and without delaying the election."""
 
 import queue
 import threading
@@ -9,25 +9,25 @@ from clientgo.clock import Clock
 from clientgo.lifecycle import Group
 
 LAST_REPORTS = 5.0
-"""Seconds that reports may still take when the election is over."""
+"""Seconds in which pending notifications may still be delivered after the election."""
 
 
 class Reporter:
-    """Calls `handle` with each new leader's identity, once a change, empty for nobody. Reported to by one thread."""
+    """Calls `handle` with the identity of each new leader, empty for none. One thread reports."""
 
     def __init__(self, handle: Callable[[str], object] | None, *, name: str, clock: Clock) -> None:
         self._handle = handle
         self._name = name
         self._clock = clock
         self._reported = ""
-        # None ends the thread that reads; each block has a queue of its own, so that nothing is left over for the next.
+        # None ends the reading thread; each block has its own queue, so that nothing is left over for the next one.
         self._changes: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def __repr__(self) -> str:
-        return f"<Reporter of {self._name}, last {self._reported or 'nobody'}>"
+        return f"<Reporter of {self._name}, last {self._reported or 'none'}>"
 
     def report(self, identity: str) -> None:
-        """Let the program know if that is a change; returns at once."""
+        """Notify the program if the leader changed; return at once."""
         if identity != self._reported:
             self._reported = identity
             if self._handle is not None:
@@ -35,11 +35,11 @@ class Reporter:
 
     @contextmanager
     def reporting(self, stop: threading.Event) -> Iterator[None]:
-        """Deliver reports inside the block, the last before it ends; what the handler raises sets `stop`.
+        """Deliver notifications inside the block, the last one before it ends; an exception of the handler sets `stop`.
 
         Raises:
             StillRunning: the handler did not return within `LAST_REPORTS` seconds after the block.
-            BaseException: what the handler raised.
+            BaseException: the exception of the handler.
         """
         if self._handle is None:
             yield

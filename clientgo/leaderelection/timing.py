@@ -1,22 +1,23 @@
-"""An election's times, and what must hold between them."""
+"""Times of an election, and the conditions between them."""
 
 from dataclasses import dataclass
 
 from clientgo.leaderelection.lock import Lock
 
 JITTER_FACTOR = 1.2
-"""A candidate waits up to this many retry periods longer than one (client-go), so that candidates spread out."""
+"""Candidates wait up to this many retry periods more than one (client-go's), so that they spread out."""
 
 LONGEST_LEASE = 2**31 - 1
-"""The API keeps a lease's duration in 32 bits."""
+"""Maximum duration: the API stores 32 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """All in seconds; `ValueError` if they can't work together.
+    """Times of an election in seconds; `ValueError` if they are inconsistent.
 
-    Others wait `lease_duration` after the last renewal they saw; the leader gives up after `renew_deadline` without
-    one; `retry_period` lies between tries. The order makes sure that a leader has given up before another begins.
+    Other candidates wait `lease_duration` after the last renewal that they observed; the leader gives up after
+    `renew_deadline` without a renewal; `retry_period` lies between tries. The order ensures that a leader has given up
+    before another one starts.
     """
 
     lease_duration: float
@@ -24,8 +25,8 @@ class Timing:
     retry_period: float
 
     def __post_init__(self) -> None:
-        # client-go's texts and order, so that a search for one finds what has been written about it. "not >" and not
-        # "<=": what is not a number must be refused too.
+        # client-go's messages and order, so that a search for one finds its documentation. "not >" instead of "<="
+        # rejects NaN as well.
         if not self.lease_duration > self.renew_deadline:
             raise ValueError("leaseDuration must be greater than renewDeadline")
         if not self.renew_deadline > JITTER_FACTOR * self.retry_period:
@@ -42,7 +43,7 @@ class Timing:
 
 
 def check_parts(lock: Lock | None, on_started_leading: object, on_stopped_leading: object) -> None:
-    """Raise `ValueError`, with client-go's text, for a part of an elector that is missing."""
+    """Raise `ValueError`, with client-go's message, for a missing part of an elector."""
     if on_started_leading is None:
         raise ValueError("OnStartedLeading callback must not be nil")
     if on_stopped_leading is None:

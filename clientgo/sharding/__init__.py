@@ -1,4 +1,4 @@
-"""Several replicas share the objects of one controller: each object is worked on by exactly one of them at a time.
+"""Sharding: replicas share the objects of one controller, and exactly one of them works on each object at a time.
 
     shards = Shards(clientset, namespace="default", lease_prefix="sample-controller", count=3, on_change=enqueue_all)
     group.start(shards.run, stop, name="shards")
@@ -7,8 +7,8 @@
         if mine:
             sync(foo)
 
-Members are known by their leases, as leaders are; an object goes to the member that wins its lottery (rendezvous
-hashing of its uid). A member that dies is followed within one lease duration, and its objects alone move.
+Members announce themselves by leases, as leaders do; rendezvous hashing of its uid assigns an object to a member. If a
+member dies, the others take over within one lease duration, and only its objects move.
 """
 
 from clientgo.sharding.shards import NotRenewed, Shards

@@ -1,7 +1,11 @@
-"""What one member may begin to work on, as far as it knows. Pure; replaced as a whole.
+"""Assignment of keys to slots, and the rule by which a member may start to work on a key. Pure.
 
-A member begins a key only if the key is its own in every view that others may know of it, and nobody else's in the view
-that they announced. Both together make two owners impossible, whatever the two views are (docs/decisions/017).
+Rendezvous hashing (highest random weight, Thaler and Ravishankar) assigns keys: each slot has a pseudo-random number
+for each key, and the highest wins. A slot that leaves passes its keys to the runners-up, a new slot takes only the keys
+it wins, and no other key moves. Slots are numbered; a replica that replaces another in its slot gets the same keys.
+
+A member starts on a key only if it owns the key in each view that others may know of it, and no other slot owns the key
+in the view that it announced. Together these exclude two owners, for any views (docs/decisions/017).
 """
 
 import hashlib
@@ -9,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 View = frozenset[int]
-"""A set of slots: those that a member takes to be held by somebody."""
+"""Set of slots that a member considers held."""
 
 MOST_SLOTS = 1024
 
@@ -17,59 +21,59 @@ _BYTES = 8
 
 
 class Draw:
-    """The numbers drawn for one key, for as many slots as are asked about."""
+    """Numbers of one key for a number of slots."""
 
     __slots__ = ("_numbers",)
 
     def __init__(self, key: str, slots: int) -> None:
-        # An extendable hash gives all numbers in one call, and the same for a slot however many there are.
+        # An extendable hash returns all numbers in one call; a slot's number does not depend on the count of slots.
         self._numbers = hashlib.shake_128(key.encode(errors="surrogatepass")).digest(_BYTES * slots)
 
     def number(self, slot: int) -> bytes:
-        """What the slot drew; only comparing it means anything."""
+        """Return the number of the slot, which is only meaningful in comparisons."""
         return self._numbers[_BYTES * slot : _BYTES * slot + _BYTES]
 
     def winner(self, view: Iterable[int]) -> int:
-        """The slot of the view that the key belongs to; `ValueError` if the view is empty."""
+        """Return the slot in the view that owns the key; `ValueError` for an empty view."""
         return max(view, key=self.number)
 
 
 def owner(key: str, view: View) -> int:
-    """The slot of the view that the key belongs to; `ValueError` if the view is empty."""
+    """Return the slot in the view that owns the key; `ValueError` for an empty view."""
     return Draw(key, max(view) + 1).winner(view)
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """The rule for one moment. Without a slot, or while `settled` is False, nothing may be begun.
+    """Rule for one moment, replaced as a whole. Without a slot, or while `settled` is False, no work may start.
 
-    `views` are this member's own: the one that others are known to see, those that they may see because a write has
-    not been confirmed, and the one it is about to announce. `rivals` are other slots that are held, with what each
-    announced, as far as that differs from the own views; who announced the same can't want the same key.
+    `views` are this member's own: the one that others see, those they may see because a write was not confirmed, and
+    the one it is about to announce. `others` are other held slots with the views they announced, if these differ from
+    the own views; a member that announced the same view cannot claim the same key.
     """
 
     slot: int = -1
     views: tuple[View, ...] = ()
-    rivals: tuple[tuple[int, View], ...] = ()
+    others: tuple[tuple[int, View], ...] = ()
     settled: bool = False
     session: int = 0
 
     def allows(self, key: str) -> bool:
-        """Whether work on the key may begin."""
+        """Return whether work on the key may start."""
         if not self.settled:
             return False
         draw = Draw(key, self._slots())
         return all(draw.winner(view) == self.slot for view in self.views) and not any(
-            draw.winner(view) == rival for rival, view in self.rivals
+            draw.winner(view) == rival for rival, view in self.others
         )
 
     def loses(self, key: str, target: View) -> bool:
-        """Whether the key would be another's under that view."""
+        """Return whether another slot owns the key in that view."""
         return Draw(key, max(target) + 1).winner(target) != self.slot
 
     def _slots(self) -> int:
-        return 1 + max(max(view) for view in (*self.views, *(view for _, view in self.rivals)))
+        return 1 + max(max(view) for view in (*self.views, *(view for _, view in self.others)))
 
 
 NOTHING = Ownership()
-"""What a replica without a slot may begin."""
+"""Ownership of a replica without a slot."""

@@ -1,9 +1,9 @@
-"""Which keys are this process' to work on, kept up to date in the background.
+"""Ownership of keys by this process, updated in the background.
 
-Promises, as far as clocks run equally fast: a key that is being worked on here is worked on nowhere else; every key is
-allowed somewhere soon after members came or went; members that stay keep their keys. A member that can't renew its
-lease begins nothing more after `renew_deadline`, and what it has begun may not be written any more
-(`may_write`), before any other may begin.
+Guarantees, as long as clocks run at the same speed: a key is worked on in one process at a time; after members join or
+leave, every key soon has an owner; members that stay keep their keys. A member that cannot renew its lease starts
+nothing more after `renew_deadline`, and may not write for the work in progress (`may_write`), before another member may
+start.
 """
 
 import logging
@@ -28,35 +28,35 @@ from clientgo.typed.clientset import BaseClientset
 log = logging.getLogger(__name__)
 
 LOOK_AT_WORK = 0.05
-"""Seconds between looks at work that has to end before the slot is released."""
+"""Seconds between checks whether work has ended before the slot is released."""
 
 TOLERANCE = 1800.0
-"""Seconds beyond a lease's duration after which its thread is taken to hang, however often the API server refuses.
+"""Seconds beyond a lease's duration after which its thread counts as stuck, even if the API server rejects requests.
 
-One step makes four requests at most, each of them repeated ten times, with up to 32 s between (an API server's longest
-Retry-After). Other members need not wait for it: the lease has long expired then, and nothing is written without it.
+One step makes at most four requests, each repeated up to ten times, with up to 32 s between (an API server's longest
+Retry-After). Other members do not wait for it: by then the lease has long expired, and nothing is written without it.
 """
 
 
 class NotRenewed(ClientGoError):
-    """The thread that keeps this process' slot has done nothing for too long."""
+    """The thread that keeps this process's slot has been inactive for too long."""
 
 
 _HELD: ContextVar[tuple[tuple[Member, str], ...]] = ContextVar("held", default=())
-"""The keys that the running code works on, each with the member it was taken from."""
+"""Keys that the running code works on, each with its member."""
 
 
 class Shards:
-    """Decides which keys are this process' own. `run` is for one thread, once; everything else for any.
+    """Decides which keys this process owns. One thread calls `run`, once; other methods are thread-safe.
 
-    At most `count` replicas are members, each in a slot of its own; further ones stand by. `on_change()` is called, on
-    the thread of `run`, whenever keys that were refused may be allowed now: look at all of them again. `target` needs
-    connections of its own (`leaderelection.config_for_lock`), and the rights to list, get, create and update leases.
+    At most `count` replicas are members, each with a slot; others stand by. `on_change()` is called in the thread of
+    `run` whenever this process may have gained keys: check all of them again. `target` needs connections of its own
+    (`leaderelection.config_for_lock`) and permission to list, get, create and update leases.
 
-    All times are seconds, and mean what they mean for leader election. `identity` must be nobody else's.
+    All times are seconds with the meaning they have in leader election. `identity` must be unique.
 
     Raises:
-        ValueError: the times can't work together, or the count or the prefix can't be used.
+        ValueError: the times are inconsistent, or the count or the prefix is invalid.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Shards:
         rand: Random = random.random,
     ) -> None:
         if not 1 <= count <= MOST_SLOTS:
-            raise ValueError(f"the number of shards can't be {count}: give 1 to {MOST_SLOTS}")
+            raise ValueError(f"invalid number of shards {count}: expected 1 to {MOST_SLOTS}")
         self._timing = Timing(lease_duration=lease_duration, renew_deadline=renew_deadline, retry_period=retry_period)
         self.name = f"{namespace}/{lease_prefix}"
         self.identity = identity or new_identity()
@@ -84,7 +84,7 @@ class Shards:
         self._on_change = on_change
         self._clock = clock
         self._metrics = ShardingMetrics(self.name)
-        self._told: Ownership | None = None
+        self._reported: Ownership | None = None
         self._ticked: float | None = None
 
     def __repr__(self) -> str:
@@ -92,29 +92,29 @@ class Shards:
 
     @property
     def slot(self) -> int:
-        """The number of the slot this process holds; -1 while it stands by."""
+        """Number of the slot that this process holds; -1 for a standby."""
         return self._member.slot
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The identities of all members as last seen, in the order of their slots."""
+        """Identities of all members as last seen, sorted by slot."""
         return self._member.members()
 
     def owns(self, key: str) -> bool:
-        """Whether work on the key might begin here now: good for a status page, not for guarding work."""
+        """Return whether work on the key could start here now: for status pages, not for guarding work."""
         return self._member.allows(key)
 
     def begin(self, key: str) -> bool:
-        """Whether work on the key may begin here; if so, `end` must follow. A refusal is no loss: see `on_change`."""
+        """Start work on the key if this process owns it, and return whether it does; then `end` must follow."""
         return self._member.begin(key)
 
     def end(self, key: str) -> None:
-        """Work on the key has ended; `KeyError` if it had not begun."""
+        """End work on the key; `KeyError` if it was not started."""
         self._member.end(key)
 
     @contextmanager
     def owning(self, key: str) -> Iterator[bool]:
-        """Whether work on the key may begin here; if so, it is this process' own until the end of the block."""
+        """Yield whether this process owns the key, which it then keeps until the block ends."""
         if not self._member.begin(key):
             yield False
             return
@@ -126,36 +126,36 @@ class Shards:
             self._member.end(key)
 
     def valid(self, key: str) -> bool:
-        """Whether work that has begun on the key may go on; once False, it stays so until that work has ended."""
+        """Return whether work in progress on the key may continue; once False, it stays False until the work ends."""
         return self._member.valid(key)
 
     def may_write(self) -> bool:
         """Return whether the running code may write; for a FencedRequester.
 
-        Code inside `owning` may while each key it has taken is still this process'. Other code (a helper thread of a
-        reconciler, the sender of events) may unless some key that is being worked on here has been lost, because the
-        code may be about that one. A thread started with `contextvars.copy_context().run` counts as inside the block.
+        Code inside `owning` may write while this process still owns each of its keys. Other code (a helper thread of a
+        reconciler, the sender of events) may write unless some key in progress has been lost, because the code may be
+        about that one. A thread started with `contextvars.copy_context().run` counts as inside the block.
         """
         keys = [key for member, key in _HELD.get() if member is self._member]
         return all(map(self._member.valid, keys)) if keys else not self._member.has_lost_work()
 
     def check(self, tolerance: float = TOLERANCE) -> None:
-        """Return while the thread of `run` works, whatever the API server answers; for a liveness probe.
+        """Return while the thread of `run` is active, even if the API server fails; for a liveness probe.
 
-        A replica that stands by, or was not started, is well.
+        A standby, and a replica that was not started, is healthy.
 
         Raises:
-            NotRenewed: for `tolerance` seconds beyond the lease's duration nothing was done about the slot.
+            NotRenewed: the thread has been inactive for `tolerance` seconds beyond the lease's duration.
         """
         ticked = self._ticked
         if ticked is not None and (silent := self._clock.now() - ticked) > self._timing.lease_duration + tolerance:
-            raise NotRenewed(f"the shards of {self.name} have not been looked after for {silent:.0f} s")
+            raise NotRenewed(f"the shards of {self.name} have not been renewed for {silent:.0f} s")
 
     def run(self, stop: threading.Event) -> None:
-        """Take a slot and keep it until `stop` is set; then let work end, and release it. Blocks.
+        """Acquire a slot and keep it until `stop` is set; then wait for work to end, and release the slot. Blocks.
 
         Raises:
-            BaseException: what `on_change` raised.
+            BaseException: the exception of `on_change`.
         """
         try:
             while not stop.is_set():
@@ -165,59 +165,57 @@ class Shards:
             self._leave()
 
     def step(self) -> None:
-        """One round of `run`: renew, look, tell of changes."""
+        """Run one round of `run`: renew, read and report changes."""
         self._member.tick()
         self._ticked = self._clock.now()
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         ownership = self._member.ownership
         self._metrics.stand(slot=ownership.slot, members=len(self.members))
-        # Not "==": what was refused while it was another in between has to be looked at again.
-        if ownership is self._told:
+        # Not "==": keys rejected under another ownership in between must be checked again.
+        if ownership is self._reported:
             return
-        self._told = ownership
+        self._reported = ownership
         self._metrics.moved()
         log.info(
-            "shards have moved" if ownership.settled else "shards are moving",
+            "shards moved" if ownership.settled else "shards are moving",
             extra={"shards": self.name, "slot": ownership.slot, "members": len(self.members)},
         )
-        # Before it is settled nothing is allowed, and refused keys need not be looked at.
+        # Until it is settled nothing is allowed, so rejected keys need no check.
         if ownership.settled:
             self._on_change()
 
     def _leave(self) -> None:
         until, never = self._member.leave(), threading.Event()
-        patience = min(until, self._clock.now() + self._timing.renew_deadline)
-        while not self._member.idle() and self._clock.now() < patience:
+        deadline = min(until, self._clock.now() + self._timing.renew_deadline)
+        while not self._member.idle() and self._clock.now() < deadline:
             self._clock.sleep(never, LOOK_AT_WORK)
         if self._member.idle():
             self._member.release()
         else:
-            log.error("work has not ended: the shard slot is left to expire", extra={"shards": self.name})
+            log.error("work has not ended: leaving the shard slot to expire", extra={"shards": self.name})
         self._ticked = None
         self._metrics.stand(slot=-1, members=0)
 
 
 class ShardingMetrics:
-    """How many share the work, which part is this process', how often parts moved; by the provider of its making."""
+    """Metrics of a member, kept by the provider at the time of creation."""
 
     def __init__(self, name: str) -> None:
         labels = {"name": name}
         self._members = provider().gauge(
-            "sharding_members", "Replicas that share the work, as this one sees it", labels
+            "sharding_members", "Replicas that share the work, as seen by this one", labels
         )
         self._slot = provider().gauge("sharding_slot", "Number of the slot this process holds, -1 for none", labels)
-        self._moves = provider().counter(
-            "sharding_moves_total", "Times that keys came to this process, or may have gone from it", labels
-        )
+        self._moves = provider().counter("sharding_moves_total", "Changes of the keys that this process owns", labels)
         self.stand(slot=-1, members=0)
 
     def stand(self, *, slot: int, members: int) -> None:
-        """How things stand."""
+        """Record the current slot and the number of members."""
         self._slot.set(float(slot))
         self._members.set(float(members))
 
     def moved(self) -> None:
-        """What this process owns has changed."""
+        """Count a change of the keys that this process owns."""
         self._moves.inc()

@@ -1,9 +1,9 @@
-"""Slots as Lease objects: who holds each, since when, and which slots the holder takes to be held.
+"""Slots stored as Lease objects: the holder of each slot, and the slots that the holder considers held.
 
-A slot's lease is what leader election would write, so `kubectl get lease` shows members as it shows leaders. The view
-that its holder acts upon stands in an annotation, and changes with the same write, or not at all: what decides between
-two who write at once is the object's resourceVersion. Reading is one list, without a resourceVersion, which the server
-answers with the newest state; the argument for safety needs that.
+A slot's lease has the format of leader election, so `kubectl get lease` shows members as it shows leaders. The holder's
+view is stored in an annotation and changes in the same write; if two members write at once, the object's
+resourceVersion decides. Slots are read by one list without a resourceVersion, which returns the newest state; the
+safety argument needs that.
 """
 
 import logging
@@ -17,7 +17,7 @@ from clientgo.errors import AlreadyExists
 from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
 from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection import LeaderElectionRecord
-from clientgo.leaderelection.record import NOBODY
+from clientgo.leaderelection.record import NO_HOLDER
 from clientgo.meta.codec import replace
 from clientgo.meta.objects import ObjectMeta
 from clientgo.rest.request import Requester
@@ -35,35 +35,35 @@ _VIEW = re.compile(r"v1/(\d{1,4}(?:,\d{1,4})*)")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a slot's lease says: its holder's record and view. `lease` is the object, for who writes it next."""
+    """Contents of a slot's lease: the holder's record and view. `lease` is the object for the next write."""
 
-    record: LeaderElectionRecord = NOBODY
+    record: LeaderElectionRecord = NO_HOLDER
     view: View = frozenset()
     lease: Lease = field(default_factory=Lease, compare=False, repr=False)
 
 
 class Slots(Protocol):
-    """Keeps the slots. Both methods raise `ApiError`, `ConnectionFailed`, and `Undecodable`."""
+    """Store of slots. Both methods raise `ApiError`, `ConnectionFailed` and `Undecodable`."""
 
     def read(self) -> Mapping[int, Slot]:
-        """Every slot there is, by its number, as it is now, whatever the number of slots was meant to be."""
+        """Return the current state of all slots by number, even beyond the intended count."""
 
     def write(self, number: int, record: LeaderElectionRecord, view: View, seen: Slot | None) -> Slot:
-        """Replace what was seen of a slot, or create it; `Conflict` or `AlreadyExists` if it is not like that now."""
+        """Replace the slot as last seen, or create it; `Conflict` or `AlreadyExists` if it has changed."""
 
 
 class LeaseSlots:
-    """The slots that are the Leases `namespace/prefix-0`, `prefix-1`, and so on. Implements `Slots`.
+    """Slots stored in the Leases `namespace/prefix-0`, `prefix-1` and so on. Implements `Slots`.
 
     Raises:
-        ValueError: the prefix can't begin a lease's name and be a label's value.
+        ValueError: the prefix cannot start a lease's name or be a label value.
     """
 
     def __init__(self, target: BaseClientset | Requester, namespace: str, prefix: str) -> None:
         if not _PREFIX.fullmatch(prefix):
             raise ValueError(
-                f"the lease prefix {prefix!r} can't be used: give at most 58 lower-case letters, digits and '-', "
-                "with a letter or digit at both ends"
+                f"invalid lease prefix {prefix!r}: expected at most 58 lower-case letters, digits and '-', "
+                "starting and ending with a letter or digit"
             )
         requester = target.requester if isinstance(target, BaseClientset) else target
         self._leases = CoordinationV1(requester).leases(namespace)
@@ -74,16 +74,16 @@ class LeaseSlots:
         return f"<LeaseSlots {self._namespace}/{self._prefix}-*>"
 
     def read(self) -> dict[int, Slot]:
-        """Every slot there is, by its number."""
+        """Return all slots by number."""
         found = self._leases.list(label_selector=f"{PREFIX_LABEL}={self._prefix}")
-        # To go on without would be to take its holder for gone.
+        # Skipping it would mean that its holder is gone.
         for error in found.undecodable:
             raise error
         slots = ((self._number(lease.metadata.name), lease) for lease in found.items)
         return {number: _slot(number, lease) for number, lease in slots if number is not None}
 
     def write(self, number: int, record: LeaderElectionRecord, view: View, seen: Slot | None) -> Slot:
-        """Replace what was seen of a slot, or create it."""
+        """Replace the slot as last seen, or create it."""
         name = f"{self._prefix}-{number}"
         if seen is None:
             meta = self._marked(ObjectMeta(name=name, namespace=self._namespace), view)
@@ -98,7 +98,7 @@ class LeaseSlots:
         return _slot(number, lease)
 
     def _mark(self, name: str) -> None:
-        # A lease of that name without our label is in no list. With it, the next one shows it, and who holds it.
+        # A lease of that name without our label is not listed. With the label, the next list shows it and its holder.
         lease = self._leases.get(name)
         if lease.metadata.labels.get(PREFIX_LABEL) != self._prefix:
             labels = {**lease.metadata.labels, PREFIX_LABEL: self._prefix}
@@ -112,7 +112,7 @@ class LeaseSlots:
 
     def _number(self, name: str) -> int | None:
         digits = name.removeprefix(f"{self._prefix}-")
-        # As it would be written: `-01` is not another name of `-1`.
+        # In canonical form: `-01` is not another name of `-1`.
         if not (digits.isascii() and digits.isdigit() and str(int(digits[:5])) == digits):
             return None
         return number if (number := int(digits)) < MOST_SLOTS else None
@@ -123,15 +123,15 @@ def _slot(number: int, lease: Lease) -> Slot:
 
 
 def _view(number: int, lease: Lease) -> View:
-    """What the holder announced. One that can't be read is taken for "everything is mine", the safe reading."""
+    """Return the announced view; an invalid one counts as "everything is mine", which is safe."""
     found = _VIEW.fullmatch(lease.metadata.annotations.get(VIEW_ANNOTATION, ""))
     view = frozenset(map(int, found[1].split(","))) if found is not None else frozenset[int]()
     return view if number in view and max(view) < MOST_SLOTS else frozenset({number})
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """What a slot said, since when (monotonic seconds), and whether its lease was there at the last look."""
+class ObservedSlot:
+    """A slot's contents, the monotonic time of its last change, and whether its lease existed when last read."""
 
     slot: Slot
     at: float
@@ -139,69 +139,73 @@ class Sighting:
 
     @property
     def holder(self) -> str:
-        """Who holds or held the slot; empty for nobody."""
+        """Last holder of the slot; empty if it is free."""
         return self.slot.record.holder_identity
 
     @property
     def expires(self) -> float:
-        """Until when the slot is held; long ago if it was given up."""
+        """Time until which the slot is held; in the past if it was released."""
         return self.at + self.slot.record.lease_duration_seconds if self.holder else -math.inf
 
 
-class Sightings:
-    """All slots ever seen. Taken in by one thread, read by any."""
+class ObservedSlots:
+    """All slots that this replica has observed. One thread updates them, any thread reads them.
+
+    As in leader election, written times do not count: a slot is held for the duration that its holder requested,
+    starting when this process saw the lease change.
+    """
 
     def __init__(self) -> None:
         # Replaced as a whole, so that readers need no lock.
-        self._seen: dict[int, Sighting] = {}
+        self._seen: dict[int, ObservedSlot] = {}
 
     def __repr__(self) -> str:
-        return f"<Sightings {', '.join(f'{n}: {s.holder}' for n, s in sorted(self._seen.items()))}>"
+        return f"<ObservedSlots {', '.join(f'{n}: {s.holder}' for n, s in sorted(self._seen.items()))}>"
 
     def look(self, found: Mapping[int, Slot], now: float) -> None:
-        """Take in all slots as they were read no later than `now`."""
+        """Store all slots, which were read no later than `now`."""
         for number, slot in found.items():
             self.note(number, slot, now)
         for number in self._seen.keys() - found.keys():
-            # Whoever held a deleted lease may not know yet: it counts as held until it would have expired.
+            # The holder of a deleted lease may not know yet: the slot is held until the lease would have expired.
             old = self._seen[number]
-            self._keep(number, Sighting(old.slot, old.at, there=False))
+            self._keep(number, ObservedSlot(old.slot, old.at, there=False))
 
     def note(self, number: int, slot: Slot, now: float) -> None:
-        """Take in one slot; the time counts from when what it says first differed."""
+        """Store one slot; its time changes only if its contents do."""
         old = self._seen.get(number)
         at = old.at if old is not None and old.there and old.slot == slot else now
-        # The newest object even so: somebody may have put a label on it.
-        self._keep(number, Sighting(slot, at))
+        # Always the newest object: another client may have labelled it.
+        self._keep(number, ObservedSlot(slot, at))
 
     def last(self, number: int) -> Slot | None:
-        """The slot as it was when last seen; None if its lease is not there."""
+        """Return the slot as last seen; None if its lease does not exist."""
         seen = self._seen.get(number)
         return seen.slot if seen is not None and seen.there else None
 
     def holder(self, number: int) -> str:
-        """Who holds the slot, as last seen; empty for nobody."""
+        """Return the last seen holder of the slot; empty if it is free."""
         seen = self._seen.get(number)
         return seen.holder if seen is not None and seen.there else ""
 
-    def held(self, now: float) -> dict[int, Sighting]:
-        """The slots that are held now, by number, in order."""
+    def held(self, now: float) -> dict[int, ObservedSlot]:
+        """Return the slots that are held now, sorted by number."""
         return {number: seen for number, seen in sorted(self._seen.items()) if now < seen.expires}
 
-    def rivals(self, me: int, now: float) -> tuple[tuple[int, View], ...]:
-        """What the holders of other slots announced."""
+    def other_holders(self, me: int, now: float) -> tuple[tuple[int, View], ...]:
+        """Return the views that holders of other slots announced."""
         return tuple((number, seen.slot.view) for number, seen in self.held(now).items() if number != me)
 
     def free(self, identity: str, count: int, now: float, rand: Callable[[], float]) -> int | None:
-        """One of the first `count` slots that `identity` may take: its own if it has one, else any; None if none is."""
+        """Return one of the first `count` slots that `identity` may acquire, preferably its own, or None."""
         own = [number for number in range(count) if self.holder(number) == identity]
         free = own or [number for number in range(count) if number not in self.held(now)]
-        # Any, not the first: replicas that start together would all try for that.
+        # A random one: replicas that start together would all try the first.
         return free[min(int(rand() * len(free)), len(free) - 1)] if free else None
 
-    def _keep(self, number: int, seen: Sighting) -> None:
+    def _keep(self, number: int, seen: ObservedSlot) -> None:
         self._seen = {**self._seen, number: seen}
 
     def next_expiry(self, me: int, now: float) -> float:
-        """When the next other slot expires if nothing is heard of its holder."""
+        """Return the earliest time at which another slot expires unless it is renewed."""
         return min((seen.expires for number, seen in self.held(now).items() if number != me), default=math.inf)

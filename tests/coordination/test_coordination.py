@@ -22,8 +22,8 @@ SHARDING = ShardingOptions(count=3, lease_prefix="foos")
     ("options", "role"),
     [
         pytest.param(None, "there are no other replicas", id="single"),
-        pytest.param(ELECTION, "standing by; nobody leads", id="leader election"),
-        pytest.param(SHARDING, "standing by for a share; the members are not known yet", id="sharding"),
+        pytest.param(ELECTION, "standing by; no replica leads", id="leader election"),
+        pytest.param(SHARDING, "standing by for a shard; members: not known yet", id="sharding"),
     ],
 )
 def test_role_is_described_before_the_start(options: LeaderElectionOptions | ShardingOptions | None, role: str) -> None:
@@ -43,7 +43,7 @@ def test_single_replica_works_at_once_and_owns_every_object() -> None:
     ("options", "role"),
     [
         pytest.param(ELECTION, "this replica leads", id="leader election"),
-        pytest.param(SHARDING, "this replica has share ", id="sharding"),
+        pytest.param(SHARDING, "this replica has shard ", id="sharding"),
     ],
 )
 def test_first_replica_gets_to_write_and_releases_its_lease_at_the_end(

@@ -115,13 +115,13 @@ def test_a_shard_is_killed_during_a_stream_of_foos(
     for name in ("one", "two", "three"):
         replicas.start(name, *flags)
     for program in replicas.programs.values():
-        program.wait_for('"shards have moved".* members=3')
+        program.wait_for('"shards moved".* members=3')
     replicas.create_foos(place, 0, FOOS // 2)
     replicas.programs["one"].kill()
     killed = SYSTEM_CLOCK.now()
     replicas.create_foos(place, FOOS // 2, FOOS)
     for name in ("two", "three"):
-        replicas.programs[name].wait_for('"shards have moved".* members=2', LEASE + 2.2 * RETRY + MACHINE)
+        replicas.programs[name].wait_for('"shards moved".* members=2', LEASE + 2.2 * RETRY + MACHINE)
     handover = SYSTEM_CLOCK.now() - killed
     replicas.wait_until_synced(place)
     both = no_foo_at_two(replicas.writes())

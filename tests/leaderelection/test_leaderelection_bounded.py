@@ -61,7 +61,9 @@ def test_a_call_is_given_up(deadline: float, stops: bool, waited: float) -> None
             stop.set()
         clock.step(waited)
         group.join(SECONDS)
-    message = "shutting down; gave up to get lease foo/bar" if stops else "get of lease foo/bar did not end in time"
+    message = (
+        "shutting down; abandoned the get of lease foo/bar" if stops else "get of lease foo/bar did not end in time"
+    )
     assert [str(error) for error in given_up] == [message]
     assert lock.under_way() == ["lease-get-foo/bar"]
     assert repr(lock) == "<BoundedLock foo/bar, 1 calls>"
@@ -111,7 +113,7 @@ def test_no_call_is_begun_when_there_is_no_time_for_it() -> None:
     clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
     lock = bounded(clientset, clock)
     lock.limit(clock.now())
-    with pytest.raises(CallGivenUp, match=r"^no time is left to get lease foo/bar$"):
+    with pytest.raises(CallGivenUp, match=r"^no time left to get lease foo/bar$"):
         lock.get()
     stop.set()
     lock.limit(math.inf, stop)

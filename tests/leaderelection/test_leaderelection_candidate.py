@@ -199,7 +199,7 @@ def test_a_refusal_is_logged_and_nothing_is_held(caplog: pytest.LogCaptureFixtur
     one = candidate(script.clientset, FakeClock())
     assert not one.try_acquire_or_renew()
     (record,) = caplog.records
-    assert record.getMessage() == "lease can't be written or read"
+    assert record.getMessage() == "cannot read or write lease"
     assert str(vars(record)["err"]) == "you may not"
     assert one.expires < 0
 
@@ -298,7 +298,7 @@ def test_a_lease_that_cannot_be_released_is_logged(caplog: pytest.LogCaptureFixt
     one = candidate(script.clientset, FakeClock())
     one.observed = held_by("baz", 0.0)
     assert not one.release()
-    assert [record.getMessage() for record in caplog.records] == ["lease can't be released"]
+    assert [record.getMessage() for record in caplog.records] == ["cannot release lease"]
 
 
 def test_a_lease_counts_as_given_up_once_its_release_was_tried() -> None:
@@ -344,7 +344,7 @@ def test_a_lease_that_was_only_read_is_not_held_even_under_ones_own_name() -> No
 
 def test_state_is_shown() -> None:
     one = candidate(FakeClientset(), FakeClock())
-    assert repr(one) == "<Candidate baz for foo/bar, held by nobody>"
+    assert repr(one) == "<Candidate baz for foo/bar, held by none>"
 
 
 @pytest.mark.feature("B-LE-15")

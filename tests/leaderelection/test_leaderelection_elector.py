@@ -128,7 +128,7 @@ def test_a_leader_gives_up_when_the_renew_deadline_passes(caplog: pytest.LogCapt
             assert not bench.ended.is_set()
         bench.step_through_sleep(6, 2.0)
         group.join(SECONDS)
-    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == ["leadership is lost"]
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == ["leadership lost"]
     assert bench.clock.slept == [2.0] * 6
     assert bench.clock.now() == 12.0
     assert bench.calls == ["began", "ended", "stopped"]
@@ -224,7 +224,9 @@ def test_requests_that_all_hang_end_leadership_before_the_lease_ends(caplog: pyt
         group.join(SECONDS)
     assert bench.clock.now() == 12.0
     assert bench.calls == ["began", "ended", "stopped"]
-    (record,) = [record for record in caplog.records if record.getMessage() == "requests were given up and go on"]
+    (record,) = [
+        record for record in caplog.records if record.getMessage() == "abandoned requests are still in progress"
+    ]
     assert vars(record)["threads"] == "lease-update-foo/bar, lease-get-foo/bar"
     gate.open()
 
@@ -297,7 +299,7 @@ def test_an_elector_runs_once_at_a_time() -> None:
     bench = Bench()
     with bench.running():
         assert bench.led.wait(SECONDS)
-        with pytest.raises(RuntimeError, match=r"^the elector of foo/bar is running already$"):
+        with pytest.raises(RuntimeError, match=r"^the elector of foo/bar is already running$"):
             bench.elector.run(bench.stop)
         assert bench.elector.is_leader
 
@@ -308,7 +310,7 @@ def test_who_leads_is_known_to_leader_and_candidate() -> None:
     first = Bench(clock=clock, identity="first")
     second = Bench(clock=clock, identity="second", clientset=first.clientset)
     assert (first.elector.leader, first.elector.is_leader) == ("", False)
-    assert repr(first.elector) == "<LeaderElector foo/bar, led by nobody>"
+    assert repr(first.elector) == "<LeaderElector foo/bar, led by none>"
     with first.running():
         assert first.led.wait(SECONDS)
         with second.running():

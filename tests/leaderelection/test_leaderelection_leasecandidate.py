@@ -14,7 +14,7 @@ from clientgo.leaderelection.leasecandidate import (
     REQUEUE_SECONDS,
     LeaseCandidateClient,
     LeaseCandidateSpec,
-    Standing,
+    LeaseCandidacy,
 )
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation
 from clientgo.lifecycle import Group
@@ -97,7 +97,7 @@ class Candidacy:
         self.clock = FakeClock()
         self.clientset = FakeClientset(clock=self.clock, versioned=True)
         self.client = LeaseCandidateClient(self.clientset.requester, "default")
-        self.standing = Standing(
+        self.standing = LeaseCandidacy(
             self.clientset, "default", "foo", lease_name="lease", binary_version="1.30.0", clock=self.clock
         )
 
@@ -194,4 +194,4 @@ def test_what_the_server_refuses_is_logged_and_tried_again(caplog: pytest.LogCap
         assert refused.wait(SECONDS)
         # Step after step, for nothing tells when the queue has begun to wait.
         assert any(candidacy.step(0.01) or created.wait(0.01) for _ in range(1000)), "not within ten seconds"
-    assert "lease candidate can't be kept" in [record.getMessage() for record in caplog.records]
+    assert "cannot update lease candidate" in [record.getMessage() for record in caplog.records]

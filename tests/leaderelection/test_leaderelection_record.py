@@ -79,9 +79,9 @@ def test_who_may_take_a_lease(record: LeaderElectionRecord, identity: str, passe
 
 def test_a_record_that_stays_the_same_ages_and_any_change_makes_it_young() -> None:
     seen = Observation(HELD, 1.0)
-    assert seen.seeing(HELD, 5.0) is seen
+    assert seen.observe(HELD, 5.0) is seen
     renewed = LeaderElectionRecord(holder_identity="bing", lease_duration_seconds=10, renew_time=NOW)
-    assert seen.seeing(renewed, 5.0) == Observation(renewed, 5.0)
+    assert seen.observe(renewed, 5.0) == Observation(renewed, 5.0)
 
 
 def test_before_anything_was_seen_nothing_is_held() -> None:

@@ -56,4 +56,4 @@ def test_without_a_handler_nothing_is_started() -> None:
     with reporter.reporting(threading.Event()):
         reporter.report("a")
         assert threading.active_count() == before
-    assert repr(Reporter(None, name="bar", clock=FakeClock())) == "<Reporter of bar, last nobody>"
+    assert repr(Reporter(None, name="bar", clock=FakeClock())) == "<Reporter of bar, last none>"

@@ -164,7 +164,7 @@ def test_what_makes_no_controller_is_refused_in_a_sentence() -> None:
         controller(manager).named("x").complete(lambda _: None)
     with pytest.raises(ValueError, match="needs a name"):
         controller(manager).watches(ConfigMap, named_in).complete(lambda _: None)
-    with pytest.raises(ValueError, match="needs a worker at least, not 0"):
+    with pytest.raises(ValueError, match="invalid number of workers 0"):
         controller(manager).with_workers(0)
     with pytest.raises(TypeError, match="is not an API kind"):
         controller(manager).for_(dict)

@@ -113,5 +113,5 @@ def test_a_slot_that_can_not_be_read_is_not_taken_for_one_that_is_not_there() ->
 
 @pytest.mark.parametrize("prefix", ["", "-a", "a-", "A", "a.b", "a" * 59, "a/b"])
 def test_a_prefix_that_can_not_name_a_lease_is_refused(clientset: FakeClientset, prefix: str) -> None:
-    with pytest.raises(ValueError, match="the lease prefix"):
+    with pytest.raises(ValueError, match="invalid lease prefix"):
         LeaseSlots(clientset, "ns", prefix)
