@@ -1,7 +1,7 @@
-"""Talks to an API server: where it is and who we are (`Config`), requests, watches.
+"""REST client for an API server: configuration (`Config`), requests and watches.
 
-`load_config()` finds a configuration as kubectl would, `RESTClient(config)` sends requests by it. Generated clientsets
-stand on these two; few programs need the rest of the package.
+`load_config()` finds a configuration as kubectl does; `RESTClient(config)` sends requests with it. Generated clientsets
+use these two; few programs need the rest of the package.
 """
 
 from typing import TYPE_CHECKING

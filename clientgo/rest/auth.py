@@ -1,7 +1,7 @@
-"""Who we say we are: the Authorization header, and client certificates that a plugin hands out.
+"""Client credentials: the Authorization header, and client certificates from credential plugins.
 
-Credentials are asked for at every request and renew themselves: a token file is read again every minute (the kubelet
-replaces a pod's token in place), a plugin's credential when it runs out or the server refuses it.
+Each request uses the current credentials. A token file is read again every minute, because the kubelet replaces a pod's
+token in place; a plugin runs again when its credential expires or the server rejects it.
 """
 
 import base64
@@ -19,24 +19,24 @@ from clientgo.rest.config import ClientCertificate, Config
 log = logging.getLogger(__name__)
 
 LEEWAY_SECONDS = 10.0
-"""How long before it runs out a credential is renewed (client-go's transport/token_source)."""
+"""Seconds before its expiry at which a credential is renewed (client-go's transport/token_source)."""
 
 
 class Credentials(Protocol):
-    """Proves who asks; safe for any number of threads."""
+    """Credentials of one client; thread-safe."""
 
     def authorization(self) -> str:
-        """The Authorization header's value now; empty for none."""
+        """Return the current value of the Authorization header; empty for none."""
 
     def certificate(self) -> ClientCertificate | None:
-        """The client certificate handed out by a plugin, if one was."""
+        """Return the client certificate that a plugin provided, if any."""
 
     def rejected(self) -> bool:
-        """Take note that the server answered 401; return whether the next request may prove something new."""
+        """Handle a 401 of the server; return whether the next request may use other credentials."""
 
 
 def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
-    """The credentials a configuration asks for; raises `ConfigError` when a token file can't be read."""
+    """Return the credentials of a configuration; raise `ConfigError` if a token file cannot be read."""
     register_secret(config.token, config.password)
     if config.token_file:
         return TokenFile(config.token_file, initial=config.token, clock=clock)
@@ -61,20 +61,20 @@ class Static:
         return f"<Static {self._authorization.partition(' ')[0] or 'nothing'}>"
 
     def authorization(self) -> str:
-        """Always the same."""
+        """Return the fixed header value."""
         return self._authorization
 
     def certificate(self) -> ClientCertificate | None:
-        """None: certificates of a configuration belong to its TLS."""
+        """Return None: client certificates of a configuration belong to its TLS settings."""
         return None
 
     def rejected(self) -> bool:
-        """Nothing new is to be had."""
+        """Return False: the credential never changes."""
         return False
 
 
 class TokenFile:
-    """The token in a file, read again every minute; what was read last stays good while the file can't be read."""
+    """A token in a file, read again every minute; while the file cannot be read, the last token stays in use."""
 
     def __init__(self, path: str, *, initial: str = "", clock: Clock = SYSTEM_CLOCK) -> None:
         self._path = path
@@ -87,18 +87,18 @@ class TokenFile:
         return f"<TokenFile {self._path}>"
 
     def authorization(self) -> str:
-        """The token as the file has it, at most a minute old."""
-        # Without a lock: two threads that both find it old both read it, and both get it right.
+        """Return the header with the file's token, at most a minute old."""
+        # Without a lock: two threads that both find it expired read the same file.
         if self._clock.now() >= self._renew_at:
             self._read()
         return self._authorization
 
     def certificate(self) -> ClientCertificate | None:
-        """None: a token file holds no certificate."""
+        """Return None: a token file holds no certificate."""
         return None
 
     def rejected(self) -> bool:
-        """Read the file again at the next request; it may have been replaced."""
+        """Read the file again at the next request, because it may have been replaced."""
         self._renew_at = self._clock.now()
         return False
 
@@ -108,8 +108,10 @@ class TokenFile:
             token = one_line(Path(self._path).read_text(encoding="utf-8"))
         except (OSError, ValueError, ConfigError) as error:
             if not self._authorization:
-                raise ConfigError(f"the token file {self._path} can't be read: {error}") from error
-            log.warning("token file can't be read; keeping the former token", extra={"path": self._path, "err": error})
+                raise ConfigError(f"cannot read the token file {self._path}: {error}") from error
+            log.warning(
+                "cannot read the token file; keeping the previous token", extra={"path": self._path, "err": error}
+            )
             return
         register_secret(token)
         if token != self._authorization.partition(" ")[2]:
@@ -117,16 +119,16 @@ class TokenFile:
 
 
 class CredentialSource(Protocol):
-    """Hands out a credential on demand, perhaps slowly."""
+    """A source of credentials, which may be slow."""
 
     def fetch(self) -> Credential:
-        """A fresh credential; raises `ConfigError`."""
+        """Return a new credential; raise `ConfigError` if that fails."""
 
 
 class Renewing:
-    """A credential fetched at first use, and again when it runs out or is refused; one thread fetches, others wait.
+    """A credential fetched at first use, and again when it expires or is rejected; one thread fetches, others wait.
 
-    A thread that answers a 401 with `rejected` must be the one that asked for the request's `authorization`.
+    The thread that calls `rejected` after a 401 must be the one that called `authorization` for that request.
     """
 
     def __init__(self, source: CredentialSource, *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -134,7 +136,7 @@ class Renewing:
         self._clock = clock
         self._lock = threading.Lock()
         self._current: Credential | None = None
-        self._refused: Credential | None = None
+        self._rejected: Credential | None = None
         self._failures = 0
         self._failure = ""
         self._sent = threading.local()
@@ -153,29 +155,29 @@ class Renewing:
 
     def rejected(self) -> bool:
         """Fetch again at the next request, unless the credential that was sent has been replaced since."""
-        # As in client-go (maybeRefreshCreds): late answers to the former credential say nothing of the present one.
+        # As in client-go (maybeRefreshCreds): a late 401 for the previous credential does not reject the current one.
         if getattr(self._sent, "credential", None) is not self._current:
             return False
-        self._refused = self._current
+        self._rejected = self._current
         return True
 
     def _fresh(self) -> Credential:
         current, failures = self._current, self._failures
         if current is not None and not self._is_old(current):
             return current
-        # The lock is held while fetching, on purpose: a plugin must run once, not once a thread.
+        # The lock is held while fetching, on purpose: a plugin must run once, not once per thread.
         with self._lock:
             current = self._current
             if current is not None and not self._is_old(current):
                 return current
-            if failures != self._failures:  # one that began while this thread waited
+            if failures != self._failures:  # another thread's fetch failed meanwhile
                 raise self._failed()
             self._current = current = self._fetch()
             return current
 
     def _is_old(self, current: Credential) -> bool:
         expires = current.expires
-        return current is self._refused or (expires is not None and self._clock.time() >= expires - LEEWAY_SECONDS)
+        return current is self._rejected or (expires is not None and self._clock.time() >= expires - LEEWAY_SECONDS)
 
     def _fetch(self) -> Credential:
         try:
@@ -190,5 +192,5 @@ class Renewing:
     def _failed(self) -> ClientGoError:
         if self._current is None:
             return ConfigError(self._failure)
-        # It worked before, so it may again: callers retry this one.
+        # It worked before, so it may work again: callers retry this error.
         return ConnectionFailed(self._failure, sent=False)

@@ -1,7 +1,7 @@
-"""Credentials that a program (`exec`) or an identity provider (`auth-provider`: oidc, gcp) hands out.
+"""Credentials from an exec plugin or an identity provider (`auth-provider`: oidc, gcp).
 
-Providers have rules of their own that change with their makers; the official `kubernetes` package follows them. It is
-imported when the first credential is asked for, and never otherwise.
+Each provider has its own protocol, which the official `kubernetes` package implements. It is imported when the first
+credential of a provider is needed, and never otherwise.
 """
 
 import base64
@@ -16,13 +16,13 @@ from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, Delegated
 
 REREAD_SECONDS = 60.0
-"""How long a token read from a file, or had from an auth provider, is good for (client-go's transport/token_source)."""
+"""Lifetime of a token from a file or an auth provider, in seconds (client-go's transport/token_source)."""
 
 _EXTENSION = "client.authentication.k8s.io/exec"
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """What a plugin or a provider handed out; `expires` is on the clock's time() scale, None for never."""
+    """A credential of a plugin or provider; `expires` is on the scale of the clock's time(), None for never."""
 
     authorization: str = ""
     certificate: ClientCertificate | None = None
@@ -34,7 +34,7 @@ class Credential(msgspec.Struct, frozen=True):
 
 
 class DelegatedSource:
-    """Fetches credentials: runs the plugin, or asks the official `kubernetes` package to talk to the provider."""
+    """Source of credentials that runs the plugin, or calls the provider through the official `kubernetes` package."""
 
     def __init__(self, config: Config, delegated: Delegated, clock: Clock) -> None:
         self._config = config
@@ -45,13 +45,13 @@ class DelegatedSource:
         self._provider = msgspec.json.decode(msgspec.json.encode(dict(delegated.auth_provider)))
 
     def fetch(self) -> Credential:
-        """What the plugin or the provider hands out now."""
+        """Return a new credential of the plugin or provider."""
         try:
             return self._run_plugin() if self._delegated.exec else self._ask_provider()
         except ClientGoError:
             raise
-        except Exception as error:  # whatever a plugin's runner or a provider's library raises
-            raise ConfigError(self._sentence(f"failed: {error}")) from error
+        except Exception as error:  # the providers' libraries raise errors of any kind
+            raise ConfigError(self._message(f"failed: {error}")) from error
 
     def _run_plugin(self) -> Credential:
         # Imported here because it loads subprocess, and most configurations have static credentials.
@@ -70,7 +70,7 @@ class DelegatedSource:
         return Credential(f"Bearer {one_line(status.token)}" if status.token else "", certificate, expires)
 
     def _ask_provider(self) -> Credential:
-        # Imported here because it costs 150-250 ms and 30 MB, and hardly any configuration needs it.
+        # Imported here because it costs 150-250 ms and 30 MB, and few configurations need it.
         from kubernetes import client, config  # noqa: PLC0415
 
         into = client.Configuration()
@@ -78,10 +78,10 @@ class DelegatedSource:
         load(_document(self._config, self._provider), client_configuration=into)
         header = into.get_api_key_with_prefix("BearerToken")
         if not header:
-            raise ConfigError(self._sentence("gave no token: is the provider one that is still supported (oidc, gcp)?"))
+            raise ConfigError(self._message("returned no token: supported providers are oidc and gcp"))
         return Credential(one_line(header), None, self._clock.time() + REREAD_SECONDS)
 
-    def _sentence(self, what: str) -> str:
+    def _message(self, what: str) -> str:
         given = self._delegated
         if not given.exec:
             return f"the auth provider {given.auth_provider.get('name')!r} of the context {given.context!r} {what}"
@@ -91,7 +91,7 @@ class DelegatedSource:
 
 
 def _cluster_info(config: Config, delegated: Delegated) -> dict[str, Any]:
-    """What a plugin may learn of the cluster (ExecCredential's spec.cluster)."""
+    """Return the cluster information for a plugin (ExecCredential's spec.cluster)."""
     info: dict[str, Any] = {"server": config.host}
     if config.ca_data or config.ca_file:
         authority = config.ca_data.encode(errors="replace") or Path(config.ca_file).read_bytes()
@@ -118,10 +118,10 @@ def _document(config: Config, provider: Any) -> dict[str, Any]:
 
 
 def one_line(token: str) -> str:
-    """The token without the white space around it; raises `ConfigError` if it can't be a header's value."""
+    """Return the token without surrounding white space; raise `ConfigError` if it cannot be a header value."""
     token = token.strip()
     if not token.isascii() or not token.isprintable():
-        raise ConfigError("the token is not one line of ASCII text")
+        raise ConfigError("invalid token: expected one line of ASCII text")
     if not token:
-        raise ConfigError("the token is empty")
+        raise ConfigError("invalid token: it is empty")
     return token

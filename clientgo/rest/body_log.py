@@ -1,9 +1,9 @@
-"""What was sent and what came back, in the log: for whoever looks for a fault, and only if asked for.
+"""Logging of request and response bodies, off by default.
 
-Bodies are shown at klog's verbosities 8 (1,024 characters of each), 9 (10,240) and 10 (all), as client-go does;
-`show_bodies` asks for them, whatever the other loggers show. Headers are never shown: they carry credentials. Of a
-body, what a Secret holds is masked, as are tokens that the API server hands out or checks, and whatever else is
-recognised as a credential; what is no JSON is not shown, for nothing in it can be told apart.
+As in client-go, klog's verbosity 8 logs 1,024 characters of each body, 9 logs 10,240, and 10 everything. `show_bodies`
+sets the verbosity, independently of other loggers. Headers are never logged: they carry credentials. In bodies, the
+data of Secrets, tokens of the token APIs and everything that looks like a credential are masked. Bodies other than JSON
+are not logged, because credentials in them cannot be recognized.
 """
 
 import logging
@@ -16,7 +16,7 @@ from clientgo.log import REDACTED, redact
 log = logging.getLogger(__name__)
 
 SHORT, LONG, WHOLE = 6, 5, 4
-"""The logger's levels for klog's 8, 9 and 10: one below DEBUG, which is klog's 4, for each step above that."""
+"""The logger's levels for klog's 8, 9 and 10: one below DEBUG, which is klog's 4, for each step above 4."""
 
 _LIMITS = ((WHOLE, 0), (LONG, 10240), (SHORT, 1024))
 
@@ -27,30 +27,30 @@ _GUARDED_KEYS = frozenset({"data", "stringData", "token", "value", "kubectl.kube
 
 
 def show_bodies(verbosity: int) -> None:
-    """Log bodies as klog's `-v verbosity` would, from now on; below 8, don't."""
+    """Log bodies as klog's `-v verbosity` does; below 8, log none."""
     log.setLevel(max(WHOLE, SHORT + 8 - verbosity) if verbosity >= 8 else logging.NOTSET)
 
 
 class BodyLog:
-    """Logs the bodies of one client's requests and answers; `on` says whether anybody wants them."""
+    """Log of the bodies of one client's requests and responses."""
 
     @property
     def on(self) -> bool:
-        """Whether bodies are shown at present."""
+        """True if bodies are logged."""
         return log.isEnabledFor(SHORT)
 
     def sent(self, method: str, target: str, body: bytes | None) -> None:
-        """A request goes out."""
+        """Log the body of a request."""
         if body:
-            log.debug("request body", extra={"verb": method, "url": target, "body": _shown(target, body)})
+            log.debug("request body", extra={"verb": method, "url": target, "body": _truncated(target, body)})
 
     def received(self, method: str, target: str, status: int, body: bytes) -> None:
-        """An answer came."""
-        extra = {"verb": method, "url": target, "status": status, "body": _shown(target, body)}
+        """Log the body of a response."""
+        extra = {"verb": method, "url": target, "status": status, "body": _truncated(target, body)}
         log.debug("response body", extra=extra)
 
 
-def _shown(target: str, body: bytes) -> str:
+def _truncated(target: str, body: bytes) -> str:
     text = readable(target, body)
     limit = next((limit for level, limit in _LIMITS if log.isEnabledFor(level)), 0)
     if not limit or len(text) <= limit:
@@ -59,12 +59,12 @@ def _shown(target: str, body: bytes) -> str:
 
 
 def readable(target: str, body: bytes) -> str:
-    """The body as text that shows no credential; `target` is the path that it was sent to or came from."""
+    """Return the body as text without credentials; `target` is the path of the request."""
     guarded = not _GUARDED_PATHS.isdisjoint(target.partition("?")[0].split("/"))
     try:
         masked = _masked(msgspec.json.decode(body), guarded)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return f"<{len(body)} bytes that are no JSON>"
+        return f"<{len(body)} bytes, not JSON>"
     return redact(msgspec.json.encode(masked).decode())
 
 
@@ -82,5 +82,5 @@ def _masked(value: Any, guarded: bool) -> Any:
 
 
 def _hidden(value: Any) -> Any:
-    # Which keys a Secret has is often the very question, and no secret.
+    # The keys of a Secret are not secret, and often the reason for looking.
     return dict.fromkeys(value, REDACTED) if isinstance(value, dict) else REDACTED

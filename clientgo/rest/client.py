@@ -1,6 +1,6 @@
-"""Requests to one API server: credentials, retries, throttle, warnings, metrics around a `Transport`.
+"""REST client: adds credentials, retries, rate limiting, warnings and metrics to a `Transport`.
 
-Bytes in, bytes out: what the bytes mean is `clientgo.typed`'s business. A refusal is raised as the `ApiError` it is.
+It sends and returns bytes, which `clientgo.typed` encodes and decodes. Error responses are raised as `ApiError`.
 """
 
 import logging
@@ -45,10 +45,10 @@ from clientgo.rest.watchstream import EmptyStream, WatchStream
 log = logging.getLogger(__name__)
 
 SILENCE = 75.0
-"""Seconds a server may be silent during a request when nothing else is set; itself, it ends ordinary ones after 60."""
+"""Seconds that a server may be silent during a request by default; it ends ordinary requests after 60 s."""
 
-NOT_AGAIN = "stopping: the request was not sent again"
-OUT_OF_TIME = "the timeout of the request has passed: it was not sent again"
+NOT_AGAIN = "stopping: request not retried"
+OUT_OF_TIME = "timeout of the request exceeded: not retried"
 
 _NEVER = threading.Event()
 
@@ -67,16 +67,16 @@ A = TypeVar("A", bound=_Answer)
 class RESTClient:
     """Sends requests to the server of a `Config`; safe for any number of threads. Implements `Requester`.
 
-    `stop`, once set, ends waits for retries and for the throttle. `on_warning` is given each warning's text; by default
-    it is logged, once per text. A `rate_limiter` goes before the configuration's `qps` and `burst`, and may be shared.
-    `environ` may ask for a proxy, and for pauses before requests to a failing server.
+    `stop`, once set, ends waits for retries and for the rate limiter. `on_warning` is called with the text of each
+    warning; by default each text is logged once. A `rate_limiter` takes precedence over the configuration's `qps` and
+    `burst`, and may be shared. `environ` may configure a proxy, and a backoff for requests to a failing server.
 
     Raises:
         ConfigError: the configuration is unusable.
     """
 
     supports_watch_list = True
-    """Lists may be asked for as watches (KEP-3157): servers have it since 1.32, and older ones say that they don't."""
+    """Informers may use streaming lists (KEP-3157): servers support them since 1.32, and older ones reject them."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class RESTClient:
         max_retries: int = MAX_RETRIES,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        # Imported here, as in _connections, because whoever needs but types, listers or fakes needs no credentials.
+        # Imported here, as in _connections, because programs with fakes need no credentials.
         from clientgo.rest.auth import credentials_for  # noqa: PLC0415
         from clientgo.rest.body_log import BodyLog  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ class RESTClient:
         self._stop = stop if stop is not None else _NEVER
         self._credentials = credentials_for(config, clock)
         self._where = server_url(config).geturl()
-        self._transport = self._paused(transport or self._connections(environ), environ)
+        self._transport = self._with_backoff(transport or self._connections(environ), environ)
         self._on_warning = on_warning or WarningLogger()
         self._max_retries = max_retries
         self._timeout = config.timeout
@@ -116,7 +116,7 @@ class RESTClient:
         return f"<RESTClient {self._where}>"
 
     def do(self, request: Request) -> bytes:
-        """The body of the answer; raises `ApiError` or `ConnectionFailed`."""
+        """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
         body = request.body
         kinds = ("" if body is None else request.content_type, request.accept, False)
         lag = request.retry_lagging
@@ -132,15 +132,15 @@ class RESTClient:
         content_type: str = JSON,
         accept: str = "application/json, */*",
     ) -> bytes:
-        """The body of the answer to any path below the server's address; raises `ApiError` or `ConnectionFailed`."""
+        """Send a request to any path below the server's address; return the response body."""
         target = f"{path}?{query_string(query)}" if query else path
         return self._send(method, target, body, ("" if body is None else content_type, accept, False), None)
 
     def watch(self, request: Request) -> EventStream:
-        """Open a watch; raises `ApiError` or `ConnectionFailed` if it can't be opened.
+        """Open a watch; raise `ApiError` or `ConnectionFailed` if that fails.
 
-        A server that closes the connection while the watch is opened gives an empty stream, as one that ends it then.
-        A timeout is for the opening; how long the watch lasts is what its query says.
+        If the server closes the connection while the watch is opened, the stream is empty. The request's timeout
+        limits only the opening; `timeoutSeconds` in the query limits the watch.
         """
         try:
             answer, seconds = self._opened(request), float(request.query.get("timeoutSeconds") or 0)
@@ -148,31 +148,32 @@ class RESTClient:
         except ConnectionFailed as error:
             if not error.broken or self._stop.is_set():
                 raise
-            log.debug("watch ended while it was opened", extra={"url": request.path, "err": error})
+            log.debug("watch ended while it was being opened", extra={"url": request.path, "err": error})
             return EmptyStream()
 
     def stream(self, request: Request) -> ByteStream:
-        """Open a stream of a body's bytes; raises `ApiError` or `ConnectionFailed` if it can't be opened.
+        """Open a stream of a body's bytes; raise `ApiError` or `ConnectionFailed` if that fails.
 
-        A timeout is for the opening. Later the server may be silent; TCP keep-alive notices if its machine is gone.
+        The request's timeout limits only the opening. Later the server may be silent; TCP keep-alive detects a dead
+        peer.
         """
         answer = self._opened(request)
         answer.idle_timeout = None
         return answer
 
     def close(self) -> None:
-        """Close the connections; requests under way finish first."""
+        """Close the connections; requests in progress finish first."""
         self._transport.close()
 
     def _connections(self, environ: Mapping[str, str]) -> Transport:
-        # Imported here because they load urllib3 and TLS, 50 ms and more.
+        # Imported here because they load TLS, 50 ms and more.
         from clientgo.rest.connections.dial import Dialer  # noqa: PLC0415
         from clientgo.rest.connections.pool import PoolTransport  # noqa: PLC0415
 
         dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
         return PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)
 
-    def _paused(self, transport: Transport, environ: Mapping[str, str]) -> Transport:
+    def _with_backoff(self, transport: Transport, environ: Mapping[str, str]) -> Transport:
         backoff = backoff_from(environ, self._clock)
         if backoff is None:
             return transport
@@ -196,14 +197,14 @@ class RESTClient:
         if shown:
             self._bodies.sent(method, target, body)
         with Deadline(timeout, self._clock) as deadline:
-            # The configuration's timeout starts after the first wait for the throttle, as in client-go: it is meant
-            # for the server. A request's own is its caller's, who waits for the throttle as well.
+            # The configuration's timeout starts after the first wait for the rate limiter, as in client-go: it is meant
+            # for the server. A request's own timeout includes that wait.
             if own:
                 deadline.start()
-            reply = self._retrying(
+            reply = self._send_with_retries(
                 method,
                 target,
-                lambda target: self._once(method, target, body, kinds, silence),
+                lambda target: self._send_once(method, target, body, kinds, silence),
                 retry_lagging=retry_lagging,
             )
         if shown:
@@ -212,7 +213,7 @@ class RESTClient:
             return reply.body
         raise error_from_response(reply.status, reply.body, reply.headers)
 
-    def _once(self, method: str, target: str, body: bytes | None, kinds: Kinds, silence: float) -> HTTPReply:
+    def _send_once(self, method: str, target: str, body: bytes | None, kinds: Kinds, silence: float) -> HTTPReply:
         if self._throttle is not None:
             waited = self._throttle.wait(method, target)
             if self._metrics.enabled:
@@ -232,7 +233,7 @@ class RESTClient:
         return reply
 
     def _open(self, target: str, accept: str, silence: float) -> HTTPReply | HTTPStream:
-        # Watches pass the throttle: a cache that falls behind costs the server more than a watch does.
+        # Watches bypass the rate limiter: a cache that falls behind costs the server more than a watch does.
         headers = self._headers.of(("", accept, True))
         silence = before_sending(silence)
         began = self._clock.now()
@@ -251,7 +252,7 @@ class RESTClient:
         timeout = request.timeout or self._timeout
         with Deadline(timeout, self._clock) as deadline:
             deadline.start()
-            answer = self._retrying(
+            answer = self._send_with_retries(
                 "GET",
                 target_of(request),
                 lambda target: self._open(target, request.accept, timeout or SILENCE),
@@ -261,18 +262,18 @@ class RESTClient:
             raise error_from_response(answer.status, answer.body, answer.headers)
         return answer
 
-    def _retrying(self, method: str, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:
+    def _send_with_retries(self, method: str, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:
         done, previous = 0, None
         while True:
             try:
-                answer = self._following(method, target, send)
+                answer = self._follow_redirects(method, target, send)
             except ConnectionFailed as error:
                 retry = retry_for_error(done, method, error, limit=self._max_retries)
                 if retry is None:
-                    told = chain_errors(error, previous)
-                    if told is error:
+                    chained = chain_errors(error, previous)
+                    if chained is error:
                         raise
-                    raise told from error
+                    raise chained from error
                 if ended := self._wait(retry, method, ERROR):
                     over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME)
                     raise chain_errors(over, error) from error
@@ -280,7 +281,7 @@ class RESTClient:
             else:
                 if answer.status < 300 and "warning" not in answer.headers:
                     return answer
-                self._notice(answer)
+                self._handle_warnings_and_401(answer)
                 if not retry_lagging and isinstance(answer, HTTPReply) and is_resource_version_too_large(answer):
                     return answer
                 retry = retry_for_response(done, answer.status, answer.headers, limit=self._max_retries)
@@ -288,8 +289,8 @@ class RESTClient:
                     return answer
             done = retry.attempt
 
-    def _following(self, method: str, target: str, send: Callable[[str], A]) -> A:
-        """Send a request, and follow the redirects of a read within the server's address."""
+    def _follow_redirects(self, method: str, target: str, send: Callable[[str], A]) -> A:
+        """Send a request, and follow redirects of a read within the server's address."""
         answer = send(target)
         followed = 0
         while 300 <= answer.status < 400 and method in ("GET", "HEAD") and followed < MAX_REDIRECTS:
@@ -300,7 +301,7 @@ class RESTClient:
             followed += 1
         return answer
 
-    def _notice(self, answer: _Answer) -> None:
+    def _handle_warnings_and_401(self, answer: _Answer) -> None:
         for text in warnings_in(answer.headers.get("warning", "")):
             self._on_warning(text)
         # A certificate belongs to its connection: only a new one can show a certificate file's new content.
@@ -308,14 +309,14 @@ class RESTClient:
             self._transport.reset()
 
     def _wait(self, retry: Retry, method: str, code: str) -> str:
-        """Wait before a retry; return why there is none, empty if there is one.
+        """Wait before a retry; return an empty text, or the reason not to retry.
 
         Raises:
-            LeaseNotHeld: the request must not be sent any more; the wait ends as soon as that is known.
+            LeaseNotHeld: the request must not be sent any more; the wait ends as soon as this is detected.
         """
-        log.debug("request is retried", extra={"verb": method, "why": str(retry)})
+        log.debug("retrying request", extra={"verb": method, "why": str(retry)})
         left = time_left()
-        # Until the deadline even if the retry is due later: else the caller might retry sooner than the server allows.
+        # Wait until the deadline even if the retry is due later: the caller must not retry before the server allows it.
         if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(retry.wait, left))):
             require_permission()
             return NOT_AGAIN

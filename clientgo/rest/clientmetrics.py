@@ -6,11 +6,11 @@ LATENCY_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0,
 SIZE_BUCKETS = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
 
 ERROR = "<error>"
-"""The code of a request that got no answer."""
+"""The code of a request without a response."""
 
 
 class RequestMetrics:
-    """Counts the requests to one host. Each metric is looked up once; with no provider nothing is done at all."""
+    """Metrics of the requests to one host. Each metric is looked up once; without a provider, nothing is recorded."""
 
     def __init__(self, provider: Provider, host: str) -> None:
         self.enabled = not isinstance(provider, NoMetrics)
@@ -21,7 +21,7 @@ class RequestMetrics:
         self._histograms: dict[tuple[str, str], Histogram] = {}
 
     def answered(self, method: str, code: str, seconds: float, sent: int, received: int) -> None:
-        """One attempt is over; sizes are bytes of body."""
+        """Record one finished attempt; sizes are bytes of body."""
         self._counter(
             "rest_client_requests_total", "Number of HTTP requests, by code, method and host.", method, code
         ).inc()
@@ -33,13 +33,13 @@ class RequestMetrics:
         self._histogram("rest_client_response_size_bytes", help_text, method, SIZE_BUCKETS).observe(received)
 
     def throttled(self, method: str, seconds: float) -> None:
-        """A request waited for the client's own limiter."""
+        """Record the wait of a request for the client-side rate limiter."""
         help_text = "Client side rate limiter latency in seconds, by verb and host."
         name = "rest_client_rate_limiter_duration_seconds"
         self._histogram(name, help_text, method, LATENCY_BUCKETS).observe(seconds)
 
     def retried(self, method: str, code: str) -> None:
-        """A request is sent once more."""
+        """Record a retry."""
         help_text = "Number of request retries, by code, verb and host."
         self._counter("rest_client_request_retries_total", help_text, method, code).inc()
 
@@ -62,7 +62,7 @@ class RequestMetrics:
 
 
 class ConnectionMetrics:
-    """Counts for one host; events are rare, so that each metric is looked up anew. Does nothing without a provider."""
+    """Metrics of the connections to one host; rare, so each metric is looked up every time."""
 
     def __init__(self, host: str, made_by: Provider | None = None) -> None:
         self._provider = provider() if made_by is None else made_by
@@ -70,25 +70,25 @@ class ConnectionMetrics:
         self.enabled = not isinstance(self._provider, NoMetrics)
 
     def resolved(self, seconds: float) -> None:
-        """The host's name was looked up, with or without success."""
+        """Record the duration of a name resolution, successful or not."""
         name, help_text = "rest_client_dns_resolution_duration_seconds", "DNS resolver latency in seconds, by host."
         self._provider.histogram(name, help_text, {"host": self._host}, buckets=LATENCY_BUCKETS).observe(seconds)
 
     def context(self, *, made: bool) -> None:
-        """A connection was given its TLS settings: those at hand, or new ones."""
+        """Record whether a connection used the cached TLS context or a new one."""
         name = "rest_client_transport_create_calls_total"
-        help_text = "Connections by whether their TLS settings were at hand (hit) or made anew (miss)."
+        help_text = "Number of connections by TLS context: cached (hit) or new (miss)."
         self._provider.counter(name, help_text, {"result": "miss" if made else "hit"}).inc()
 
     def authority(self, reason: str) -> None:
-        """A certificate authority's file was looked at again: updated, unchanged, or why it could not be used."""
+        """Record a check of a CA file; `reason` is updated, unchanged, or the cause of the failure."""
         result = "success" if reason in ("updated", "unchanged") else "failure"
         name = "rest_client_transport_ca_reload_total"
         help_text = "Number of times a CA file was read again, by result and reason."
         self._provider.counter(name, help_text, {"result": result, "reason": reason}).inc()
 
     def plugin(self, call_status: str, code: int) -> None:
-        """A credential plugin was run; its exit code is 0 exactly when it worked."""
+        """Record a call of a credential plugin; the exit code is 0 exactly if it succeeded."""
         name = "rest_client_exec_plugin_call_total"
         help_text = "Number of calls to an exec plugin, by what came of them and its exit code."
         self._provider.counter(name, help_text, {"code": str(code), "call_status": call_status}).inc()

@@ -1,6 +1,7 @@
-"""How to reach an API server and as whom: `Config`, a value. `clientgo.rest.loading` finds one.
+"""Client configuration (`Config`): address, credentials and limits of an API server's client.
 
-Credential plugins and auth providers are only carried along (`Config.delegated`); `clientgo.rest.auth` uses them.
+`clientgo.rest.loading` finds one. Credential plugins and auth providers are kept in `Config.delegated` and used by
+`clientgo.rest.auth`.
 """
 
 from collections.abc import Mapping
@@ -14,12 +15,12 @@ from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
 
 MAX_RESPONSE_BYTES = 2 * 1024**3
-"""Default limit of one response body: what etcd stores by default. A tighter one would let a tenant's objects decide
-whether a list of the kind can be read."""
+"""Default limit of one response body: the default size of etcd's storage. With a lower one, the objects of one tenant
+could make a list unreadable."""
 
 
 class Impersonation(msgspec.Struct, frozen=True):
-    """Whom to act as (the Impersonate-* headers); nobody while `user` is empty."""
+    """The impersonated user (the Impersonate-* headers); none if `user` is empty."""
 
     user: str = ""
     uid: str = ""
@@ -27,12 +28,11 @@ class Impersonation(msgspec.Struct, frozen=True):
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
 
 
-NOBODY = Impersonation()
-"""Nobody else: as oneself."""
+NO_IMPERSONATION = Impersonation()
 
 
 class Delegated(msgspec.Struct, frozen=True):
-    """Credentials that a program or an identity provider hands out: a kubeconfig user's `exec` or `auth-provider`."""
+    """An external source of credentials: a kubeconfig user's `exec` plugin or `auth-provider`."""
 
     exec: Mapping[str, Any] = EMPTY_MAP
     auth_provider: Mapping[str, Any] = EMPTY_MAP
@@ -55,14 +55,14 @@ class ClientCertificate(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Config:
-    """How to reach an API server and as whom; times are seconds, certificates PEM text. Its repr shows no secret.
+    """Configuration of a client; times are seconds, certificates PEM text. Its repr shows no secrets.
 
-    `timeout` is how long a server may be silent during a request; set, it is also sent as the request's own limit.
-    Unset, 75 s are allowed: an API server ends ordinary requests after 60. `watch_idle_timeout` limits
-    the silence of a watch once a bookmark arrived, for a server sends one every minute from then on. `qps` 0 means no
-    throttle of our own.
+    `timeout` limits each request, including retries, and is sent to the server as well. Without one, the server may be
+    silent for 75 s: an API server ends ordinary requests after 60. `watch_idle_timeout` limits the silence of a watch
+    after its first bookmark, because from then on a server sends one every minute. `qps` 0 means no client-side rate
+    limit.
 
-    `max_response_bytes` limits the body of one response, compressed and decompressed, but not a watch or a streamed
+    `max_response_bytes` limits the body of one response, compressed and decompressed, but not a watch or a streaming
     list. 0 means unlimited, as in client-go.
     """
 
@@ -82,7 +82,7 @@ class Config:
     server_name: str = ""
     proxy_url: str = ""
     disable_compression: bool = False
-    impersonate: Impersonation = NOBODY
+    impersonate: Impersonation = NO_IMPERSONATION
     delegated: Delegated | None = None
     namespace: str = "default"
     user_agent: str = ""
@@ -115,7 +115,7 @@ class Config:
 
 
 def server_url(config: Config) -> SplitResult:
-    """The server's address; without a scheme, https if anything of TLS is configured, else http (client-go's rule)."""
+    """Return the server's address; the default scheme is https if TLS is configured, else http, as in client-go."""
     host = config.host.strip()
     if "://" not in host:
         tls = (
@@ -129,5 +129,5 @@ def server_url(config: Config) -> SplitResult:
     except ValueError:
         usable = False
     if not usable or url.query or url.fragment or url.username or not url.geturl().isascii() or " " in host:
-        raise ConfigError(f"the server address {config.host!r} is not like https://host:port")
+        raise ConfigError(f"invalid server address {config.host!r}: expected https://host:port")
     return url

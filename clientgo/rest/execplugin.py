@@ -1,7 +1,7 @@
-"""Credential plugins: programs that a kubeconfig's `exec` names and that print an ExecCredential (KEP-541).
+"""Exec credential plugins: programs of a kubeconfig's `exec` that print an ExecCredential (KEP-541).
 
-As in client-go, a plugin runs in this process' working directory; only the path of its command is relative to the
-kubeconfig. Unlike there, it has a time limit: threads that ask for credentials wait for it, and so would a shutdown.
+As in client-go, a plugin runs in the working directory of this process; only the path of its command is relative to the
+kubeconfig. Unlike in client-go, it has a time limit, because requests and a shutdown wait for it.
 """
 
 import os
@@ -15,24 +15,24 @@ from typing import Any
 import msgspec
 
 PLUGIN_SECONDS = 60.0
-"""How long a plugin may run."""
+"""Time limit of a plugin, in seconds."""
 
 INTERACTIVE_SECONDS = 300.0
-"""How long a plugin may run that asks a user, who may have to log in with a browser."""
+"""Time limit of a plugin that prompts a user, who may have to log in with a browser."""
 
 
 class PluginFailed(Exception):
-    """The plugin gave no credential; `code` is its exit code, 1 where it has none."""
+    """The plugin returned no credential; `code` is its exit code, or 1 if it did not run."""
 
     def __init__(self, message: str, *, status: str = "client_internal_error", code: int = 1) -> None:
         super().__init__(message)
         self.status = status
-        """The name that client-go's metric has for the failure."""
+        """The failure's label value in client-go's metric."""
         self.code = code
 
 
 class ExecStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """What a plugin hands out (ExecCredential's status)."""
+    """A credential returned by a plugin (ExecCredential's status)."""
 
     token: str = ""
     client_certificate_data: str = ""
@@ -51,13 +51,13 @@ class _ExecCredential(msgspec.Struct, frozen=True, rename="camel"):
 def run_plugin(
     plugin: Mapping[str, Any], cluster: Mapping[str, Any], *, seconds: float = 0.0, terminal: bool | None = None
 ) -> ExecStatus:
-    """Run the plugin of a kubeconfig's `exec` and return what it hands out.
+    """Run the plugin of a kubeconfig's `exec` and return its credential.
 
-    `cluster` is shown to a plugin that asks for it. `seconds` 0 means the default limit. `terminal` tells whether a
-    user can be asked; by default, whether standard input is a terminal.
+    `cluster` is passed to a plugin with `provideClusterInfo`. `seconds` 0 means the default limit. `terminal` tells
+    whether a user can be prompted; by default, whether standard input is a terminal.
 
     Raises:
-        PluginFailed: it is not found, fails, takes too long, or prints something else.
+        PluginFailed: it is not found, fails, times out, or prints something else.
     """
     if terminal is None:
         terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -78,14 +78,14 @@ def run_plugin(
 def _interactive(plugin: Mapping[str, Any], terminal: bool) -> bool:
     mode = plugin.get("interactiveMode") or "IfAvailable"
     if mode == "Always" and not terminal:
-        raise PluginFailed("it must ask a user (interactiveMode: Always), but standard input is not a terminal")
+        raise PluginFailed("it must prompt a user (interactiveMode: Always), but standard input is not a terminal")
     if mode not in ("Always", "IfAvailable", "Never"):
         raise PluginFailed(f"invalid interactiveMode {mode!r}: expected Always, IfAvailable or Never")
     return terminal and mode != "Never"
 
 
 def _executable(command: str) -> str:
-    # By this process' PATH, even if the plugin is given another one.
+    # Looked up in this process' PATH, even if the plugin's environment has another one.
     found = command if os.sep in command else shutil.which(command) if command else None
     if found is None:
         raise PluginFailed(f"executable {command!r} not found", status="plugin_not_found_error")
@@ -106,12 +106,12 @@ def _output(command: list[str], environ: Mapping[str, str], *, interactive: bool
     except FileNotFoundError as error:
         raise PluginFailed(f"executable {command[0]!r} not found", status="plugin_not_found_error") from error
     except subprocess.TimeoutExpired as error:
-        raise PluginFailed(f"it did not end within {seconds:g} s", status="plugin_execution_error") from error
+        raise PluginFailed(f"timed out after {seconds:g} s", status="plugin_execution_error") from error
     except (OSError, ValueError) as error:  # not executable; an argument or a variable with a NUL
         raise PluginFailed(str(error)) from error
     if done.returncode:
-        told = " ".join((done.stderr or b"").decode(errors="replace").split())
-        text = f"exit status {done.returncode}{f': {told}' if told else ''}"
+        errors = " ".join((done.stderr or b"").decode(errors="replace").split())
+        text = f"exit status {done.returncode}{f': {errors}' if errors else ''}"
         raise PluginFailed(text, status="plugin_execution_error", code=done.returncode)
     return done.stdout
 

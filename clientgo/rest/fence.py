@@ -1,9 +1,9 @@
-"""A requester for processes that may write only while they hold a lease: the leader of replicas, the owner of a shard.
+"""Write fencing by leases: a requester for a leader, or for the owner of a shard, that writes only with the lease.
 
-`may_write` is called before each transmission of a write: after every wait, before every retry, and once more when a
-new connection is open. It also ends those waits. So a worker that loses the lease in the middle of an object sends
-nothing more, and neither does a process that was suspended past the lease's end. A write that was sent before cannot be
-called back: a lease outlives its renewal deadline by the time such a write may take to arrive.
+`may_write` is called before each transmission of a write: after every wait, before every retry, and again once a new
+connection is open. It also ends those waits. So a worker that loses the lease while it reconciles sends nothing more,
+and neither does a process that was suspended beyond the lease's end. A write that was sent before cannot be withdrawn:
+a lease is valid beyond its renewal deadline for the time that such a write may take to arrive.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,19 @@ _READING = frozenset(("get", "list", "watch"))
 
 
 class FencedRequester:
-    """Passes reads on, and writes while `may_write()` is true; as thread-safe as both are."""
+    """A requester that forwards reads always, and writes only while `may_write()` is true; thread-safe if both are."""
 
     def __init__(self, requester: Requester, may_write: Callable[[], bool]) -> None:
         self._requester = requester
         self._may_write = may_write
-        # Informers look for it.
+        # Read by informers.
         self.supports_watch_list = getattr(requester, "supports_watch_list", None)
 
     def __repr__(self) -> str:
         return f"<FencedRequester {'open' if self._may_write() else 'closed'}, before {self._requester!r}>"
 
     def do(self, request: Request) -> bytes:
-        """Return the body of the answer; raise `LeaseNotHeld` instead of sending a write without the lease."""
+        """Send a request and return the response body; raise `LeaseNotHeld` for a write without the lease."""
         if request.verb in _READING:
             return self._requester.do(request)
 
@@ -36,7 +36,7 @@ class FencedRequester:
             if not self._may_write():
                 raise LeaseNotHeld(f"{request.verb} {request.resource.resource} not sent: the lease is not held")
 
-        # Here too, for requesters that are no `RESTClient`.
+        # Here as well, for requesters other than `RESTClient`.
         check()
         with Checked(check):
             return self._requester.do(request)

@@ -16,30 +16,30 @@ from clientgo.tokenbucket import TokenBucket
 log = logging.getLogger(__name__)
 
 DEBUG_ABOVE = 0.05
-"""Seconds of waiting worth a debug line (client-go: 50 ms)."""
+"""Seconds of waiting that are logged at DEBUG (client-go: 50 ms)."""
 
 INFO_ABOVE = 1.0
-"""Seconds of waiting worth a line for everyone (client-go: 1 s)."""
+"""Seconds of waiting that are logged at INFO (client-go: 1 s)."""
 
 INFO_EVERY = 10.0
-"""Seconds between two such lines (client-go: 10 s)."""
+"""Seconds between two messages at INFO (client-go: 10 s)."""
 
 
 class RateLimiter(Protocol):
-    """Says when a request may be sent; safe for any number of threads."""
+    """A client-side rate limiter; thread-safe."""
 
     def try_accept(self) -> bool:
-        """Whether one may be sent now; if so, it counts as sent."""
+        """Accept a request if one may be sent now; return whether it was accepted."""
 
     def wait(self, stop: threading.Event, *, timeout: float = math.inf) -> bool:
-        """Wait for one's turn; False if `stop` is set meanwhile, and at once if it would take more than `timeout`."""
+        """Wait until a request may be sent; return False if `stop` is set, or at once if that takes over `timeout`."""
 
 
 class TokenBucketRateLimiter:
-    """Lets `qps` requests a second pass on average, `burst` at once (client-go's NewTokenBucketRateLimiter).
+    """Accepts `qps` requests per second on average, in bursts of up to `burst` (client-go's NewTokenBucketRateLimiter).
 
     Raises:
-        ValueError: nothing would ever pass.
+        ValueError: no request would ever be accepted.
     """
 
     def __init__(self, qps: float, burst: int, *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -51,11 +51,11 @@ class TokenBucketRateLimiter:
         return f"<TokenBucketRateLimiter {self._bucket!r}>"
 
     def try_accept(self) -> bool:
-        """Whether a token was there; if so, it is taken."""
+        """Take a token if there is one; return whether there was."""
         return self._bucket.try_take(self._clock.now())
 
     def wait(self, stop: threading.Event, *, timeout: float = math.inf) -> bool:
-        """Wait for a token; False if `stop` is set meanwhile, and at once if it would take more than `timeout`."""
+        """Wait for a token; return False if `stop` is set, or at once if that takes over `timeout`."""
         seconds = self._bucket.reserve_within(self._clock.now(), timeout)
         if seconds is None:
             return False
@@ -66,42 +66,42 @@ class TokenBucketRateLimiter:
 
 
 class Throttle:
-    """Delays requests as a limiter says, until `stop` is set or the request's own limits end the wait."""
+    """Delays requests by a rate limiter, until `stop` is set or the request's own limits end the wait."""
 
     def __init__(self, limiter: RateLimiter, clock: Clock, stop: threading.Event) -> None:
         self._limiter = limiter
         self._clock = clock
         self._stop = stop
-        self._said_at: float | None = None
+        self._logged_at: float | None = None
 
     def wait(self, method: str, target: str) -> float:
         """Wait until the request may be sent; return the seconds waited.
 
         Raises:
-            ConnectionFailed: the client stops, or the wait would be longer than the request's timeout.
+            ConnectionFailed: the client stops, or the wait would exceed the request's timeout.
             LeaseNotHeld: the request must not be sent any more.
         """
         began, left = self._clock.now(), time_left()
         if not self._limiter.wait(stop_of_request(self._stop), timeout=left):
             require_permission()
             if self._stop.is_set() or math.isinf(left):
-                raise ConnectionFailed("stopping: the request was not sent", sent=False)
-            text = f"request not sent: the client's rate limit would delay it beyond its timeout ({left:.3g} s left)"
+                raise ConnectionFailed("stopping: request not sent", sent=False)
+            text = f"request not sent: client-side rate limiting would exceed its timeout ({left:.3g} s left)"
             raise ConnectionFailed(text, sent=False, timeout=True)
         waited = self._clock.now() - began
-        self._say(waited, method, target)
+        self._log_wait(waited, method, target)
         return waited
 
-    def _say(self, wait: float, method: str, target: str) -> None:
+    def _log_wait(self, wait: float, method: str, target: str) -> None:
         if wait <= DEBUG_ABOVE:
             return
         level = logging.DEBUG
         now = self._clock.now()
-        if wait > INFO_ABOVE and (self._said_at is None or now - self._said_at >= INFO_EVERY):
-            self._said_at = now
+        if wait > INFO_ABOVE and (self._logged_at is None or now - self._logged_at >= INFO_EVERY):
+            self._logged_at = now
             level = logging.INFO
         log.log(
             level,
-            "request waited for the client's own limit, not for the server",
+            "request delayed by client-side throttling, not by priority and fairness",
             extra={"seconds": round(wait, 3), "verb": method, "url": target},
         )

@@ -1,4 +1,4 @@
-"""The headers of each request: who asks, with what program, what is sent and what is wanted back."""
+"""Request headers: credentials, user agent, impersonation, media types."""
 
 import os
 import re
@@ -14,17 +14,17 @@ from clientgo.rest.urls import query_string
 from clientgo.version import VERSION
 
 Kinds = tuple[str, str, bool]
-"""The Content-Type of what is sent (empty for no body), what is accepted as an answer, and whether that is a stream."""
+"""Content-Type of the body (empty without a body), accepted media types, and whether the response is streamed."""
 
 _ARCH = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
 _KEPT = 32
 
 
 class RequestHeaders:
-    """Makes the headers of requests by one configuration, once for each kind of request and each credential.
+    """The headers of one configuration's requests, cached for each kind of request and each credential.
 
     Raises:
-        ConfigError: the user agent, or whom to impersonate, cannot be sent.
+        ConfigError: the user agent or the impersonated user contains invalid characters.
     """
 
     def __init__(self, config: Config, authorization: Callable[[], str]) -> None:
@@ -36,12 +36,12 @@ class RequestHeaders:
         self._made: dict[tuple[str, Kinds], Headers] = {}
 
     def of(self, kinds: Kinds) -> Headers:
-        """The headers of a request of these kinds now; raises what asking for a credential may raise."""
+        """Return the current headers of a request; raise the errors of the credentials."""
         key = (self._authorization(), kinds)
         made = self._made.get(key)
         if made is None:
             if len(self._made) > _KEPT:
-                self._made.clear()  # tokens change every hour or so
+                self._made.clear()  # tokens change about every hour
             made = self._made[key] = self._make(*key)
         return made
 
@@ -52,21 +52,21 @@ class RequestHeaders:
             headers.append(("Authorization", authorization))
         if content_type:
             headers.append(("Content-Type", content_type))
-        # API servers compress answers above 128 KiB, never watches.
+        # API servers compress responses above 128 KiB, never watches.
         if not streamed and self._compressed:
             headers.append(("Accept-Encoding", "gzip"))
         return (*headers, *self._fixed)
 
 
 def default_user_agent(path: str | None = None) -> str:
-    """`<program>/<version> (<os>/<arch>) clientgo/<version>`, with Go's names of systems and machines.
+    """Return `<program>/<version> (<os>/<arch>) clientgo/<version>`, with Go's names of systems and architectures.
 
-    The program is the one at `path`, or this one. It comes first because the API server takes what stands before the
-    slash for the field manager of writes that name none: two programs must not seem to be one.
+    The program is the one at `path`, or this one. It comes first because the API server uses the text before the slash
+    as the default field manager: two programs must not share one.
     """
     script = Path(sys.argv[0] if path is None else path)
     name = script.parent.name if script.name == "__main__.py" else script.name.removesuffix(".py")
-    program = re.sub(r"^-.*|[^A-Za-z0-9._-]", "", name) or "python"  # a dash begins what stands for no file: -c, -m
+    program = re.sub(r"^-.*|[^A-Za-z0-9._-]", "", name) or "python"  # not a file: -c, -m
     machine = os.uname().machine if hasattr(os, "uname") else "unknown"
     return f"{program}/{VERSION} ({sys.platform}/{_ARCH.get(machine, machine)}) clientgo/{VERSION}"
 

@@ -1,8 +1,8 @@
-"""Kubeconfig files: merged as kubectl does it, one context chosen and made into a `Config`.
+"""Kubeconfig files: merged as in kubectl, one context selected and converted to a `Config`.
 
-Of several files the first that names a cluster, a user or a context has it, whole; the first with a current context
-decides that. Relative paths are meant from the folder of the file they stand in. Whatever is wrong is one `ConfigError`
-sentence: what, where, what to do.
+Of several files, the first that defines a cluster, a user or a context takes precedence, as does the first with a
+current context. Relative paths are relative to the folder of their file. All errors are a `ConfigError` with one
+sentence: the problem, the file and the fix.
 """
 
 import base64
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class ClusterInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
-    """Where a server is and how it is trusted (clientcmd/api/v1.ClusterInfo)."""
+    """Address and trust of an API server (clientcmd/api/v1.Cluster)."""
 
     server: str = ""
     tls_server_name: str = ""
@@ -41,7 +41,7 @@ class ClusterInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
 
 
 class AuthInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
-    """Who asks, and how that is proved (clientcmd/api/v1.AuthInfo)."""
+    """Credentials of a user (clientcmd/api/v1.AuthInfo)."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""
@@ -64,7 +64,7 @@ class AuthInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster, a user and a namespace put together (clientcmd/api/v1.Context)."""
+    """A cluster, a user and a namespace (clientcmd/api/v1.Context)."""
 
     cluster: str = ""
     user: str = ""
@@ -94,7 +94,7 @@ class _File(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """One file's content; `path` is where it lies."""
+    """The content of the file at `path`."""
 
     path: str
     clusters: Mapping[str, ClusterInfo]
@@ -104,11 +104,11 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def read(path: str) -> Document:
-    """The kubeconfig at `path`.
+    """Read the kubeconfig at `path`.
 
     Raises:
-        FileNotFoundError: there is none.
-        ConfigError: it can't be read or understood.
+        FileNotFoundError: the file does not exist.
+        ConfigError: it is unreadable or invalid.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -116,24 +116,24 @@ def read(path: str) -> Document:
         raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
-        raise ConfigError(f"the kubeconfig {path} can't be read: {reason}") from error
+        raise ConfigError(f"cannot read the kubeconfig {path}: {reason}") from error
     return parse(text, path)
 
 
 def parse(text: str, path: str) -> Document:
-    """The kubeconfig that `text` is; `path` serves messages and relative paths."""
+    """Parse the text of the kubeconfig at `path`."""
     try:
         documents = read_yaml(text)
     except NotYAML as error:
         where = f" in line {error.line}" if error.line else ""
-        raise ConfigError(f"the kubeconfig {path} is not YAML: {error}{where}") from error
+        raise ConfigError(f"invalid YAML in the kubeconfig {path}: {error}{where}") from error
     if len(documents) > 1:
-        raise ConfigError(f"the kubeconfig {path} is broken: it holds {len(documents)} documents in place of one")
+        raise ConfigError(f"invalid kubeconfig {path}: expected one document, got {len(documents)}")
     data = documents[0] if documents else None
     try:
         file = msgspec.convert({} if data is None else _without_nulls(data), _File)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"the kubeconfig {path} is broken: {error}") from error
+        raise ConfigError(f"invalid kubeconfig {path}: {error}") from error
     folder = str(Path(path).parent.absolute())
     return Document(
         path,
@@ -145,7 +145,7 @@ def parse(text: str, path: str) -> Document:
 
 
 def is_empty(document: Document) -> bool:
-    """Whether the file says nothing, as `touch config` leaves it."""
+    """Report whether the file has no content, as after `touch config`."""
     return not (document.clusters or document.users or document.contexts or document.current_context)
 
 
@@ -156,8 +156,8 @@ def _first(documents: Sequence[Document], section: str, name: str) -> Any:
 def _no_context(name: str, source: str, known: list[str]) -> str:
     there = f"it has {', '.join(n if n.isprintable() else repr(n) for n in known)}" if known else "it has none"
     if name:
-        return f"the context {name!r} is not in the kubeconfig {source} ({there})"
-    return f"no context is chosen in the kubeconfig {source}: run `kubectl config use-context NAME` ({there})"
+        return f"context {name!r} not found in the kubeconfig {source} ({there})"
+    return f"no current context in the kubeconfig {source}: run `kubectl config use-context NAME` ({there})"
 
 
 def _missing(what: str, name: str, context: str, source: str) -> str:
@@ -165,13 +165,13 @@ def _missing(what: str, name: str, context: str, source: str) -> str:
         how = f"kubectl config set-context {_argument(context)} --{what} NAME"
         return f"the context {context!r} in the kubeconfig {source} names no {what}: set it with `{how}`"
     return (
-        f"the context {context!r} in the kubeconfig {source} names the {what} {name!r}, which is not there: "
+        f"the context {context!r} in the kubeconfig {source} names the {what} {name!r}, which does not exist: "
         f"add it with `kubectl config set-{'cluster' if what == 'cluster' else 'credentials'} {_argument(name)}`"
     )
 
 
 def _argument(name: str) -> str:
-    # As a shell takes it, because commands are copied; no line can show a name that is not printable.
+    # Quoted for a shell, because users copy the command.
     return shlex.quote(name) if name.isprintable() else "NAME"
 
 
@@ -213,7 +213,7 @@ def _absolute_user(user: AuthInfo, folder: str) -> AuthInfo:
 
 
 def _absolute_command(plugin: dict[str, Any] | None, folder: str) -> dict[str, Any] | None:
-    # A name alone is looked up in PATH (clientcmd's GetAuthInfoFileReferences).
+    # A name without a slash is looked up in PATH (clientcmd's GetAuthInfoFileReferences).
     command = plugin.get("command") if plugin else None
     if plugin is None or not isinstance(command, str) or os.sep not in command:
         return plugin
@@ -246,12 +246,12 @@ def _without_nulls(value: Any) -> Any:
 
 
 def config_from(paths: list[str], context: str, *, ignore_empty: bool = False) -> Config | None:
-    """The configuration `context`, or else the current context, stands for in the files that exist; None if none does.
+    """Return the configuration of `context`, or of the current context; None if none of the files exists.
 
-    With `ignore_empty`, None also if the first of them says nothing, as `touch config` leaves it.
+    With `ignore_empty`, return None as well if the first of them is empty, as after `touch config`.
 
     Raises:
-        ConfigError: a file is unusable, or the context; one sentence says which and why.
+        ConfigError: a file or the context is invalid.
     """
     documents = _existing(paths)
     if not documents or (ignore_empty and is_empty(documents[0])):
@@ -315,7 +315,7 @@ def _config(cluster: ClusterInfo, user: AuthInfo, *, source: str, context: str, 
         impersonate=Impersonation(
             user.impersonate, user.impersonate_uid, user.impersonate_groups, user.impersonate_extra
         ),
-        # A token, password or certificate beside a plugin wins, as in client-go: the plugin is not run.
+        # As in client-go, a token, password or certificate takes precedence over a plugin.
         delegated=None if _has_static_credentials(user) else delegated,
         namespace=namespace,
     )
@@ -333,14 +333,12 @@ def _check_readable(path: str, source: str) -> None:
         with Path(path).open("rb"):
             return
     except OSError as error:
-        raise ConfigError(
-            f"the file {path}, named in the kubeconfig {source}, can't be read: {error.strerror}"
-        ) from error
+        raise ConfigError(f"cannot read the file {path}, named in the kubeconfig {source}: {error.strerror}") from error
 
 
 def _decoded(text: str, key: str, source: str) -> str:
     try:
-        # Comments of a PEM file may be in any encoding; what counts in it is ASCII.
+        # Comments in a PEM file may have any encoding; the certificates are ASCII.
         return base64.b64decode(text, validate=False).decode("utf-8", errors="replace")
     except (binascii.Error, ValueError) as error:
-        raise ConfigError(f"{key} in the kubeconfig {source} is not base64 of PEM text") from error
+        raise ConfigError(f"invalid {key} in the kubeconfig {source}: expected PEM text in base64") from error

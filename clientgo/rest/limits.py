@@ -1,8 +1,8 @@
-"""Limits of the request under way: permission to send it, and the time it has left.
+"""Limits of the current request: checks before it is sent, and its deadline.
 
-They hold for each transmission, retries and new connections included. They are set where a request enters (a fence, a
-timeout) and checked where its bytes leave. A context variable carries them, so that the layers in between, which may be
-a user's own `Requester` or `Transport`, need no parameter for them.
+They apply to each transmission, including retries and new connections. They are set where a request enters (a fence, a
+timeout) and checked where its bytes are sent. A context variable carries them, so that the layers in between, which may
+be a user's own `Requester` or `Transport`, need no parameter for them.
 """
 
 import math
@@ -17,14 +17,14 @@ Check = Callable[[], object]
 """Raises a `ClientGoError` if the request must not be sent."""
 
 CHECK_INTERVAL = 0.5
-"""Seconds between checks while a request waits to be sent: nothing announces that a lease has ended."""
+"""Seconds between checks while a request waits: the end of a lease triggers no event."""
 
 _CHECKS: ContextVar[tuple[Check, ...]] = ContextVar("checks", default=())
 _DEADLINE: ContextVar["Deadline | None"] = ContextVar("deadline", default=None)
 
 
 class Deadline:
-    """The time one request may take in all; holds inside its `with` block. None for `seconds` is no limit."""
+    """The deadline of the requests in its `with` block; None for `seconds` means no limit."""
 
     __slots__ = ("_at", "_clock", "_seconds", "_token")
 
@@ -46,12 +46,12 @@ class Deadline:
             _DEADLINE.reset(self._token)
 
     def start(self) -> None:
-        """Start counting; later calls change nothing."""
+        """Start the countdown; later calls have no effect."""
         if self._seconds is not None and self._at == math.inf:
             self._at = self._clock.now() + self._seconds
 
     def left(self) -> float:
-        """Return the seconds left, infinity without a limit; negative once the time is up."""
+        """Return the seconds left: infinity without a limit, negative after the deadline."""
         return self._at - self._clock.now()
 
 
@@ -73,19 +73,19 @@ class Checked:
 
 
 def require_permission() -> None:
-    """Raise what a check of this request raises, `LeaseNotHeld` for example."""
+    """Run the checks of this request, which may raise `LeaseNotHeld`, for example."""
     for check in _CHECKS.get():
         check()
 
 
 def time_left() -> float:
-    """Return the seconds the request under way has left, infinity without a deadline."""
+    """Return the seconds left for the current request, infinity without a deadline."""
     deadline = _DEADLINE.get()
     return math.inf if deadline is None else deadline.left()
 
 
 def start_deadline() -> None:
-    """Start the deadline of the request under way, unless it has started or there is none."""
+    """Start the deadline of the current request, if it has one that was not started."""
     deadline = _DEADLINE.get()
     if deadline is not None:
         deadline.start()
@@ -96,7 +96,7 @@ def before_sending(timeout: float) -> float:
 
     Raises:
         LeaseNotHeld: the process must not write any more.
-        ConnectionFailed: the time is up.
+        ConnectionFailed: the deadline has passed.
     """
     for check in _CHECKS.get():
         check()
@@ -105,7 +105,7 @@ def before_sending(timeout: float) -> float:
         return timeout
     left = deadline.left()
     if left <= 0:
-        raise ConnectionFailed("request not sent: its timeout has passed", sent=False, timeout=True)
+        raise ConnectionFailed("request not sent: timeout exceeded", sent=False, timeout=True)
     return min(timeout, left)
 
 

@@ -1,7 +1,6 @@
-"""Configuration loading: a kubeconfig, the pod's service account or the home directory, as kubectl and client-go look.
+"""Configuration loading: kubeconfig files and in-cluster configuration, in the order of kubectl and client-go.
 
-Static credentials and in-cluster configuration are read without the official `kubernetes` package, whose import costs
-as much as everything else of a small controller together.
+Both are read without the official `kubernetes` package, whose import costs as much as the rest of a small controller.
 """
 
 import logging
@@ -16,12 +15,12 @@ from clientgo.rest.config import Config
 log = logging.getLogger(__name__)
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-"""Where Kubernetes mounts the service account's files (rest.InClusterConfig)."""
+"""The folder of the service account's files in a pod (rest.InClusterConfig)."""
 
 NOT_IN_CLUSTER = (
     "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
 )
-"""client-go's own words, which people search for."""
+"""client-go's message, which users search for."""
 
 
 NOTHING_FOUND = (
@@ -37,20 +36,20 @@ def load_config(
     environ: Mapping[str, str] = os.environ,
     service_account: str = SERVICE_ACCOUNT,
 ) -> Config:
-    """The configuration found first: `kubeconfig` ▸ KUBECONFIG ▸ the pod's own ▸ ~/.kube/config.
+    """Return the first configuration of: `kubeconfig`, KUBECONFIG, the pod's service account, ~/.kube/config.
 
-    `master` replaces the server's address, and alone makes a configuration without credentials. `context` is looked for
-    in kubeconfigs only. An environment and a service account's folder may be given in place of this process' own.
+    `master` overrides the server's address; without any configuration it is used without credentials. `context` selects
+    a context of the kubeconfigs. `environ` and `service_account` default to those of this process.
 
     Raises:
-        ConfigError: nothing was found, or what was found is unusable; one sentence says what and where.
+        ConfigError: no configuration was found, or it is invalid.
     """
     found = _find(kubeconfig or "", context or "", environ, service_account)
     if found is None:
         if not master:
             raise ConfigError(NOTHING_FOUND)
         return Config(master)
-    # A certificate's name belongs to the address it was written for (clientcmd overrides).
+    # The TLS server name belongs to the overridden address (clientcmd's overrides).
     return replace(found, host=master, server_name="") if master else found
 
 
@@ -58,7 +57,7 @@ def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_accoun
     """Return the configuration of the pod this process runs in.
 
     Raises:
-        ConfigError: this is no pod, or it has no readable token.
+        ConfigError: the process is not in a pod, or the token is unreadable.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
@@ -68,9 +67,9 @@ def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_accoun
     try:
         token.read_bytes()
     except OSError as error:
-        raise ConfigError(f"the service account's token {token} can't be read: {error.strerror}") from error
+        raise ConfigError(f"cannot read the service account's token {token}: {error.strerror}") from error
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-    # Without ca.crt the machine's own authorities decide, as in client-go. The token stays in its file, because the
+    # Without ca.crt the system's CA bundle applies, as in client-go. The token stays in its file, because the
     # kubelet replaces it there.
     ca_file = str(ca) if ca.is_file() else ""
     return Config(address, token_file=str(token), ca_file=ca_file, namespace=_namespace(environ, folder))
@@ -86,7 +85,7 @@ def _namespace(environ: Mapping[str, str], folder: Path) -> str:
 
 
 def _in_a_pod(environ: Mapping[str, str], folder: str) -> bool:
-    """Whether this process runs in a pod with a service account (clientcmd's test: the variable and the token file)."""
+    """Report whether this process runs in a pod with a service account, by clientcmd's rule."""
     return (
         bool(environ.get("KUBERNETES_SERVICE_HOST") and environ.get("KUBERNETES_SERVICE_PORT"))
         and (Path(folder) / "token").is_file()
@@ -102,15 +101,15 @@ def _find(explicit: str, context: str, environ: Mapping[str, str], service_accou
     if listed:
         if found := _from_files(listed, context):
             return found
-        log.warning("no file that KUBECONFIG names exists", extra={"KUBECONFIG": environ["KUBECONFIG"]})
+        log.warning("none of the files in KUBECONFIG exists", extra={"KUBECONFIG": environ["KUBECONFIG"]})
     if not context and _in_a_pod(environ, service_account):
         return in_cluster_config(environ=environ, service_account=service_account)
-    # As with kubectl, a KUBECONFIG that leads nowhere doesn't lead to the home directory: that may be another cluster.
+    # As in kubectl, if no file in KUBECONFIG exists, the home directory is not used: it may name another cluster.
     return None if listed else _from_files([_expanded("~/.kube/config", environ)], context, ignore_empty=True)
 
 
 def _from_files(paths: list[str], context: str, *, ignore_empty: bool = False) -> Config | None:
-    # Imported here because it loads yaml, 12 ms: a pod has no kubeconfig, and neither has a program that is imported.
+    # Imported here because it loads yaml, 12 ms, and a pod has no kubeconfig.
     from clientgo.rest.kubeconfig import config_from  # noqa: PLC0415
 
     return config_from(paths, context, ignore_empty=ignore_empty)

@@ -1,7 +1,6 @@
-"""One request in the API's own words: verb, resource, name. The seam between typed clients and whatever answers them.
+"""API requests by verb, resource and name: the interface between typed clients and requesters.
 
-`RESTClient` turns a `Request` into HTTP; the fake clientset's tracker answers it from memory. Neither parses the
-other's format, and a recorded `Request` reads as what was meant.
+`RESTClient` converts a `Request` to HTTP; the fake clientset answers it from memory.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,10 +18,10 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-"""What to accept to be sent an object's metadata alone, or a watch of such (KEP-2334's media type parameters)."""
+"""Media types for an object's metadata only, or a watch of it (KEP-2334's media type parameters)."""
 
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-"""The same for a list."""
+"""Media types for a list of objects' metadata only."""
 
 _COLLECTIONS = 1024
 
@@ -33,12 +32,12 @@ _METHODS = {
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of which object; `namespace` and `name` are empty where they don't apply.
+    """A request for a resource; `namespace` and `name` are empty where they do not apply.
 
-    `timeout` is how many seconds this request may take; None leaves it to whoever answers. `accept` is the answer's
-    media type, best first; who asks for `METADATA` must stand the whole object, which a server that knows none sends.
-    `retry_lagging` is whether a server that has not reached the version asked for is asked again, as by default
-    everybody is who says when to come back.
+    `timeout` limits this request, in seconds; None means the requester's default. `accept` lists media types of the
+    response, best first; callers that request `METADATA` must accept whole objects, which servers without support
+    return. `retry_lagging` retries if the server has not reached the requested resourceVersion yet and says when to
+    come back.
     """
 
     verb: str
@@ -66,7 +65,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """The URL's path, without query; names are path segments as they stand (the API allows no others)."""
+        """The URL's path without the query; names are not escaped, because the API allows only valid path segments."""
         path = _collection(self.resource, self.namespace)
         if self.name:
             path = f"{path}/{self.name}"
@@ -76,67 +75,68 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=_COLLECTIONS)
 def _collection(gvr: GroupVersionResource, namespace: str) -> str:
     group = f"/apis/{gvr.group}/{gvr.version}" if gvr.group else f"/api/{gvr.version}"
-    place = f"{group}/namespaces/{namespace}" if namespace else group
-    return f"{place}/{gvr.resource}" if gvr.resource else place
+    parent = f"{group}/namespaces/{namespace}" if namespace else group
+    return f"{parent}/{gvr.resource}" if gvr.resource else parent
 
 
 class RawEvent(msgspec.Struct, frozen=True):
-    """One frame of a watch, its object still undecoded."""
+    """One frame of a watch, with the undecoded object."""
 
     type: str
     object: msgspec.Raw
 
 
 class EventStream(Protocol):
-    """An open watch: frames in order until it ends.
+    """An open watch: an iterator over frames.
 
-    Iterating raises `ConnectionFailed` when the peer is lost or garbles; a stream the server ends just ends.
+    Iterating raises `ConnectionFailed` if the connection breaks or a frame is invalid, and stops when the server ends
+    the watch.
     """
 
     def __iter__(self) -> Iterator[RawEvent]:
-        """Frames as they arrive."""
+        """Iterate over the frames as they arrive."""
 
     def close(self) -> None:
         """End the stream from any thread; a blocked reader returns at once. May be called again."""
 
 
 class ByteStream(Protocol):
-    """A body that is still arriving, in portions of any size.
+    """A streamed body: an iterator over chunks of any size.
 
-    Iterating raises `ConnectionFailed` when the connection breaks; it ends when the server ends the body.
+    Iterating raises `ConnectionFailed` if the connection breaks; it stops at the end of the body.
     """
 
     def __iter__(self) -> Iterator[bytes]:
-        """Iterate over the portions as they arrive."""
+        """Iterate over the chunks as they arrive."""
 
     def close(self) -> None:
         """End the stream from any thread; a blocked reader returns at once. May be called again."""
 
 
 class Requester(Protocol):
-    """Whatever answers requests: an API server, or a fake."""
+    """An object that answers requests: the client of an API server, or a fake."""
 
     def do(self, request: Request) -> bytes:
-        """The body of the answer; raises `ApiError` or `ConnectionFailed`."""
+        """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
 
     def watch(self, request: Request) -> EventStream:
-        """Open a watch; raises `ApiError` or `ConnectionFailed` if it can't be opened."""
+        """Open a watch; raise `ApiError` or `ConnectionFailed` if that fails."""
 
 
 @runtime_checkable
 class StreamRequester(Protocol):
-    """A requester that reads bodies as they arrive: the logs of a pod."""
+    """A requester that can stream bodies, such as the logs of a pod."""
 
     def stream(self, request: Request) -> ByteStream:
-        """Open the stream; raises `ApiError` or `ConnectionFailed` if it can't be opened."""
+        """Open a stream; raise `ApiError` or `ConnectionFailed` if that fails."""
 
 
 def open_stream(requester: Requester, request: Request) -> ByteStream:
     """Open a stream.
 
     Raises:
-        TypeError: the requester is no `StreamRequester`.
+        TypeError: the requester is not a `StreamRequester`.
     """
     if not isinstance(requester, StreamRequester):
-        raise TypeError(f"{requester!r} cannot stream: use a RESTClient, or give it a method stream(request)")
+        raise TypeError(f"{requester!r} cannot stream: use a RESTClient, or add a method stream(request)")
     return requester.stream(request)

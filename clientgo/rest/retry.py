@@ -30,7 +30,7 @@ BROKEN_WAIT = 1.0
 
 
 class Retry(NamedTuple):
-    """One more try: its number, the seconds to wait before it, and why."""
+    """A retry: its number, the seconds to wait before it, and its reason."""
 
     attempt: int
     wait: float
@@ -41,7 +41,7 @@ class Retry(NamedTuple):
 
 
 def retry_for_response(done: int, status: int, headers: Mapping[str, str], *, limit: int = MAX_RETRIES) -> Retry | None:
-    """The next try after an answer, when `done` retries were made; None: the answer stands."""
+    """Return the next retry after a response and `done` retries; None if the response is final."""
     if status != 429 and status < 500:
         return None
     wait = headers.get("retry-after", "")
@@ -62,9 +62,9 @@ def is_resource_version_too_large(reply: HTTPReply) -> bool:
 
 
 def retry_for_error(done: int, method: str, error: ConnectionFailed, *, limit: int = MAX_RETRIES) -> Retry | None:
-    """The next try after the connection broke; None: the error stands.
+    """Return the next retry after a failed connection; None if the error is final.
 
-    Refused and timed out are not broken: whoever asked decides how long to go on asking a server that isn't there.
+    Only broken connections are retried. If the connection was refused or timed out, the caller decides.
     """
     if method != "GET" or not error.broken or done >= limit:
         return None
@@ -72,9 +72,9 @@ def retry_for_error(done: int, method: str, error: ConnectionFailed, *, limit: i
 
 
 def chain_errors(error: ConnectionFailed, previous: ConnectionFailed | None) -> ConnectionFailed:
-    """The error to raise after several attempts: `error` itself, or one that tells of another `previous` one as well.
+    """Return the error to raise after several attempts; its message includes a different `previous` error.
 
-    It often does: a server that goes away breaks a connection first and refuses the next.
+    A server that stops, for example, first breaks a connection and then refuses the next.
     """
     if previous is None or str(previous) == str(error):
         return error
@@ -82,9 +82,9 @@ def chain_errors(error: ConnectionFailed, previous: ConnectionFailed | None) -> 
 
 
 class BackoffTransport:
-    """Another transport, whose requests wait while its server is failing.
+    """A transport that delays requests to a failing server.
 
-    The pause counts from the last failure, so that time spent on a Retry-After is part of it. `stop` ends it.
+    The delay starts at the last failure, so that a wait for Retry-After is part of it. `stop` ends it.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class BackoffTransport:
         return f"<BackoffTransport {self._backoff.remaining(self._where):g} s to wait, {self._transport!r}>"
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
-        """The whole answer, whatever its status; raises `ConnectionFailed`, also when stopped."""
+        """Return the whole response of any status; raise `ConnectionFailed`, also when stopped."""
         timeout = self._pause(timeout)
         try:
             reply = self._transport.request(method, target, headers, body, timeout)
@@ -111,7 +111,7 @@ class BackoffTransport:
         return reply
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
-        """The answer as soon as its head is there; raises `ConnectionFailed`, also when stopped."""
+        """Return the response once its head has arrived; raise `ConnectionFailed`, also when stopped."""
         timeout = self._pause(timeout)
         try:
             stream = self._transport.stream(method, target, headers, timeout, idle_timeout=idle_timeout)
@@ -136,11 +136,11 @@ class BackoffTransport:
             return timeout
         if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(wait, time_left()))):
             require_permission()
-            raise ConnectionFailed("stopping: the request was not sent", sent=False)
+            raise ConnectionFailed("stopping: request not sent", sent=False)
         return before_sending(timeout)
 
     def _note(self, status: int) -> None:
-        # A connection that fails says nothing of a server's load; whoever asked backs off from that itself.
+        # A failed connection does not indicate load; the caller backs off itself.
         if status == 429 or status >= 500:
             self._backoff.next(self._where)
         else:
@@ -148,7 +148,7 @@ class BackoffTransport:
 
 
 def backoff_from(environ: Mapping[str, str], clock: Clock) -> KeyedBackoff[str] | None:
-    """The pauses an environment asks for; None if it doesn't, or what it says can't be used (which is logged)."""
+    """Return the backoff configured in the environment; None if there is none or it is invalid (which is logged)."""
     base, duration = environ.get(BASE, ""), environ.get(DURATION, "")
     if not base or not duration:
         return None

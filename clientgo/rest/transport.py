@@ -1,7 +1,6 @@
-"""Bytes to an API server and back: the seam where tests put something of their own instead of the network.
+"""Transport interface: sends bytes to an API server and returns its response; tests replace it with a fake.
 
-Everything above asks a `Transport` and knows no socket. The real one, in `clientgo.rest.connections`, loads an HTTP
-library and TLS: a program with fakes needs neither.
+The real one, in `clientgo.rest.connections`, loads TLS, which a program with fakes does not need.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,14 +13,14 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class IdleTimeout(ConnectionFailed):
-    """Idle timeout: the server sent nothing for the time allowed, although the connection may be alive."""
+    """The server sent nothing within the idle timeout, although the connection may be alive."""
 
     def __init__(self, message: str, *, sent: bool = True) -> None:
         super().__init__(message, sent=sent, timeout=True)
 
 
 class HTTPReply(NamedTuple):
-    """A whole answer; header names are lower-case, the body is decompressed."""
+    """A whole response; header names are lower-case, the body is decompressed."""
 
     status: int
     headers: Mapping[str, str]
@@ -29,10 +28,10 @@ class HTTPReply(NamedTuple):
 
 
 class HTTPStream(Protocol):
-    """An answer whose body is still coming.
+    """A response with a streamed body.
 
-    `idle_timeout` is how many seconds may pass without a byte before reading raises `IdleTimeout`; None for no limit.
-    The reader may change it between two reads.
+    Reading raises `IdleTimeout` after `idle_timeout` seconds without data; None means no limit. The reader may change
+    it between two reads.
     """
 
     idle_timeout: float | None
@@ -43,30 +42,29 @@ class HTTPStream(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers, their names lower-case."""
+        """The headers, with lower-case names."""
 
     def __iter__(self) -> Iterator[bytes]:
-        """The body as it arrives; raises `ConnectionFailed` when it breaks off."""
+        """Iterate over the body as it arrives; raise `ConnectionFailed` if the connection breaks."""
 
     def close(self) -> None:
-        """End it from any thread; a blocked reader returns at once, without an error. May be called again."""
+        """End the stream from any thread; a blocked reader returns at once, without an error. May be called again."""
 
 
 class Transport(Protocol):
-    """Carries requests to one server; safe for any number of threads.
+    """Sends requests to one server; thread-safe.
 
-    `target` is the path with its query, below the server's address. `timeout` is how many seconds the server may be
-    silent.
+    `target` is the path and query below the server's address. `timeout` limits the silence of the server, in seconds.
     """
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
-        """The whole answer, whatever its status; raises `ConnectionFailed`."""
+        """Return the whole response of any status; raise `ConnectionFailed`."""
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
-        """The answer as soon as its head is there; `idle_timeout` limits each later read. Raises `ConnectionFailed`."""
+        """Return the response once its head has arrived; `idle_timeout` limits each later read."""
 
     def reset(self) -> None:
-        """Let later requests use new connections, for credentials have changed."""
+        """Close idle connections, so that later requests use new ones with the current credentials."""
 
     def close(self) -> None:
-        """Close what is idle now and, when it is done, what is in use."""
+        """Close idle connections now, and others once their request is done."""

@@ -17,11 +17,11 @@ _NEEDS_NAME = frozenset({"get", "update", "patch", "apply", "delete"})
 
 
 def target_of(request: Request) -> str:
-    """Path and query of a request.
+    """Return the path and query of a request.
 
     Raises:
-        BadRequest: the name is missing where one is needed, or would lead to another path. Sent all the same, the
-            deletion of an empty name would delete the collection.
+        BadRequest: a required name is missing, or a name is not a valid path segment. Deleting an empty name would
+            delete the collection.
     """
     name, namespace = request.name, request.namespace
     if not name and request.verb in _NEEDS_NAME:
@@ -38,22 +38,22 @@ def target_of(request: Request) -> str:
 
 
 def query_string(query: Mapping[str, str]) -> str:
-    """The parameters, encoded."""
+    """Return the encoded parameters."""
     plain = [f"{key}={value}" for key, value in query.items() if _PLAIN_VALUE(value)]
     return "&".join(plain) if len(plain) == len(query) else urlencode(query)
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration as the API reads one: plain digits and `s`, never an exponent."""
+    """Return a duration in the API's format: plain digits and `s`, never an exponent."""
     return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
 
 
 def _check_segment(what: str, value: str) -> None:
-    # The same names as apimachinery's IsValidPathSegmentName refuses.
+    # The names that apimachinery's IsValidPathSegmentName rejects.
     if value in (".", "..") or "/" in value or "%" in value:
         raise BadRequest(f"invalid resource {what} {value!r}: may not be '.' or '..', nor contain '/' or '%'")
     if _SURROGATE(value):
-        raise BadRequest(f"invalid resource {what} {value!r}: it is not Unicode text")
+        raise BadRequest(f"invalid resource {what} {value!r}: not valid Unicode")
 
 
 MAX_REDIRECTS = 10
@@ -63,9 +63,9 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def redirect_target(server: str, target: str, status: int, headers: Mapping[str, str]) -> str | None:
-    """Return the target, below the server's address, that an answer to `target` redirects to.
+    """Return the target, below the server's address, of a redirect.
 
-    None if it is no redirect, or leads elsewhere: the request carries credentials that only this server may see.
+    None for other responses, and for redirects to other hosts: only this server may see the request's credentials.
     """
     location = headers.get("location", "") if status in _STATUSES else ""
     if not location or not location.isascii() or not location.isprintable() or " " in location:

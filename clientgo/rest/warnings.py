@@ -1,4 +1,4 @@
-"""Warnings a server sends along with an answer (header `Warning`, code 299, RFC 7234), and what is done with them."""
+"""Warnings of the API server: the header `Warning`, code 299 (RFC 7234), and their handlers."""
 
 import logging
 import re
@@ -14,25 +14,25 @@ _REMEMBERED = 1000
 
 
 def warnings_in(header: str) -> list[str]:
-    """Return the texts with code 299, which Kubernetes uses; other codes are for caches, empty texts say nothing."""
+    """Return the non-empty texts with code 299, which Kubernetes uses; other codes are for caches."""
     return [_ESCAPE.sub(r"\1", text) for code, text in _WARNING.findall(header) if code == "299" and text]
 
 
 class WarningLogger:
-    """Logs each text once; forgets what it said after a thousand texts."""
+    """Logs each text once; forgets the logged texts after a thousand."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     def __call__(self, text: str) -> None:
         """Log `text` unless it was logged before."""
-        if text in self._said:
+        if text in self._logged:
             return
-        if len(self._said) >= _REMEMBERED:
-            self._said.clear()
-        self._said.add(text)
-        log.warning("the API server warns", extra={"warning": text})
+        if len(self._logged) >= _REMEMBERED:
+            self._logged.clear()
+        self._logged.add(text)
+        log.warning("API server warning", extra={"warning": text})
 
 
 def no_warnings(text: str) -> None:
-    """The handler that keeps quiet."""
+    """Ignore a warning."""

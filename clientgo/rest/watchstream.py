@@ -1,4 +1,4 @@
-"""An open watch: bytes as they arrive become frames, one JSON object a line."""
+"""Watch streams: splits the bytes of an open watch into frames, one JSON object per line."""
 
 from collections.abc import Iterator
 
@@ -11,37 +11,36 @@ from clientgo.rest.request import RawEvent
 from clientgo.rest.transport import HTTPStream
 
 MAX_FRAME = 64 * 1024 * 1024
-"""Bytes; a longer frame is taken for garbage. etcd holds no object above 1.5 MiB, aggregated servers may."""
-
+"""Maximum size of a frame in bytes. etcd stores no object above 1.5 MiB, aggregated servers may."""
 
 END_GRACE = 15.0
-"""Seconds a server may be late in ending a watch at the time it was asked for."""
+"""Seconds by which a server may exceed the requested duration of a watch."""
 
 _LIST_END = f'"{INITIAL_EVENTS_END}"'.encode()
 
 
-class Garbage(ValueError):
-    """Bytes that are no watch frame."""
+class InvalidFrame(ValueError):
+    """Bytes that are not a watch frame."""
 
 
-# Made while there is one thread: msgspec must not look into a type for the first time in two of them at once.
+# Created at import: msgspec must not inspect a type for the first time in two threads at once.
 _decode = msgspec.json.Decoder(RawEvent).decode
 _TYPE = msgspec.json.Decoder(str)
 
 
 class FrameSplitter:
-    """Bytes in, frames out, in order; however they were cut on the way. No I/O, linear in the bytes."""
+    """Splits chunks of bytes into frames. No I/O, linear in the bytes."""
 
     def __init__(self) -> None:
-        # Pieces of one unfinished line; joined once, when its end has come.
+        # Pieces of one unfinished line; joined once, when its end has arrived.
         self._pending: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[RawEvent]:
-        """The frames that `chunk` completes.
+        """Return the frames that `chunk` completes.
 
         Raises:
-            Garbage: a line is no frame. Frames before it in the same chunk are lost with it: the watch must start anew.
+            InvalidFrame: a line is not a frame. Frames before it in the same chunk are lost: the watch must restart.
         """
         end = chunk.rfind(b"\n")
         if end < 0:
@@ -58,21 +57,21 @@ class FrameSplitter:
         return [self._frame(line) for line in lines.split(b"\n") if line and not line.isspace()]
 
     def finish(self) -> list[RawEvent]:
-        """What stands without its end of line when the stream ends.
+        """Return the last frame if it has no line break at the end of the stream.
 
         Raises:
-            Garbage: it is not a whole frame.
+            InvalidFrame: it is incomplete.
         """
         rest = b"".join(self._pending)
         self._pending.clear()
         self._size = 0
-        # A JSON object that was cut off can't be read, so one that can be is whole.
+        # A truncated JSON object cannot be decoded.
         return [self._frame(rest)] if rest.strip() else []
 
     def _wait_for_more(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > MAX_FRAME:
-            raise Garbage(f"a frame is longer than {MAX_FRAME} bytes")
+            raise InvalidFrame(f"a frame is longer than {MAX_FRAME} bytes")
         if piece:
             self._pending.append(piece)
 
@@ -83,27 +82,27 @@ class FrameSplitter:
             except RecursionError:
                 return _deep_frame(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Garbage(f"{error} in {line[:80]!r}") from error
+            raise InvalidFrame(f"{error} in {line[:80]!r}") from error
 
 
 def _deep_frame(line: bytes) -> RawEvent:
-    # It would come again and again if the watch ended with it; and its object's name and version can be read.
+    # Ending the watch would only repeat the frame, and the object's name and version can be read.
     found = members(line)
     return RawEvent(_TYPE.decode(found.get("type", b"null")), msgspec.Raw(found.get("object", b"null")))
 
 
 class WatchStream:
-    """The frames of one answer; ends when the server ends it, raises `ConnectionFailed` when it breaks off.
+    """The frames of one watch; stops when the server ends it, raises `ConnectionFailed` if the connection breaks.
 
     The idle timeout applies after the first periodic bookmark: a server sends none for a resource without changes, and
-    a quiet watch is no broken one. Until then the watch may be silent for as long as it was asked to last, and TCP
-    alone detects a dead peer. The bookmark that ends a streamed list is not periodic.
+    a quiet watch is not broken. Until then the watch may be silent for its requested duration, and only TCP detects a
+    dead peer. The bookmark that ends a streaming list is not periodic.
     """
 
     def __init__(
         self, stream: HTTPStream, where: str, *, seconds: float = 0.0, idle_timeout: float | None = None
     ) -> None:
-        """`seconds` is how long the server was asked to let the watch last; 0 leaves that to the server."""
+        """Wrap a response; `seconds` is the watch's requested duration, 0 for the server's default."""
         stream.idle_timeout = seconds + END_GRACE if seconds else None
         self._stream = stream
         self._where = where
@@ -123,8 +122,8 @@ class WatchStream:
                     yield frame
             if not self._closed:
                 yield from splitter.finish()
-        except Garbage as error:
-            raise ConnectionFailed(f"{self._where} garbled a watch: {error}") from error
+        except InvalidFrame as error:
+            raise ConnectionFailed(f"invalid watch stream from {self._where}: {error}") from error
         finally:
             self._stream.close()
 
@@ -135,10 +134,10 @@ class WatchStream:
 
 
 class EmptyStream:
-    """A watch that ended before it began: the server closed the connection while it was being opened."""
+    """A watch without frames: the server closed the connection while it was being opened."""
 
     def __iter__(self) -> Iterator[RawEvent]:
         return iter(())
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""

@@ -72,7 +72,7 @@ def refused() -> ConnectionFailed:
 
 def dropped() -> ConnectionFailed:
     """Return the error of a connection that broke after the request was sent."""
-    return ConnectionFailed("the server closed the connection before it answered")
+    return ConnectionFailed("the server closed the connection before it responded")
 
 
 def timed_out() -> ConnectionFailed:
@@ -207,7 +207,7 @@ class FakeStream:
 
     def drop(self, error: ConnectionFailed | None = None) -> None:
         """Break the connection, possibly in the middle of a frame."""
-        self._finish(error or ConnectionFailed("the server closed the connection in the middle of its answer"))
+        self._finish(error or ConnectionFailed("the server closed the connection in the middle of its response"))
 
     def close(self) -> None:
         """Close the stream from the reader's side; `closed` is set."""
@@ -224,7 +224,7 @@ class FakeStream:
             deadline = None if self.idle_timeout is None else self._clock.now() + self.idle_timeout
             while not (self._chunks or self._outcome or self.closed.is_set()):
                 if deadline is not None and self._clock.now() >= deadline:
-                    raise IdleTimeout(f"the server was silent for {self.idle_timeout:g} s")
+                    raise IdleTimeout(f"no data from the server for {self.idle_timeout:g} s")
                 self._clock.wait(self._condition, deadline)
             if self.closed.is_set():
                 raise StopIteration

@@ -62,7 +62,7 @@ def reset(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="Half-open peer: nothing gets through, and nobody says so",
     does="gives the connection up when it was silent too long, and makes a new one",
-    log="was silent for",
+    log="no data from",
     metric=FAILURES,
     server=IMPATIENT,
     within=SILENCE + 2 * SECONDS + MACHINE,
@@ -79,7 +79,7 @@ def half_open(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="Requests arrive, answers do not",
     does="gives each request up; what may have been carried out is looked up in the cache before it is tried again",
-    log="was silent for",
+    log="no data from",
     metric=FAILURES,
     server=IMPATIENT,
     within=SILENCE + 2 * SECONDS + MACHINE,
@@ -95,7 +95,7 @@ def answers_lost(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="Black-holed watch: open, and silent for ever",
     does="ends it and watches again, from the last version",
-    log="watch was idle.*was silent for",
+    log="watch was idle.*no data from",
     metric=WATCHED_AGAIN,
     server=IMPATIENT,
     itself=True,
@@ -114,7 +114,7 @@ def _cut(number: int) -> None:
         many=CASES,
         name=f"Watch cut off in the middle of a frame, after {number} bytes",
         does="drops the piece and watches again, from the last whole frame",
-        log="watch lost.*in the middle of its answer",
+        log="watch lost.*in the middle of its response",
         metric=FAILURES,
     )
     def cut(rig: Rig) -> Iterator[None]:
@@ -150,7 +150,7 @@ def _injected(name: str, frame: bytes, log: str, does: str, *, times: int = 1, *
 _injected(
     "Garbled frame: HTTP, and no JSON",
     b'{"type":"ADDED","object":{"metadata":{"na\x00\xff\xfe}}\n',
-    "watch lost.*garbled a watch",
+    "watch lost.*invalid watch stream",
     "takes it for a broken connection: watches again, from the last good frame",
     within=2 * 1.6 + MACHINE,
 )
@@ -219,7 +219,7 @@ def slow(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="Answers later than the request's timeout",
     does="gives each request up and tries the Foo again, with growing delays",
-    log="object can't be reconciled.*was silent for",
+    log="object can't be reconciled.*no data from",
     metric='rest_client_requests_total.*code="<error>"',
     shows_within=SECONDS + 10,
     real="requests: 75 s",
@@ -259,7 +259,7 @@ def _by_name(rig: Rig) -> None:
     many=CASES,
     name="DNS fails",
     does="goes on as long as its connections last; then asks again with growing delays",
-    log="can't be resolved",
+    log="cannot resolve",
     metric=FAILURES,
     prepare=_by_name,
 )

@@ -18,7 +18,7 @@ SLOW: list[Case] = []
 DEAD_PEER = 90.0
 """Seconds within which a peer that is gone must be missed."""
 
-SILENT = "watch lost|was silent for|timed out"
+SILENT = "watch lost|no data from|timed out"
 GONE = "≤ 65 s: keep-alive, and what was sent and never acknowledged"
 FORGETS = "gives connections that are silent too long up, one by one, and makes new ones"
 
@@ -119,7 +119,7 @@ NEAR = Case(
     name="Black-holed watch, with the defaults: the server's machine lives, and the watch is silent",
     does="ends it and watches again, from the last version",
     strike=black_hole,
-    log="watch was idle.*was silent for",
+    log="watch was idle.*no data from",
     metric=WATCHED_AGAIN,
     server={"bookmarks": 1.0},
     itself=True,

@@ -134,7 +134,7 @@ def undone(rig: Rig) -> tuple[Path, dict[tuple[str, str], int]]:
     many=CASES,
     name="Server frozen (SIGSTOP): its machine answers, it does not",
     does="gives up requests and watches that were silent too long; later ones are answered when it thaws",
-    log="watch was idle.*was silent for",
+    log="watch was idle.*no data from",
     metric=FAILURES,
     server={"process": True, **IMPATIENT},
     takes_writes=False,

@@ -81,7 +81,7 @@ def test_a_server_nobody_vouches_for_is_refused_unless_one_says_otherwise(caplog
         assert "not checked" not in caplog.text
         with caplog.at_level(logging.WARNING):
             ask(Config(server.url, insecure=True))
-        assert "the server's certificate is not checked" in caplog.text
+        assert "the server's certificate is not verified" in caplog.text
 
 
 def test_an_object_that_is_too_large_is_refused_in_one_sentence() -> None:

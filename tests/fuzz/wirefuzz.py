@@ -15,7 +15,7 @@ from clientgo.meta.listwatch import BadEvent, Bookmark, WatchEvent
 from clientgo.rest.body_log import readable
 from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader
 from clientgo.rest.request import RawEvent
-from clientgo.rest.watchstream import FrameSplitter, Garbage, WatchStream
+from clientgo.rest.watchstream import FrameSplitter, InvalidFrame, WatchStream
 from clientgo.serving.message import RejectedRequest, parse_head
 from clientgo.testing.transport import FakeStream
 from clientgo.typed.watch import DecodedWatch
@@ -62,7 +62,7 @@ def _frames(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
         for piece in pieces:
             found += splitter.feed(piece)
         return found + splitter.finish(), True
-    except Garbage as error:
+    except InvalidFrame as error:
         check_text(str(error), b"x" * 1000)
         return found, False
 

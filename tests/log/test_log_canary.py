@@ -117,7 +117,7 @@ def test_a_credential_that_a_server_echoes(output: Output, tmp_path: Path, kind:
     except (ClientGoError, ValueError) as error:
         log_of_the_test.exception("failed: %s", error, extra={"err": error, "repr": repr(error)})
     output.must_show("made")
-    assert any(word in output.getvalue() for word in ("failed: ", "the API server warns"))
+    assert any(word in output.getvalue() for word in ("failed: ", "API server warning"))
 
 
 @pytest.mark.e2e
@@ -185,7 +185,7 @@ def test_secrets_that_can_not_be_decoded_and_handlers_that_raise(output: Output,
     assert informer.undecodable.total >= 1
     output.must_show("it can't be decoded")
     output.must_show("handler raised")
-    output.must_show("the API server warns")
+    output.must_show("API server warning")
 
 
 def test_the_message_of_an_event(output: Output, tmp_path: Path) -> None:

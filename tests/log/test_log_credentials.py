@@ -86,7 +86,7 @@ def test_credential_is_redacted_by_its_format_or_name(text: str, left: str) -> N
         "docker-pullable://nginx@sha256:3f2a and docker://registry:5000/nginx@sha256:3f2a",
         "invalid bearer token",
         "basic authentication and bearer authentication are off",
-        "the token file /var/run/secrets/kubernetes.io/serviceaccount/token can't be read",
+        "cannot read the token file /var/run/secrets/kubernetes.io/serviceaccount/token",
         "user@example.com has the event example.17a3b5c8d9e0f1a2",
         "-----BEGIN CERTIFICATE-----",
         'selfsubjectaccessreviews.authorization.k8s.io "x" is forbidden',

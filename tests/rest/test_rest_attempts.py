@@ -123,7 +123,7 @@ def test_waiting_for_a_retry_ends_when_stopped() -> None:
     assert len(transport.sent) == 1
 
 
-BROKE = "the server closed the connection before it answered"
+BROKE = "the server closed the connection before it responded"
 
 
 @pytest.mark.behaviour("RR-02")
@@ -157,7 +157,7 @@ def test_stopping_ends_the_wait_at_once_and_the_error_before_is_told() -> None:
     stop.set()
     with pytest.raises(ConnectionFailed) as failed:
         rest.do(LIST)
-    text = f"stopping: the request was not sent again - error from a previous attempt: {BROKE}"
+    text = f"stopping: request not retried - error from a previous attempt: {BROKE}"
     assert str(failed.value) == text
     assert str(failed.value.__cause__) == BROKE
     assert len(transport.sent) == 1

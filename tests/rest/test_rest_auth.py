@@ -31,7 +31,7 @@ def test_static_credentials_become_their_header(config: Config, header: str) -> 
 
 
 def test_a_token_with_a_line_break_is_refused() -> None:
-    with pytest.raises(ConfigError, match="not one line"):
+    with pytest.raises(ConfigError, match="expected one line"):
         credentials_for(Config("h", token="a\r\nX-Evil: 1"))
 
 
@@ -284,5 +284,5 @@ def test_an_auth_provider_is_asked_through_the_official_package() -> None:
 
 def test_an_unknown_auth_provider_is_named() -> None:
     delegated = Delegated(auth_provider={"name": "azure"}, context="dev")
-    with pytest.raises(ConfigError, match="the auth provider 'azure' of the context 'dev' gave no token"):
+    with pytest.raises(ConfigError, match="the auth provider 'azure' of the context 'dev' returned no token"):
         credentials_for(Config("https://h:1", delegated=delegated)).authorization()

@@ -13,7 +13,7 @@ from clientgo.rest.connections.http1 import ProtocolError, ReplyReader
 from clientgo.rest.loading import load_config
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
-from clientgo.rest.watchstream import FrameSplitter, Garbage
+from clientgo.rest.watchstream import FrameSplitter, InvalidFrame
 
 DEEP = b'{"a":' * 20_000
 
@@ -35,13 +35,13 @@ def test_a_refusal_nested_beyond_all_measure_is_a_refusal() -> None:
 
 
 def test_a_frame_nested_beyond_all_measure_is_garbage() -> None:
-    with pytest.raises(Garbage):
+    with pytest.raises(InvalidFrame):
         FrameSplitter().feed(b'{"type":"ADDED","object":' + DEEP + b"\n")
 
 
 def test_a_content_length_beyond_all_measure_is_garbled() -> None:
     left = [b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"]
-    with pytest.raises(ProtocolError, match="bad content length") as refused:
+    with pytest.raises(ProtocolError, match="invalid content length") as refused:
         ReplyReader(lambda _: left.pop() if left else b"").head("GET")
     assert len(str(refused.value)) < 100
 
@@ -52,7 +52,7 @@ def test_a_label_of_many_digits_is_compared_as_what_it_is() -> None:
 
 
 def test_names_that_are_no_text_never_get_into_a_url() -> None:
-    with pytest.raises(BadRequest, match="not Unicode"):
+    with pytest.raises(BadRequest, match="not valid Unicode"):
         target_of(Request(verb="get", resource=GroupVersionResource("", "v1", "pods"), name="a\udcff"))
     with pytest.raises(ValueError, match=r"^unexpected key format: \"a/b/c\\n\"$"):
         ObjectName.parse("a/b/c\n")
@@ -65,7 +65,7 @@ def test_an_object_whose_name_breaks_lines_is_told_of_in_one() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        pytest.param("{a: 1}\n---\n{b: 2}", "2 documents", id="several documents"),
+        pytest.param("{a: 1}\n---\n{b: 2}", "expected one document, got 2", id="several documents"),
         pytest.param("a: 2024-99-99", "not of the type", id="a date that is none"),
         pytest.param('contexts: [{name: "a\\nb"}]\ncurrent-context: c', r"it has 'a\\nb'", id="a name of two lines"),
         pytest.param(

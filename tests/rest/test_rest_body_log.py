@@ -105,4 +105,4 @@ def test_what_is_no_secret_stays_readable() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"plain " + CANARY.encode(), b"[" * 100_000, b'"\xff"'])
 def test_what_is_no_json_is_counted_and_not_shown(body: bytes) -> None:
-    assert readable("/any", body) == f"<{len(body)} bytes that are no JSON>"
+    assert readable("/any", body) == f"<{len(body)} bytes, not JSON>"

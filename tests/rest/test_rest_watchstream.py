@@ -17,7 +17,7 @@ from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Request
 from clientgo.rest.transport import IdleTimeout
-from clientgo.rest.watchstream import FrameSplitter, Garbage, WatchStream
+from clientgo.rest.watchstream import FrameSplitter, InvalidFrame, WatchStream
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import (
     FakeStream,
@@ -61,7 +61,7 @@ def test_any_bytes_are_frames_or_refused(data: bytes) -> None:
     try:
         splitter.feed(data)
         splitter.finish()
-    except Garbage:
+    except InvalidFrame:
         return
 
 
@@ -76,7 +76,7 @@ def test_a_frame_too_long_is_refused_before_it_fills_the_memory() -> None:
     piece = b"x" * (1024 * 1024)
     for _ in range(watchstream.MAX_FRAME // len(piece)):
         splitter.feed(piece)
-    with pytest.raises(Garbage, match="longer"):
+    with pytest.raises(InvalidFrame, match="longer"):
         splitter.feed(b"x")
 
 
@@ -86,9 +86,9 @@ def test_a_stream_the_server_ends_just_ends() -> None:
     assert stream.closed.is_set()
 
 
-@pytest.mark.parametrize("stream", [garbled(), truncated("ADDED", {"a": 1})], ids=["garbled", "truncated"])
+@pytest.mark.parametrize("stream", [garbled(), truncated("ADDED", {"a": 1})], ids=["invalid watch stream", "truncated"])
 def test_garbage_and_cut_frames_are_a_failed_connection(stream: FakeStream) -> None:
-    with pytest.raises(ConnectionFailed, match="garbled"):
+    with pytest.raises(ConnectionFailed, match="invalid watch stream"):
         list(WatchStream(stream, "x"))
     assert stream.closed.is_set()
 
@@ -120,7 +120,7 @@ def test_a_frame_whose_object_is_nested_too_deep_to_be_decoded_passes_and_so_do_
 
 @pytest.mark.parametrize("line", [b'{"object":%s}', b'{"type":%s}', b'{"type":["A"],"object":%s}', b"[%s]"])
 def test_what_is_nested_too_deep_and_no_frame_is_refused(line: bytes) -> None:
-    with pytest.raises(Garbage):
+    with pytest.raises(InvalidFrame):
         FrameSplitter().feed(line % (b"[" * 5000 + b"]" * 5000) + b"\n")
 
 
@@ -204,7 +204,7 @@ def test_idle_timeout_applies_after_a_periodic_bookmark(
 ) -> None:
     clock = FakeClock(auto=True)
     rest = client(FakeTransport(FakeStream(*said, clock=clock)), replace(HOST, watch_idle_timeout=120.0))
-    with pytest.raises(IdleTimeout, match=f"silent for {silence:g} s") as failed:
+    with pytest.raises(IdleTimeout, match=f"for {silence:g} s") as failed:
         list(rest.watch(structs.replace(WATCH, query=query)))
     assert failed.value.timeout
     assert clock.now() == silence

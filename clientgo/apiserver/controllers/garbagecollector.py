@@ -1,4 +1,4 @@
-"""Garbage collection: deletes objects whose owners are gone, as Kubernetes' collector does.
+"""InvalidFrame collection: deletes objects whose owners are gone, as Kubernetes' collector does.
 
 An object lives as long as one of its owners. Owners are identified by uid, so one that was deleted and created again
 under the same name counts as gone. An owner is deleted in one of three ways, which the server records on it:

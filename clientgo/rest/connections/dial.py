@@ -1,4 +1,4 @@
-"""Opens connections to one API server: over TCP, with TLS, and through a proxy where there is one."""
+"""Dialer of connections to one API server: over TCP, with TLS, and through a proxy if configured."""
 
 import os
 import socket
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from clientgo.rest.connections.proxy import Proxy
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds a connection may take to come about (net/http's dialer as client-go sets it)."""
+"""Timeout of connecting, in seconds (client-go's net.Dialer)."""
 
 
 class Dialer:
     """Opens connections to the server of a `Config`.
 
     Raises:
-        ConfigError: the address, the proxy, a certificate or the name it is checked against is unusable.
+        ConfigError: the address, the proxy, a certificate or the TLS server name is invalid.
     """
 
     def __init__(
@@ -53,18 +53,18 @@ class Dialer:
         self._proxy = self._proxy_at(proxy_for(self.where, config.proxy_url, environ))
         forwarded = self._proxy is not None and self._tls is None
         self.target_prefix = self.where if forwarded else ""
-        """What a forwarding proxy wants before each request's path."""
+        """Prefix of each request's path for a forwarding proxy; else empty."""
         self.extra_headers = tuple(self._proxy.headers.items()) if forwarded and self._proxy is not None else ()
 
     def __repr__(self) -> str:
         return f"<Dialer {self.where}>"
 
     def generation(self, now: float) -> int:
-        """Which certificates connections are made with now; one made with others had better not be used again."""
+        """Return the generation of the certificates; connections of an earlier one should not be reused."""
         return 0 if self._tls is None else self._tls.look(now)
 
     def dial(self, timeout: float | None = None) -> Any:
-        """A connected socket, TLS or not, or what has a socket's methods; raises `ConnectionFailed`."""
+        """Return a connected socket, or an object with a socket's methods; raise `ConnectionFailed`."""
         limit = CONNECT_TIMEOUT if timeout is None else min(timeout, CONNECT_TIMEOUT)
         try:
             context = None if self._tls is None else self._tls.current()
@@ -72,12 +72,12 @@ class Dialer:
                 return self._proxy.connect(limit, context, self._server_name)
             sock = self._open(self._host, self._port, limit)
             return sock if context is None else self._secured(sock, context)
-        # ValueError (UnicodeError is one): a host name that this or that library rejects as it encodes it.
+        # ValueError (UnicodeError is one): a host name that cannot be encoded.
         except (*FAILURES, ValueError) as error:
             raise dial_failure(error, self.where, limit, "" if self._proxy is None else self._proxy.name) from error
 
     def _secured(self, sock: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
-        # A certificate names a host without the dot that ends it, and an address without the zone it is in.
+        # A certificate contains host names without a trailing dot, and addresses without a zone.
         name = (self._server_name or self._host).rstrip(".")
         if is_address(name):
             name = name.partition("%")[0]
@@ -96,7 +96,7 @@ class Dialer:
     def _proxy_at(self, url: str) -> "Proxy | None":
         if not url:
             return None
-        # Imported here because it loads urllib3: a fifth of what a controller loads, and most have no proxy.
+        # Imported here because it loads urllib3: a fifth of all modules of a controller, and most have no proxy.
         from clientgo.rest.connections.proxy import Proxy  # noqa: PLC0415
 
         return Proxy(url, self._host, self._port, self._open)
@@ -111,5 +111,5 @@ def _server_name(config: Config) -> str | None:
         if not name.isprintable():
             raise ValueError("it contains control characters")
     except ValueError as error:
-        raise ConfigError(f"the TLS server name {name!r} can't be used: {error}") from error
+        raise ConfigError(f"invalid TLS server name {name!r}: {error}") from error
     return name

@@ -1,9 +1,8 @@
-"""HTTP/1.1 messages between us and one API server: a request becomes bytes, bytes become a reply. No sockets here.
+"""HTTP/1.1 messages: encodes requests and parses replies, without sockets.
 
-Why our own: `http.client`, which every Python client stands on, reads each head with the e-mail parser and assembles
-each request header by header. That is two thirds of the CPU of a small request, and a controller's day is small
-requests. What an API server may answer is narrow (a status line, plain headers, a length or chunks), so reading it
-takes a page; whatever is not narrow is refused as `ProtocolError` instead of guessed at.
+`http.client`, which most Python clients use, parses each head as an e-mail and assembles each request header by header.
+That is two thirds of the CPU of a small request, and a controller sends mostly small requests. The replies of an API
+server are simple (a status line, plain headers, a length or chunks); everything else raises `ProtocolError`.
 """
 
 import re
@@ -24,15 +23,14 @@ _MAX_LINE = 16 * 1024
 _READ = 64 * 1024
 _READ_LARGE = 1024 * 1024
 _DIGITS = 18
-# One server says the same few lines again and again, and one client does. Only short ones are kept: a server that sends
-# others must not fill the memory.
+# A server repeats the same few header lines, and so does a client. Only short ones are cached, to bound the memory.
 _KEPT_LINES = 512
 _KEPT_BLOCKS = 64
 _SHORT = 256
 
 
 class ProtocolError(Exception):
-    """What came is not an HTTP/1.1 reply we understand."""
+    """The received bytes are not a supported HTTP/1.1 reply."""
 
 
 class IncompleteRead(Exception):
@@ -44,13 +42,13 @@ class TooLarge(Exception):
 
 
 def encode_request(method: str, target: str, host: str, headers: Headers, body: bytes | None) -> bytes:
-    """The request as it is sent.
+    """Return the bytes of a request.
 
     Raises:
-        ValueError: the request line or a header contains a character that would let the request mean something else.
+        ValueError: the request line or a header contains a character that would change the request's meaning.
     """
     if not _TOKEN(method) or not target.isascii() or not target.isprintable() or " " in target or not target:
-        raise ValueError(f"not a request line: {method!r} {target!r}")
+        raise ValueError(f"invalid request line: {method!r} {target!r}")
     length = ""
     if body is not None or method in ("POST", "PUT", "PATCH"):
         length = f"Content-Length: {len(body or b'')}\r\n"
@@ -60,7 +58,7 @@ def encode_request(method: str, target: str, host: str, headers: Headers, body: 
 
 @lru_cache(_KEPT_BLOCKS)
 def _block(host: str, headers: Headers) -> str:
-    """Return the lines that stand in every request of a kind; `ValueError` for an invalid header."""
+    """Return the Host line and the headers; raise `ValueError` for an invalid header."""
     lines = (("Host", host), *headers)
     for name, value in lines:
         if not is_header_value(name) or not is_header_value(value):
@@ -74,7 +72,7 @@ def is_header_value(text: str) -> bool:
 
 
 class Head:
-    """A reply's status line and headers, and what they say about its body.
+    """A reply's status line and headers, and the framing of its body.
 
     Header names are lower-case; values of a repeated header are joined by a comma.
     """
@@ -106,7 +104,7 @@ class Head:
 
 def _length(text: str) -> int:
     if not _is_number(text):
-        raise ProtocolError(f"bad content length {text[:40]!r}")
+        raise ProtocolError(f"invalid content length {text[:40]!r}")
     return int(text)
 
 
@@ -119,7 +117,7 @@ def _status_line(line: str) -> tuple[int, bool]:
     version, _, rest = line.partition(" ")
     code = rest[:3]
     if version not in ("HTTP/1.1", "HTTP/1.0") or not _is_number(code) or len(code) != 3 or rest[3:4].strip():
-        raise ProtocolError(f"not a status line: {line[:80]!r}")
+        raise ProtocolError(f"invalid status line: {line[:80]!r}")
     return int(code), version == "HTTP/1.1"
 
 
@@ -135,7 +133,7 @@ def _header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     # A name with a space is a folded line, or a smuggled one; both are long forbidden.
     if not colon or not name or " " in name or "\t" in name:
-        raise ProtocolError(f"not a header line: {line[:80]!r}")
+        raise ProtocolError(f"invalid header line: {line[:80]!r}")
     return name.lower(), value.strip(" \t")
 
 
@@ -152,11 +150,11 @@ def _decompress(raw: bytes, limit: int) -> bytes:
             # One byte above the limit shows that it was exceeded; zlib takes 0 for unlimited.
             members.append(member.decompress(raw, limit - size + 1 if limit else 0))
         except zlib.error as error:
-            raise ProtocolError(f"bad gzip: {error}") from error
+            raise ProtocolError(f"invalid gzip: {error}") from error
         size += len(members[-1])
         _check_size(size, limit)
         if not member.eof:
-            raise ProtocolError("bad gzip: it is cut off")
+            raise ProtocolError("invalid gzip: truncated")
         raw = member.unused_data
     return b"".join(members)
 
@@ -167,7 +165,7 @@ def _check_size(size: int, limit: int) -> None:
 
 
 class ReplyReader:
-    """Reads replies, one after the other, from `recv`, which returns `b""` at the end.
+    """Reads consecutive replies from `recv`, which returns `b""` at the end.
 
     `recv`'s own exceptions pass through. Memory: a body, plus at most one read. `max_body` limits a whole body's bytes,
     compressed and decompressed; 0 means unlimited.
@@ -181,15 +179,15 @@ class ReplyReader:
         self._buffer = b""
         self._position = 0
         self.begun = False
-        """Whether any byte of the present reply has come."""
+        """True once a byte of the current reply has been received."""
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is left over that nobody asked for."""
+        """True if no received bytes are left, which no request explains."""
         return self._position == len(self._buffer)
 
     def head(self, method: str) -> Head:
-        """The next reply's head, interim (1xx) heads left out.
+        """Return the next reply's head; skip interim (1xx) heads.
 
         Raises:
             IncompleteRead: the peer closed first. ProtocolError: not HTTP/1.1.
@@ -203,7 +201,7 @@ class ReplyReader:
             if head.status >= 200:
                 return head
             if head.status == 101:
-                raise ProtocolError("the server switched protocols unasked")
+                raise ProtocolError("unrequested switch of protocols")
 
     def body(self, head: Head) -> bytes:
         """Return the whole body, decompressed.
@@ -221,7 +219,7 @@ class ReplyReader:
 
     def _raw_body(self, head: Head) -> bytes:
         if head.length is not None:
-            # Before it is read: the memory must not fill first.
+            # Checked before the body is read, to save memory.
             _check_size(head.length, self._max_body)
             return self._exactly(head.length)
         parts: list[bytes] = []
@@ -233,7 +231,7 @@ class ReplyReader:
         return b"".join(parts)
 
     def pieces(self, head: Head) -> Iterator[bytes]:
-        """The body as it arrives, in no particular portions."""
+        """Return an iterator over the body as it arrives, in chunks of any size."""
         if head.chunked:
             return self._chunks()
         return self._up_to(head.length) if head.length is not None else self._until_end()
@@ -241,18 +239,18 @@ class ReplyReader:
     def _chunks(self) -> Iterator[bytes]:
         while size := self._chunk_size():
             if len(self._buffer) - self._position >= size:
-                yield self._take(size)  # as nearly always: a server sends an event in one piece
+                yield self._take(size)  # the usual case: a server sends an event in one piece
             else:
                 yield from self._up_to(size)
             if self._exactly(2) != b"\r\n":
-                raise ProtocolError("a chunk is longer than it says")
+                raise ProtocolError("a chunk is longer than its declared size")
         while self._line():
-            pass  # trailers: none are asked for
+            pass  # ignore trailers
 
     def _chunk_size(self) -> int:
         digits = self._line().partition(b";")[0].strip()
         if not _HEXDIGITS(digits):
-            raise ProtocolError(f"not a chunk size: {digits[:40]!r}")
+            raise ProtocolError(f"invalid chunk size: {digits[:40]!r}")
         return int(digits, 16)
 
     def _until_end(self) -> Iterator[bytes]:
@@ -276,7 +274,7 @@ class ReplyReader:
         parts = [self._take(ready)]
         missing = size - ready
         while missing:
-            # Never more than is missing: what follows is not ours to split.
+            # Never more than is missing: the next reply stays unread.
             data = self._recv(min(missing, _READ_LARGE))
             if not data:
                 raise IncompleteRead

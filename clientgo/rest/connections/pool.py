@@ -1,7 +1,7 @@
-"""The real `Transport`: requests over kept-alive connections.
+"""Connection pool: the `Transport` that sends requests over keep-alive connections.
 
-Whatever goes wrong below leaves this module as `ConnectionFailed`. What the server may have seen is never sent again,
-but for a GET whose kept-alive connection turned out to be closed.
+All errors of the network are raised as `ConnectionFailed`. A request that the server may have received is never sent
+again, except a GET on a keep-alive connection that turned out to be closed.
 """
 
 import select
@@ -21,10 +21,10 @@ from clientgo.rest.limits import before_sending, time_left
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 
 MAX_IDLE = 32
-"""Connections kept for later; more may be open at once."""
+"""Idle connections to keep; more may be open at the same time."""
 
 IDLE_SECONDS = 75.0
-"""An idle connection older than this is not used again. kube-apiserver closes its own after 90 s, and a request sent at
+"""Maximum age of an idle connection. kube-apiserver closes idle connections after 90 s, and a request sent at
 that moment may be lost."""
 
 MAX_SOCKET_TIMEOUT = 2_000_000.0
@@ -38,7 +38,7 @@ class _Connection:
 
     def __init__(self, sock: Any, generation: int, max_body: int) -> None:
         self.generation = generation
-        """Which certificates it was made with."""
+        """Generation of the certificates it was made with."""
         # Any: a socket, a TLS socket, or urllib3's TLS inside TLS, which share methods but no class.
         self.sock = sock
         self._timeout: float | None = None
@@ -65,28 +65,28 @@ class _Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether the peer neither closed it nor said something unasked."""
+        """True if the peer has neither closed it nor sent unexpected data."""
         if self._poll is None:
-            # Kept: making one costs more than asking it.
+            # Cached: creating a poll object costs more than polling.
             self._poll = select.poll()
             self._poll.register(self.sock, select.POLLIN)
         return self.reader.clean and not self._poll.poll(0)
 
     def shutdown(self) -> None:
-        """Wake whoever reads; any thread may call it."""
+        """Wake a blocked reader; any thread may call this."""
         sock = getattr(self.sock, "socket", self.sock)  # urllib3's TLS inside TLS keeps its socket there
         try:
-            # Not SSLSocket's own, which takes the TLS state away from under the reader.
+            # Not SSLSocket.shutdown, which removes the TLS state while the reader uses it.
             socket.socket.shutdown(cast(socket.socket, sock), socket.SHUT_RDWR)
         except OSError:
             return  # it is down already
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket."""
         self.sock.close()
 
     def _receive(self, size: int) -> bytes:
-        # A body that trickles in must not outlast the request's deadline.
+        # A slow body must not exceed the request's deadline.
         if self._timeout is not None and (left := time_left()) < self._timeout:
             if left <= 0:
                 raise TimeoutError
@@ -97,12 +97,12 @@ class _Connection:
         try:
             self.sock.sendall(rest)
         except (BrokenPipeError, ConnectionResetError):
-            # A server may answer a large body before it has read it all, and close: the answer is still there.
+            # A server may respond to a large body before it has read it all, and close: the response can still be read.
             return
 
 
 class PoolTransport:
-    """Carries requests over kept-alive connections to the server of a `Dialer`; the last one used is used first."""
+    """Sends requests over keep-alive connections to the server of a `Dialer`; the last one used is used first."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class PoolTransport:
         self._dialer = dialer
         self._max_body = max_response_bytes
         self._clock = clock
-        # append and pop of a deque need no lock; beyond its length the oldest would leak, so keep() looks first.
+        # append and pop of a deque need no lock; a maxlen would leak the oldest socket, so keep() checks the length.
         self._idle: deque[_Connection] = deque()
         self._max_idle = max_idle
         self._closed = False
@@ -125,7 +125,7 @@ class PoolTransport:
         return f"<PoolTransport {self._dialer.where}, {len(self._idle)} idle>"
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
-        """The whole answer, whatever its status; raises `ConnectionFailed`."""
+        """Return the whole response of any status; raise `ConnectionFailed`."""
         connection, head = self._start(method, target, headers, body, timeout)
         try:
             content = connection.reader.body(head)
@@ -139,7 +139,7 @@ class PoolTransport:
         return HTTPReply(head.status, head.headers, content)
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
-        """The answer as soon as its head is there; raises `ConnectionFailed`."""
+        """Return the response once its head has arrived; raise `ConnectionFailed`."""
         connection, head = self._start(method, target, headers, None, timeout)
         return _PoolStream(self, connection, head, idle_timeout)
 
@@ -149,22 +149,22 @@ class PoolTransport:
             connection.close()
 
     def close(self) -> None:
-        """Close what is idle now and, when it is done, what is in use."""
+        """Close idle connections now, and others once their request is done."""
         self._closed = True
         self.reset()
 
     def keep(self, connection: _Connection, head: Head) -> None:
-        """Take back a connection whose reply has been read; close it if it can't be used again."""
+        """Return a connection to the pool after its reply was read; close it if it cannot be reused."""
         if head.keep_alive and connection.reader.clean and not self._closed and len(self._idle) < self._max_idle:
             connection.since = self._clock.now()
             self._idle.append(connection)
         else:
             connection.close()
         if self._closed:
-            self.reset()  # close() may have passed between the look and the append
+            self.reset()  # close() may have run between the check and the append
 
     def failed(self, error: Exception, connection: _Connection, timeout: float | None) -> ConnectionFailed:
-        """What the network's error on an open connection means."""
+        """Return the `ConnectionFailed` for an error on an open connection."""
         return exchange_failure(error, self._dialer.where, timeout, sent=connection.sent, begun=connection.reader.begun)
 
     def _start(
@@ -180,13 +180,13 @@ class PoolTransport:
                 connection.close()
                 if not _may_resend(method, connection, error):
                     raise self.failed(error, connection, timeout) from error
-                self.reset()  # its neighbours are as old
+                self.reset()  # the other idle connections are as old
             except BaseException:
                 connection.close()
                 raise
-        return self._start_anew(data, method, timeout)
+        return self._start_on_new_connection(data, method, timeout)
 
-    def _start_anew(self, data: bytes, method: str, timeout: float) -> tuple[_Connection, Head]:
+    def _start_on_new_connection(self, data: bytes, method: str, timeout: float) -> tuple[_Connection, Head]:
         generation = self._dialer.generation(self._clock.now())
         connection = _Connection(self._dialer.dial(timeout), generation, self._max_body)
         try:
@@ -215,14 +215,14 @@ class PoolTransport:
 
 
 def _may_resend(method: str, connection: _Connection, error: Exception) -> bool:
-    """Whether a request that failed on a kept-alive connection is surely new to the server, or harmless twice."""
+    """Report whether a request that failed on a keep-alive connection is safe to send again."""
     if not connection.sent:
         return True
     return method in ("GET", "HEAD") and not connection.reader.begun and not isinstance(error, TimeoutError)
 
 
 class _PoolStream:
-    """A body read as it comes; the connection goes back to the pool if the body ends as it should."""
+    """A streamed body; its connection returns to the pool if the body ends normally."""
 
     def __init__(self, pool: PoolTransport, connection: _Connection, head: Head, idle_timeout: float) -> None:
         self.status = head.status
@@ -274,7 +274,7 @@ class _PoolStream:
             reading = self._reading
         self._connection.shutdown()
         if not reading:
-            self._connection.close()  # a reader closes it itself: the number of a closed socket may soon be another's
+            self._connection.close()  # a reader closes it itself: a closed descriptor's number may be reused at once
 
     def _stop_reading(self) -> bool:
         with self._state:

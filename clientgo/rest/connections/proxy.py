@@ -1,6 +1,6 @@
-"""Connections through a proxy, by urllib3: tunnels, TLS to the proxy itself, TLS in TLS. Loaded if there is a proxy.
+"""Connections through a proxy, by urllib3: tunnels, TLS to the proxy, TLS inside TLS. Imported only if needed.
 
-These are where the edge cases are, and where others keep up with them; a direct connection has none of them.
+Proxies have many edge cases, which urllib3 handles; a direct connection has none of them.
 """
 
 import base64
@@ -20,21 +20,21 @@ from clientgo.log import register_secret
 from clientgo.rest.connections.http1 import ProtocolError
 
 OpenSocket = Callable[[str, int, float], socket]
-"""Connects to a host's port, within so many seconds."""
+"""Connects to a host and port within a timeout in seconds."""
 
 
 class _Plain(HTTPConnection):
-    """urllib3's connection over a socket of ours."""
+    """urllib3's connection over a socket that this library opened."""
 
     open: Callable[[], socket]
 
     def _new_conn(self) -> socket:
-        # urllib3's own hook for this, as its SOCKS connections use it.
+        # urllib3's hook, which its SOCKS connections use as well.
         return self.open()
 
 
 class _Secure(HTTPSConnection):
-    """The same with TLS."""
+    """urllib3's TLS connection over a socket that this library opened."""
 
     open: Callable[[], socket]
 
@@ -46,7 +46,7 @@ class Proxy:
     """The proxy at a URL, on the way to the port of a host.
 
     Raises:
-        ConfigError: the URL is none.
+        ConfigError: the URL is invalid.
     """
 
     def __init__(self, url: str, host: str, port: int, open_socket: OpenSocket) -> None:
@@ -54,20 +54,20 @@ class Proxy:
         self._port = port
         self._open = open_socket
         self.headers = _credentials(url)
-        """What the proxy is told besides the request, or besides CONNECT."""
+        """Additional headers for the proxy, of a request or of CONNECT."""
         parts = urlsplit(url)
         self.name = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        """Its address, without the password."""
+        """Its URL without the password."""
         try:
             self._url = parse_url(url)
         except LocationParseError as error:
-            raise ConfigError(f"the proxy {self.name} can't be used: it is no address") from error
+            raise ConfigError(f"invalid proxy URL {self.name}") from error
 
     def __repr__(self) -> str:
         return f"<Proxy {self.name}>"
 
     def connect(self, timeout: float, tls: ssl.SSLContext | None, server_name: str | None) -> Any:
-        """A connected socket, or what has its methods: to the proxy without `tls`, else to the server behind it.
+        """Return a connected socket or an equivalent: to the proxy without `tls`, else through it to the server.
 
         Raises:
             OSError: connecting failed.
@@ -75,7 +75,7 @@ class Proxy:
             UnicodeError: the host name is invalid.
         """
         if tls is not None:
-            (server_name or self._host).encode("idna")  # ssl does so too late: it would leave a socket open
+            (server_name or self._host).encode("idna")  # ssl does it too late, and would leave a socket open
         connection = self._connection(timeout, tls, server_name)
         try:
             connection.connect()

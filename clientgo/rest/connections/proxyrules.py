@@ -1,4 +1,4 @@
-"""Which proxy, if any, stands before a server: the rules of Go's net/http, so one environment serves both. Pure."""
+"""Proxy selection by the rules of Go's net/http: proxy-url, HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Pure."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from clientgo.rest.connections.http1 import is_header_value
 
 
 def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
-    """The URL of the proxy on the way to the URL `server`; empty: none.
+    """Return the URL of the proxy for the URL `server`; empty for none.
 
-    An `explicit` one (a kubeconfig's proxy-url) is taken as it is; else HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY
-    names the server or it is this machine.
+    An `explicit` one (a kubeconfig's proxy-url) takes precedence; else HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY
+    matches the server or it is this machine.
 
     Raises:
-        ConfigError: what is named is no http:// or https:// address.
+        ConfigError: the URL does not start with http:// or https://, or is invalid.
     """
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -24,7 +24,7 @@ def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
         return ""
     address = chosen if "://" in chosen else f"http://{chosen}"
     if not _usable(address):
-        raise ConfigError(f"the proxy {_without_password(address)} can't be used: give an http:// or https:// address")
+        raise ConfigError(f"invalid proxy URL {_without_password(address)}: expected http:// or https://")
     return address
 
 

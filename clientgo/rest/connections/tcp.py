@@ -1,9 +1,8 @@
 """TCP connections: name resolution, staggered attempts (Happy Eyeballs, RFC 8305), detection of dead peers.
 
-An address that swallows packets costs 0.3 s in this way, and not the whole connect timeout. No thread is started: the
-attempts are sockets that do not block, and one `poll` waits for all of them. A name is looked up apart from the
-connecting, so that it can be timed: a slow resolver is a frequent cause of slow requests in clusters, and looks like a
-slow server.
+An address that drops packets costs 0.3 s, and not the whole connect timeout. No threads are needed: the attempts use
+non-blocking sockets, and one `poll` waits for all of them. The duration of name resolution is measured separately: a
+slow resolver is a frequent cause of slow requests in clusters, and looks like a slow server.
 """
 
 import errno
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 from clientgo.clock import SYSTEM_CLOCK, Clock
 
 DEAD_AFTER = 60
-"""Seconds after which a peer that vanished without a word is given up, whether we wait for it or were sending."""
+"""Seconds until a vanished peer is detected, while receiving and while sending."""
 
 
 def _socket_options() -> list[tuple[int, int, int]]:
@@ -37,7 +36,7 @@ SOCKET_OPTIONS = _socket_options()
 
 
 class SocketAddress(NamedTuple):
-    """One address of a host, as `socket.getaddrinfo` gives it."""
+    """One address of a host, as `socket.getaddrinfo` returns it."""
 
     family: int
     kind: int
@@ -49,7 +48,7 @@ class Network:
     """Non-blocking connection attempts over this machine's network."""
 
     def start(self, to: SocketAddress) -> socket.socket:
-        """Start to connect; raises `OSError` if that fails at once."""
+        """Start connecting; raise `OSError` if that fails at once."""
         sock = socket.socket(to.family, to.kind, to.protocol)
         try:
             for option in SOCKET_OPTIONS:
@@ -64,7 +63,7 @@ class Network:
         return sock
 
     def wait(self, sockets: Sequence[socket.socket], seconds: float) -> list[socket.socket]:
-        """Return the sockets whose attempt ended, or none once the time has passed."""
+        """Return the sockets whose attempt has ended, or none after the timeout."""
         poll = select.poll()
         for sock in sockets:
             poll.register(sock, select.POLLOUT)
@@ -72,22 +71,22 @@ class Network:
         return [sock for sock in sockets if sock.fileno() in ended]
 
     def error(self, sock: socket.socket) -> int:
-        """Return the error number of an attempt that ended; 0 for success."""
+        """Return the error number of an attempt that has ended; 0 for success."""
         return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
 def look_up(host: str, port: int, *, clock: Clock, resolved: Callable[[float], None]) -> list[SocketAddress]:
-    """Return the host's addresses, best first; `resolved` is given the seconds that it took, with success or without.
+    """Return the host's addresses, best first; `resolved` is called with the duration, also after a failure.
 
     Raises:
-        OSError: `socket.gaierror` if there is none.
+        OSError: `socket.gaierror` if the name cannot be resolved.
     """
     name = host.strip("[]")
     began = clock.now()
     try:
         found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
         return [SocketAddress(family, kind, protocol, at) for family, kind, protocol, _, at in found]
-    except UnicodeError as error:  # no name at all: a part is empty, or too long
+    except UnicodeError as error:  # a part of the name is empty or too long
         raise socket.gaierror(socket.EAI_NONAME, str(error)) from error
     finally:
         if not is_address(name):
@@ -95,7 +94,7 @@ def look_up(host: str, port: int, *, clock: Clock, resolved: Callable[[float], N
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is an IP address, with a zone or without, and no name."""
+    """Report whether a host is an IP address, with or without a zone."""
     try:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -104,13 +103,13 @@ def is_address(host: str) -> bool:
 
 
 ATTEMPT_DELAY = 0.3
-"""Seconds before the next address is tried beside those that have not answered yet (Go's net.Dialer.FallbackDelay)."""
+"""Seconds between the starts of two attempts (Go's net.Dialer.FallbackDelay)."""
 
 PREFERENCE_SECONDS = 600.0
-"""How long an address that succeeded where an earlier one did not is tried first (RFC 8305, section 9.1)."""
+"""Seconds for which an address that succeeded after an earlier one failed is tried first (RFC 8305, section 9.1)."""
 
 _LEAST_TIMEOUT = 0.001
-# Failures that tell of this machine's network and not of the server.
+# Failures of this machine's network, not of the server.
 _UNREACHABLE = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL, errno.ENETUNREACH)
 
 
@@ -126,13 +125,13 @@ class Connector:
         return f"<Connector preferring {self._preferred[0].address if self._preferred else 'nothing'}>"
 
     def connect(self, addresses: Sequence[SocketAddress], timeout: float) -> socket.socket:
-        """Return a connected socket, whose timeout is what is left of `timeout` seconds.
+        """Return a connected socket, whose timeout is the rest of `timeout` seconds.
 
-        Every address is tried within that time: each begins `ATTEMPT_DELAY` after the one before it, sooner where
-        there are many, and at once when one fails.
+        Every address is tried within that time: an attempt starts `ATTEMPT_DELAY` after the previous one, earlier if
+        there are many addresses, and at once if one fails.
 
         Raises:
-            OSError: the first failure that is the server's, or `TimeoutError`.
+            OSError: the first failure of the server, or `TimeoutError`.
         """
         ordered = self._ordered(addresses)
         deadline = self._clock.now() + timeout
@@ -149,7 +148,7 @@ class Connector:
         return sock
 
     def _ordered(self, addresses: Sequence[SocketAddress]) -> list[SocketAddress]:
-        """Return the addresses with families in turn, the preferred one first."""
+        """Return the addresses with alternating families, the preferred one first."""
         first = [to for to in addresses if to.family == addresses[0].family]
         others = [to for to in addresses if to.family != addresses[0].family]
         ordered = [to for to in chain.from_iterable(zip_longest(first, others)) if to is not None]
@@ -170,7 +169,7 @@ class _Race:
         self._failure: OSError | None = None
 
     def advance(self, left: float) -> tuple[socket.socket, SocketAddress] | None:
-        """Start the next attempt and wait until one ends or the next is due; return the first that succeeded.
+        """Start the next attempt, wait until one ends or the next is due, and return the first success.
 
         Raises:
             OSError: all attempts failed, or no time is left.
@@ -192,7 +191,7 @@ class _Race:
         return None
 
     def close(self) -> None:
-        """Close what has not succeeded."""
+        """Close the sockets of all other attempts."""
         for sock in self._pending:
             sock.close()
 

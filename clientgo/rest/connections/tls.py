@@ -1,7 +1,7 @@
-"""Trust and client certificates: PEM text from data or files, made into a TLS context, anew whenever a file changed.
+"""TLS contexts of a configuration: CA bundle and client certificate from data or files, reloaded when a file changes.
 
-Files are looked at for every new connection and, because connections are kept for as long as they are used, every
-minute besides: a client certificate that was replaced in place is shown, and an authority trusted, without a restart.
+Files are checked for every new connection and, because connections are kept alive, once a minute: a replaced client
+certificate or CA bundle is used without a restart.
 """
 
 import logging
@@ -19,14 +19,14 @@ from clientgo.tls import client_context, load_key_pair
 log = logging.getLogger(__name__)
 
 REREAD_SECONDS = 60.0
-"""How old what is known of a certificate file may be while connections are used (client-go: five minutes)."""
+"""Seconds between checks of certificate files while connections are kept alive (client-go: five minutes)."""
 
 
 class UnusableCA(ConfigError):
-    """The certificate authority can't be used; `reason` is the word its metric has for why."""
+    """The CA bundle is invalid; `reason` is the value of the metric's label."""
 
-    def __init__(self, sentence: str, reason: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
         self.reason = reason
 
 
@@ -39,13 +39,13 @@ class _Material(NamedTuple):
 
 
 class TLSContexts:
-    """Gives the context for a new connection; the same one until a certificate changes.
+    """Provides the TLS context for new connections; the same one until a certificate changes.
 
-    `delegated` gives the client certificate a credential plugin handed out, if one did. A file that can't be read any
-    more, or has nothing in it that can be used, leaves what was read before in force.
+    `delegated` returns the client certificate of a credential plugin, if any. If a file becomes unreadable or invalid,
+    its previous content stays in use.
 
     Raises:
-        ConfigError: what there is at first is unusable.
+        ConfigError: the initial certificates are invalid.
     """
 
     def __init__(
@@ -65,36 +65,36 @@ class TLSContexts:
         self._context = _make(self._material, config)
         if config.insecure:
             log.warning(
-                "the server's certificate is not checked: whoever is on the way can read and change everything",
+                "the server's certificate is not verified: the connection can be intercepted",
                 extra={"server": config.host},
             )
         self.generation = 0
-        """Which certificates these are; another number means others."""
+        """Number of the current certificates; it changes with them."""
 
     def current(self) -> ssl.SSLContext:
-        """The context to open a connection with now."""
+        """Return the context for a new connection."""
         self._metrics.context(made=self._look())
         return self._context
 
     def look(self, now: float) -> int:
-        """The generation of what the files hold now, at most a minute old; `now` is the clock's."""
+        """Return the generation of the certificates, checked at most a minute ago; `now` is the clock's time."""
         if now >= self._look_at:
             self._look()
         return self.generation
 
     def _look(self) -> bool:
-        """Read the files; return whether they hold something new."""
+        """Read the files; return whether they changed."""
         self._look_at = self._clock.now() + REREAD_SECONDS
         try:
             material = self._read()
             if material == self._material:
                 self._count("unchanged")
                 return False
-            # Two threads may both make one; either serves.
+            # Two threads may both create one; either is correct.
             self._context = _make(material, self._config)
         except ConfigError as error:
             self._count(error.reason if isinstance(error, UnusableCA) else "unchanged")
-            log.warning("certificates can't be read anew; the former ones stay in use", extra={"err": error})
+            log.warning("cannot reload certificates; keeping the previous ones", extra={"err": error})
             return False
         self._count("updated" if material.ca != self._material.ca else "unchanged")
         self._material = material
@@ -117,8 +117,8 @@ def _make(material: _Material, config: Config) -> ssl.SSLContext:
     try:
         context = client_context("" if config.insecure else material.ca)
     except ValueError as error:
-        sentence = f"the certificate authority of {config.host} is not PEM: {error}"
-        raise UnusableCA(sentence, "ca_parse_error") from error
+        message = f"invalid CA bundle for {config.host}: {error}"
+        raise UnusableCA(message, "ca_parse_error") from error
     context.set_alpn_protocols(["http/1.1"])
     if config.insecure:
         context.check_hostname = False
@@ -133,13 +133,13 @@ def _load_client(context: ssl.SSLContext, client: ClientCertificate, host: str) 
     try:
         load_key_pair(context, pem)
     except ConfigError as error:
-        raise ConfigError(f"the client certificate for {host}: {error}, or a credential plugin") from error
+        raise ConfigError(f"invalid client certificate for {host}: {error}, or a credential plugin") from error
     except ssl.SSLError as error:
         raise ConfigError(
-            f"the client certificate for {host} and its key don't match or are not PEM: {error.reason or error}"
+            f"invalid client certificate for {host}: it does not match its key or is not PEM: {error.reason or error}"
         ) from error
     except OSError as error:  # no file descriptor left, say
-        raise ConfigError(f"the client certificate for {host} can't be loaded: {error}") from error
+        raise ConfigError(f"cannot load the client certificate for {host}: {error}") from error
 
 
 def _authority(path: str) -> str:
@@ -150,7 +150,7 @@ def _authority(path: str) -> str:
     except ConfigError as error:
         raise UnusableCA(str(error), "read_error") from error.__cause__
     if not text.strip():
-        # Nothing to trust must not come to mean the machine's own authorities: a file may be empty for a moment.
+        # An empty file must not select the system's CA bundle: a file may be empty for a moment while it is replaced.
         raise UnusableCA(f"the certificate file {path} is empty", "empty")
     return text
 
@@ -159,7 +159,7 @@ def _text(path: str) -> str:
     if not path:
         return ""
     try:
-        # Comments of a PEM file may be in any encoding; what counts in it is ASCII.
+        # Comments in a PEM file may have any encoding; the certificates are ASCII.
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError) as error:
-        raise ConfigError(f"the certificate file {path} can't be read: {error}") from error
+        raise ConfigError(f"cannot read the certificate file {path}: {error}") from error

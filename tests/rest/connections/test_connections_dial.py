@@ -27,7 +27,7 @@ def test_an_address_without_a_scheme_gets_client_gos(config: Config, url: str) -
     "host", ["", "https://", "ftp://h", "https://h:port", "https://h:99999", "https://h?x", "https://u:p@h", "a b", "ä"]
 )
 def test_what_is_no_address_is_said_in_a_sentence(host: str) -> None:
-    with pytest.raises(ConfigError, match="is not like https://host:port"):
+    with pytest.raises(ConfigError, match="expected https://host:port"):
         server_url(Config(host))
 
 
@@ -48,7 +48,7 @@ class SlowClock(FakeClock):
 def test_name_resolution_counts_towards_the_connect_timeout() -> None:
     with loopback([]) as server:
         dialer = Dialer(Config(f"http://localhost:{server.port}"), environ={}, clock=SlowClock())
-        with pytest.raises(ConnectionFailed, match="did not answer within 25 s") as failed:
+        with pytest.raises(ConnectionFailed, match="did not respond within 25 s") as failed:
             dialer.dial(25.0)
     assert failed.value.timeout
     assert server.connections == 0

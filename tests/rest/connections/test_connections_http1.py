@@ -149,7 +149,7 @@ def test_gzip_body_with_several_members_is_read_whole_and_limited_as_a_whole(mem
 
 
 def test_bytes_after_the_last_gzip_member_are_rejected() -> None:
-    with pytest.raises(ProtocolError, match="bad gzip"):
+    with pytest.raises(ProtocolError, match="invalid gzip"):
         unzipped(gzip.compress(b"a") + b"rest")
 
 
@@ -172,7 +172,7 @@ def test_body_without_a_length_is_rejected_once_it_exceeds_the_limit(data: bytes
 
 
 def test_a_compressed_body_that_breaks_off_is_refused() -> None:
-    with pytest.raises(ProtocolError, match="cut off"):
+    with pytest.raises(ProtocolError, match="truncated"):
         unzipped(gzip.compress(b"x" * 1000)[:-9])
 
 

@@ -70,7 +70,7 @@ def test_a_write_is_not_sent_again_when_the_server_may_have_seen_it() -> None:
         get(transport)
         closer = Group()
         closer.start(_close_when_silent, server, name="closer")
-        with pytest.raises(ConnectionFailed, match="before it answered") as failed:
+        with pytest.raises(ConnectionFailed, match="before it responded") as failed:
             transport.request("POST", "/", (), b"{}", 5.0)
         assert failed.value.sent
         assert server.connections == 1
@@ -94,10 +94,14 @@ def test_a_get_on_a_new_connection_is_not_sent_twice() -> None:
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        pytest.param(CLOSE, "closed the connection before it answered", id="closed"),
-        pytest.param(RESET, "closed the connection before it answered", id="reset"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "was silent for 0.2 s", id="half a body"),
-        pytest.param(b"nonsense\r\n\r\n", "not HTTP/1.1", id="nonsense"),
+        pytest.param(CLOSE, "closed the connection before it responded", id="closed"),
+        pytest.param(RESET, "closed the connection before it responded", id="reset"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+            r"no data from .* for 0\.2 s",
+            id="half a body",
+        ),
+        pytest.param(b"nonsense\r\n\r\n", "did not respond with HTTP/1.1", id="nonsense"),
     ],
 )
 def test_what_goes_wrong_is_said_in_a_sentence(reply: bytes, words: str) -> None:
@@ -126,7 +130,7 @@ def test_nobody_listening_is_refused_and_surely_not_sent() -> None:
 
 def test_a_machine_that_vanished_is_said_to_be_gone_and_not_silent() -> None:
     failed = exchange_failure(TimeoutError(errno.ETIMEDOUT, "Connection timed out"), "http://h", 85.0)
-    assert str(failed) == "http://h is gone: its machine no longer answers"
+    assert str(failed) == "http://h is gone: its machine does not respond any more"
     assert failed.timeout
 
 
@@ -141,7 +145,7 @@ def test_a_dead_peer_is_noticed_within_ninety_seconds_whatever_we_were_doing() -
 
 def test_a_name_that_does_not_exist_is_named() -> None:
     transport = PoolTransport(Dialer(Config("http://no-such-host.invalid"), environ={}))
-    with pytest.raises(ConnectionFailed, match=r"no-such-host\.invalid can't be resolved") as failed:
+    with pytest.raises(ConnectionFailed, match=r"cannot resolve .*no-such-host\.invalid") as failed:
         get(transport)
     assert not failed.value.sent
 
@@ -248,7 +252,7 @@ def test_idle_timeout_of_an_open_stream_may_be_changed() -> None:
         pieces = iter(stream)
         assert next(pieces) == b"one"
         stream.idle_timeout = 0.2
-        with pytest.raises(IdleTimeout, match=r"silent for 0\.2 s") as failed:
+        with pytest.raises(IdleTimeout, match=r"no data from .* for 0\.2 s") as failed:
             next(pieces)
         assert failed.value.timeout
         assert list(pieces) == []
@@ -276,7 +280,7 @@ def test_a_stream_that_ends_leaves_its_connection_for_the_next_request() -> None
 def test_a_stream_broken_off_is_a_failure() -> None:
     with loopback([chunked(b"one", end=False), CLOSE]) as server:
         stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=5.0)
-        with pytest.raises(ConnectionFailed, match="in the middle of its answer"):
+        with pytest.raises(ConnectionFailed, match="in the middle of its response"):
             list(stream)
 
 

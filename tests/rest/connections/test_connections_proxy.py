@@ -51,14 +51,14 @@ def test_the_proxy_is_the_one_go_would_take(server: str, explicit: str, extra: M
 
 
 def test_an_unusable_proxy_is_named_without_its_password() -> None:
-    with pytest.raises(ConfigError, match="socks5://p:1 can't be used") as failed:
+    with pytest.raises(ConfigError, match="invalid proxy URL socks5://p:1") as failed:
         proxy_for("https://api", "socks5://me:secret@p:1", {})
     assert "secret" not in str(failed.value)
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://[::1", "http://u\udcff:p@h", "http://h\0"])
 def test_malformed_proxy_url_is_a_configuration_error(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"the proxy \S+ can't be used"):
+    with pytest.raises(ConfigError, match=r"invalid proxy URL \S+"):
         proxy_for("https://api", url, {})
 
 
@@ -66,13 +66,13 @@ def test_malformed_proxy_url_is_a_configuration_error(url: str) -> None:
 def test_host_name_that_cannot_be_encoded_is_a_failed_connection_through_a_proxy(host: str) -> None:
     with loopback([http(b"", "200 OK")]) as proxy:
         dialer = Dialer(Config(f"https://{host}:1", insecure=True, proxy_url=proxy.address), environ={})
-        with pytest.raises(ConnectionFailed, match="can't connect to https://") as failed:
+        with pytest.raises(ConnectionFailed, match="cannot connect to https://") as failed:
             dialer.dial(5.0)
         assert not failed.value.sent
 
 
 def test_a_proxy_at_no_port_is_named_without_its_password() -> None:
-    with pytest.raises(ConfigError, match=r"the proxy http://p:99999 can't be used") as failed:
+    with pytest.raises(ConfigError, match="invalid proxy URL http://p:99999") as failed:
         Dialer(Config("https://api", proxy_url="http://me:k7Rz-proxy@p:99999"), environ={})
     assert "k7Rz" not in str(failed.value)
 
@@ -145,7 +145,7 @@ def test_a_proxy_that_is_none_is_one_sentence(answer: bytes) -> None:
     with loopback([answer]) as proxy:
         dialer = Dialer(Config("https://api.invalid:6443", proxy_url=proxy.address), environ={})
         with pytest.raises(
-            ConnectionFailed, match=r"^can't connect to https://api.invalid:6443 through the p"
+            ConnectionFailed, match=r"^cannot connect to https://api.invalid:6443 through the p"
         ) as failed:
             dialer.dial(5.0)
         assert "\n" not in str(failed.value)

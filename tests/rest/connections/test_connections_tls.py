@@ -113,7 +113,7 @@ def test_the_dot_that_ends_a_name_is_no_part_of_it(certificates: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a..b", "a\0b"])
 def test_a_server_name_that_is_none_is_said_at_once(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"the TLS server name 'a\S+b' can't be used"):
+    with pytest.raises(ConfigError, match=r"invalid TLS server name 'a\S+b'"):
         Dialer(Config("https://127.0.0.1:1", server_name=name), environ={})
 
 
@@ -188,7 +188,7 @@ def test_plain_http_where_tls_was_expected_is_recognised() -> None:
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        pytest.param("server.key", "don't match or are not PEM", id="another key"),
+        pytest.param("server.key", "does not match its key or is not PEM", id="another key"),
         pytest.param("locked.key", "the key is encrypted", id="encrypted"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_useless_key_is_said_at_once(certificates: Path, key: str, words: str)
 
 
 def test_an_authority_that_is_no_pem_is_said_at_once() -> None:
-    with pytest.raises(ConfigError, match="is not PEM"):
+    with pytest.raises(ConfigError, match="invalid CA bundle"):
         Dialer(Config("https://127.0.0.1:1", ca_data="nonsense"), environ={})
 
 
@@ -245,7 +245,7 @@ def test_connection_closed_during_the_handshake_is_retried_for_reads_only(certif
 def test_handshake_that_is_not_answered_ends_with_the_connect_timeout() -> None:
     with loopback([b""]) as server:
         dialer = Dialer(Config(server.address.replace("http:", "https:"), insecure=True), environ={})
-        with pytest.raises(ConnectionFailed, match=r"did not answer within 0\.2 s while connecting") as failed:
+        with pytest.raises(ConnectionFailed, match=r"did not respond within 0\.2 s while connecting") as failed:
             dialer.dial(0.2)
         assert (failed.value.sent, failed.value.timeout) == (False, True)
 
