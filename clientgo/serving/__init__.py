@@ -1,11 +1,11 @@
-"""What a controller shows of itself over HTTP(S): probes, metrics, and pages for whoever debugs it.
+"""HTTP(S) servers of a controller: probes, metrics and debug pages.
 
     stop, servers = threading.Event(), Group()
     ready = {"informers": informers_synced(informers), "shutdown": not_shutting_down(stop)}
     Server(":8081", {**probe_routes({}), **probe_routes(ready, path="/readyz")}, name="probes").start(servers)
 
-Metrics are in `clientgo.serving.prometheus`, which loads prometheus-client, and access by token is in
-`clientgo.serving.authorization`, which loads Kubernetes' types: a program imports them if it wants them.
+Programs that need them import metrics from `clientgo.serving.prometheus`, which loads prometheus-client, and access by
+token from `clientgo.serving.authorization`, which loads Kubernetes' types.
 """
 
 from clientgo.serving.checks import (

@@ -1,8 +1,8 @@
-"""Who may read the metrics: the API server is asked, with a TokenReview and then a SubjectAccessReview.
+"""Token authentication and authorization by the API server: TokenReview, then SubjectAccessReview.
 
-So one ClusterRole decides (`nonResourceURLs: ["/metrics"]`, verb `get`), and no password is kept anywhere. Answers are
-kept for a short time, refusals shorter. When the API server can't be asked nobody gets in: an outage must not open a
-door. Tokens are kept as hashes only, and are never logged.
+One ClusterRole decides (`nonResourceURLs: ["/metrics"]`, verb `get`), and no password is stored anywhere. Results are
+cached for a short time, denials for a shorter one. If the API server cannot be reached, requests are denied: an outage
+must not grant access. Tokens are stored only as hashes, and are never logged.
 """
 
 import hashlib
@@ -30,14 +30,14 @@ ReviewAccess = Callable[[SubjectAccessReview], SubjectAccessReview]
 
 _UNAUTHORIZED = Response(401, "Unauthorized\n", headers={"WWW-Authenticate": "Bearer"})
 _BUSY = Response(503, "Service Unavailable: too many tokens are being reviewed\n", headers={"Retry-After": "1"})
-_UNASKED = Response(500, "Internal Server Error: the API server could not be asked whether you may read this\n")
+_NOT_REVIEWED = Response(500, "Internal Server Error: the API server could not review your access\n")
 
 
 class TokenAuthorizer:
-    """An `Authorizer` that asks through two calls: `token_reviews().create` and `subject_access_reviews().create`.
+    """`Authorizer` that uses two calls: `token_reviews().create` and `subject_access_reviews().create`.
 
-    The calls raise `ClientGoError` where there is no answer; they should give up after a few seconds. At most
-    `at_once` of them are made at a time: whoever sends tokens he made up can't turn us against the API server.
+    The calls raise `ClientGoError` on failure and should time out after a few seconds. At most `at_once` of them run at
+    a time, so that clients with invented tokens cannot overload the API server.
     """
 
     def __init__(
@@ -53,79 +53,79 @@ class TokenAuthorizer:
     ) -> None:
         self._review_token = review_token
         self._review_access = review_access
-        self._asking = threading.Semaphore(at_once)
-        # Apart, so that refusals, which anybody can cause, never push out what is allowed.
-        self._allowed: BoundedCache[_Question, bool] = BoundedCache(allow_seconds, size, clock)
-        self._refused: BoundedCache[_Question, Response] = BoundedCache(deny_seconds, size, clock)
+        self._reviews = threading.Semaphore(at_once)
+        # Separate, so that denials, which any client can cause, never evict grants.
+        self._allowed: BoundedCache[_AccessKey, bool] = BoundedCache(allow_seconds, size, clock)
+        self._denied: BoundedCache[_AccessKey, Response] = BoundedCache(deny_seconds, size, clock)
         self._reachable = True
 
     def __repr__(self) -> str:
-        return f"<TokenAuthorizer {len(self._allowed)} allowed, {len(self._refused)} refused>"
+        return f"<TokenAuthorizer {len(self._allowed)} allowed, {len(self._denied)} denied>"
 
     def __call__(self, request: ServingRequest) -> Response | None:
-        """None if the bearer may do this, else the refusal: 401, 403, or 5xx where nobody could be asked."""
+        """Return None if the user may do this, else the response: 401, 403, or 5xx if no review was possible."""
         token = bearer_token(request.headers)
         if not token:
             return _UNAUTHORIZED
-        # The verb of a path is its method in lower case, as Kubernetes' own servers have it.
-        asked = _Question(hashlib.sha256(token.encode()).digest(), request.method.lower(), request.path)
-        if self._allowed.get(asked):
+        # The verb of a path is its method in lower case, as in Kubernetes' own servers.
+        key = _AccessKey(hashlib.sha256(token.encode()).digest(), request.method.lower(), request.path)
+        if self._allowed.get(key):
             return None
-        known = self._refused.get(asked)
-        return known if known is not None else self._decide(token, asked)
+        known = self._denied.get(key)
+        return known if known is not None else self._decide(token, key)
 
-    def _decide(self, token: str, asked: "_Question") -> Response | None:
-        if not self._asking.acquire(blocking=False):
+    def _decide(self, token: str, key: "_AccessKey") -> Response | None:
+        if not self._reviews.acquire(blocking=False):
             return _BUSY
         try:
-            refusal = self._ask(token, asked)
+            denial = self._ask(token, key)
         except ClientGoError as error:
-            if self._reachable:  # told once: every scrape would say the same
-                # What came back is somebody else's text, and might hold what was sent.
+            if self._reachable:  # logged once, not for every scrape
+                # The error text comes from outside, and might contain the token.
                 why = str(error).replace(token, "<the token>")
-                log.warning("tokens can't be reviewed; nobody gets in", extra={"err": why, "path": asked.path})
+                log.warning("cannot review tokens; denying access", extra={"err": why, "path": key.path})
             self._reachable = False
-            return _UNASKED
+            return _NOT_REVIEWED
         finally:
-            self._asking.release()
+            self._reviews.release()
         self._reachable = True
-        if refusal is None:
-            self._allowed.put(asked, True)
+        if denial is None:
+            self._allowed.put(key, True)
         else:
-            self._refused.put(asked, refusal)
-        return refusal
+            self._denied.put(key, denial)
+        return denial
 
-    def _ask(self, token: str, asked: "_Question") -> Response | None:
+    def _ask(self, token: str, key: "_AccessKey") -> Response | None:
         reviewed = self._review_token(TokenReview(spec=TokenReviewSpec(token=token))).status
         if not reviewed.authenticated or reviewed.user is None:
             return _UNAUTHORIZED
-        answer = self._review_access(SubjectAccessReview(spec=_question_of(reviewed.user, asked))).status
+        answer = self._review_access(SubjectAccessReview(spec=_spec_for(reviewed.user, key))).status
         if answer.allowed and not answer.denied:
             return None
-        sentence = f'Forbidden: user "{reviewed.user.username}" cannot {asked.verb} path "{asked.path}"'
+        sentence = f'Forbidden: user "{reviewed.user.username}" cannot {key.verb} path "{key.path}"'
         return Response(403, f"{sentence}: {answer.reason}\n" if answer.reason else f"{sentence}\n")
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _AccessKey:
     token: bytes
     verb: str
     path: str
 
 
 def bearer_token(headers: Mapping[str, str]) -> str:
-    """The token of an Authorization header; empty if there is none."""
+    """Return the token of the Authorization header; empty if there is none."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _question_of(user: UserInfo, asked: _Question) -> SubjectAccessReviewSpec:
+def _spec_for(user: UserInfo, key: _AccessKey) -> SubjectAccessReviewSpec:
     return SubjectAccessReviewSpec(
         user=user.username,
         groups=user.groups,
         uid=user.uid,
         extra=user.extra,
-        non_resource_attributes=NonResourceAttributes(path=asked.path, verb=asked.verb),
+        non_resource_attributes=NonResourceAttributes(path=key.path, verb=key.verb),
     )
 
 
@@ -134,13 +134,13 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Thread-safe; an answer is forgotten after `ttl` seconds, or when it is the oldest of more than `size`."""
+    """Thread-safe cache of at most `size` values, each for `ttl` seconds; the oldest are evicted first."""
 
     def __init__(self, ttl: float, size: int, clock: Clock) -> None:
         self._ttl = ttl
         self._clock = clock
         self._lock = threading.Lock()
-        # One time to live for all: the order of insertion is that of expiry.
+        # All have the same time to live: they expire in the order of insertion.
         self._answers: BoundedDict[K, tuple[float, V]] = BoundedDict(size)
 
     def __repr__(self) -> str:
@@ -150,13 +150,13 @@ class BoundedCache(Generic[K, V]):
         return len(self._answers)
 
     def get(self, key: K) -> V | None:
-        """The answer, if it is known and young enough."""
+        """Return the value, or None if it is missing or has expired."""
         with self._lock:
             until, answer = self._answers.get(key, (0.0, None))
             return answer if answer is not None and self._clock.now() < until else None
 
     def put(self, key: K, answer: V) -> None:
-        """Keep an answer from now on."""
+        """Store a value."""
         now = self._clock.now()
         with self._lock:
             self._answers[key] = now + self._ttl, answer

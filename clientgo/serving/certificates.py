@@ -1,8 +1,8 @@
-"""What a server proves itself with: a certificate from files, read again whenever they change, or one of its own.
+"""Serving certificates: from files that are reloaded when they change, or self-signed.
 
-The files are looked at for each new connection, which costs a fiftieth of its handshake; connections that are open go
-on under the certificate they began with. A pair that can't be used (half written, key and certificate of two issues)
-is told of once, and the former stays in use until the files change again.
+The files are checked for each new connection, which costs a fiftieth of its handshake; open connections keep the
+certificate they started with. If a pair is invalid (half written, or key and certificate of different versions), that
+is logged once, and the previous one stays in use until the files change again.
 """
 
 import logging
@@ -19,35 +19,35 @@ from clientgo.tls import server_context
 log = logging.getLogger(__name__)
 
 CERTIFICATE, KEY = "tls.crt", "tls.key"
-"""The names a Secret of type kubernetes.io/tls has them under."""
+"""File names in a Secret of type kubernetes.io/tls."""
 
 _UNREAD = b"", b""
 
 
 def serving_certificate(directory: str | Path | None = None, *, hosts: Iterable[str] = ()) -> TLSSource:
-    """The certificate in `directory`, or a self-signed one in memory, for `hosts` and for this machine's names.
+    """Return the certificate in `directory`, or a self-signed one for `hosts` and this machine's names.
 
     Raises:
-        ConfigError: the files can't be used, or there are none and the library that makes certificates is missing.
+        ConfigError: the files are invalid, or there are none and the library to create certificates is missing.
     """
     if directory is not None:
         return CertificateDirectory(directory)
     try:
-        # Loaded here: it costs 30 ms, 8 MB and an extra, and who has a certificate needs none of them.
+        # Loaded here: it takes 30 ms, 8 MB and an optional dependency, which a given certificate does not need.
         from clientgo.serving.selfsigned import SelfSigned  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"no serving certificate was given, and {error.name} is missing to make one: "
-            "name a directory with tls.crt and tls.key, or pip install 'clientgo[secure-serving]'"
+            f"no serving certificate was given, and creating one requires {error.name}, which is missing: "
+            "specify a directory with tls.crt and tls.key, or pip install 'clientgo[secure-serving]'"
         ) from error
     return SelfSigned(hosts)
 
 
 class CertificateDirectory:
-    """Serves with `tls.crt` and `tls.key` of a directory as they are now.
+    """TLS source for the current `tls.crt` and `tls.key` of a directory.
 
     Raises:
-        ConfigError: they can't be used at the start.
+        ConfigError: they are missing or invalid at the start.
     """
 
     def __init__(self, directory: str | Path, *, certificate: str = CERTIFICATE, key: str = KEY) -> None:
@@ -60,7 +60,7 @@ class CertificateDirectory:
         self._errors = provider().counter(
             "certwatcher_read_certificate_errors_total", "Serving certificates in files that could not be used", {}
         )
-        # What was looked at last, usable or not.
+        # Contents when last read, valid or not.
         self._seen = self._pair()
         self._context = self._load(self._seen)
 
@@ -68,64 +68,64 @@ class CertificateDirectory:
         return f"<CertificateDirectory {self._directory}>"
 
     def context(self) -> ssl.SSLContext:
-        """The context to serve a new connection with."""
-        # Read and loaded under the lock: whoever comes while another loads a new pair must not be served with the
-        # former, nor may one that read the files earlier bring the former back.
+        """Return the context for a new connection."""
+        # Read and loaded under the lock: connections during a reload must not get the previous pair, and a thread that
+        # read the files earlier must not restore it.
         with self._lock:
-            self._look()
+            self._reload()
             return self._context
 
-    def _look(self) -> None:
+    def _reload(self) -> None:
         try:
             pair = self._pair()
         except ConfigError as error:
-            if self._is_news(_UNREAD):
-                self._refuse(error)
+            if self._has_changed(_UNREAD):
+                self._log_failure(error)
             return
-        if self._is_news(pair):
+        if self._has_changed(pair):
             try:
                 self._context = self._load(pair)
                 log.info("serving certificate changed", extra={"directory": str(self._directory)})
             except ConfigError as error:
-                self._refuse(error)
+                self._log_failure(error)
 
-    def _is_news(self, pair: tuple[bytes, bytes]) -> bool:
-        news, self._seen = pair != self._seen, pair
-        return news
+    def _has_changed(self, pair: tuple[bytes, bytes]) -> bool:
+        changed, self._seen = pair != self._seen, pair
+        return changed
 
     def _pair(self) -> tuple[bytes, bytes]:
         certificate, key = self._paths
         try:
             return certificate.read_bytes(), key.read_bytes()
         except OSError as error:
-            raise ConfigError(f"the serving certificate can't be read: {error}") from error
+            raise ConfigError(f"cannot read the serving certificate: {error}") from error
 
     def _load(self, pair: tuple[bytes, bytes]) -> ssl.SSLContext:
         try:
             context = serving_context(b"\n".join(pair))
         except ssl.SSLError as error:
             raise ConfigError(
-                f"{self._paths[0]} and {self._paths[1].name} are no certificate and its key: {error.reason or error}"
+                f"{self._paths[0]} and {self._paths[1].name} are not a certificate and its key: {error.reason or error}"
             ) from error
         except ConfigError as error:
             raise ConfigError(f"{self._paths[1]}: {error}") from error
         self._read.inc()
         return context
 
-    def _refuse(self, error: ConfigError) -> None:
+    def _log_failure(self, error: ConfigError) -> None:
         self._errors.inc()
-        log.error("the serving certificate can't be read anew; the former one stays in use", extra={"err": error})
+        log.error("cannot reload the serving certificate; keeping the previous one", extra={"err": error})
 
 
 def serving_context(pem: bytes) -> ssl.SSLContext:
-    """Return a `server_context` that speaks HTTP/1.1 only and lets no client renegotiate.
+    """Return a `server_context` that speaks only HTTP/1.1 and lets no client renegotiate.
 
     Raises:
         ssl.SSLError: `pem` is not a certificate chain and its key.
         ConfigError: the key is encrypted.
     """
     context = server_context(pem)
-    # A client that asks for new keys again and again would keep us computing.
+    # Repeated renegotiation by a client would keep the server computing.
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     return context

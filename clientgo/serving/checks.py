@@ -1,7 +1,7 @@
-"""Checks for liveness and readiness probes, each decided at once from the state of this process.
+"""Checks for liveness and readiness probes, decided at once from the state of this process.
 
-No check depends on the API server: while it is down or refuses requests, a restart heals nothing, and the restarts of
-all controllers end in as many lists at once. A liveness check fails only if a thread of this process hangs or has died.
+No check depends on the API server: while it is down or rejects requests, restarts would not help, and the restarted
+controllers would all list at once. A liveness check fails only if a thread of this process is stuck or has died.
 """
 
 import threading
@@ -14,36 +14,36 @@ from clientgo.lifecycle import Group
 from clientgo.workqueue.state import QueueState
 
 Check = Callable[[], None]
-"""Returns while all is well; raises `Unhealthy`, or anything else, otherwise. Safe for several threads; never waits."""
+"""Returns if healthy; otherwise raises `Unhealthy` or any other exception. Thread-safe; never blocks."""
 
 SILENT_SECONDS = 900.0
-"""A watch is ended by the server after ten minutes at most, and each attempt to open the next one counts."""
+"""Seconds without activity: the server ends a watch after at most ten minutes, and each attempt to reopen it counts."""
 
 
 class Unhealthy(Exception):
-    """Something is not well; the message is one sentence."""
+    """A check failed; the message is one sentence."""
 
 
 class Informer(Protocol):
-    """What a check asks of an informer."""
+    """Informer, as far as checks and debug pages need it."""
 
     def state(self) -> InformerState:
-        """How it stands."""
+        """Return its state."""
 
 
 class Queue(Protocol):
-    """What a check asks of a queue."""
+    """Queue, as far as checks and debug pages need it."""
 
     def state(self) -> QueueState[Any]:
-        """What is in it."""
+        """Return its state."""
 
 
 def ping() -> None:
-    """Well as long as the program answers at all."""
+    """Succeed if the program answers at all."""
 
 
 def not_shutting_down(stop: threading.Event) -> Check:
-    """Fails from the moment `stop` is set: whoever asks sends no more work, while what was begun is ended."""
+    """Return a check that fails once `stop` is set, so that clients send no more requests during the shutdown."""
 
     def check() -> None:
         if stop.is_set():
@@ -53,7 +53,7 @@ def not_shutting_down(stop: threading.Event) -> Check:
 
 
 def informers_synced(informers: Iterable[Informer]) -> Check:
-    """Fails until each informer has put its first list into its store."""
+    """Return a check that fails until each informer has stored its first list."""
 
     def check() -> None:
         if late := [state.name for state in (informer.state() for informer in informers) if not state.synced]:
@@ -65,9 +65,9 @@ def informers_synced(informers: Iterable[Informer]) -> Check:
 def informers_alive(
     informers: Iterable[Informer], *, silent_seconds: float = SILENT_SECONDS, clock: Clock = SYSTEM_CLOCK
 ) -> Check:
-    """Fails when an informer neither made a request nor got an answer for `silent_seconds`, and so hangs; for liveness.
+    """Return a liveness check that fails if an informer had neither a request nor a response for `silent_seconds`.
 
-    A request that failed or was refused counts, and an informer that has not been started is well.
+    Failed and rejected requests count as activity; informers that were not started are healthy.
     """
 
     def check() -> None:
@@ -81,7 +81,7 @@ def informers_alive(
 
 
 def threads_alive(group: Group, *names: str) -> Check:
-    """Fails when one of these threads of the group has ended."""
+    """Return a check that fails if one of these threads of the group has ended."""
 
     def check() -> None:
         alive = group.alive()
@@ -92,7 +92,7 @@ def threads_alive(group: Group, *names: str) -> Check:
 
 
 def keys_not_stuck(queues: Iterable[Queue], *, seconds: float) -> Check:
-    """Fails when a worker has had one key for more than `seconds`, and so hangs."""
+    """Return a check that fails if a worker has been processing one key for more than `seconds`."""
 
     def check() -> None:
         for state in (queue.state() for queue in queues):

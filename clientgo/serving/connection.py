@@ -1,7 +1,7 @@
-"""One client's connection: whole requests in, whole responses out, each within a time and a size.
+"""Connection of one client: reads whole requests and writes whole responses, with limits of time and size.
 
-The limits are for the whole of a head, a body or a response. A limit for each read alone would let a client that sends
-a byte a second keep a thread for hours.
+The limits apply to a whole head, body or response. A limit for each read would let a client that sends one byte per
+second occupy a thread for hours.
 """
 
 import socket
@@ -20,8 +20,8 @@ class Limits:
     """Limits of a server and of each client; times are seconds, sizes bytes.
 
     While all `connections` are in use, further clients wait in the listen backlog, and a client that keeps the server
-    waiting for `crowded` seconds meanwhile may be evicted in favour of them. `idle` is the time without a request, also
-    before the first one.
+    waiting for `crowded` seconds meanwhile may be evicted. `idle` is the time without a request, also before the first
+    one.
     """
 
     connections: int = 128
@@ -36,11 +36,11 @@ class Limits:
 
 
 class Closed(Exception):
-    """The client is gone, or too slow; there is nobody to answer to."""
+    """The client has disconnected or is too slow; no response is possible."""
 
 
 class ServingConnection:
-    """A socket read and written under `limits`; used by one thread, but for `abort`."""
+    """Socket that is read and written under `limits`; for one thread, except `abort`."""
 
     def __init__(self, sock: socket.socket, peer: str, limits: Limits, clock: Clock) -> None:
         self.peer = peer
@@ -50,19 +50,19 @@ class ServingConnection:
         self._buffer = b""
 
     def secure(self, context: ssl.SSLContext) -> None:
-        """Agree on encryption; raises `Closed` if the client can't or does not in time."""
+        """Perform the TLS handshake; raise `Closed` if it fails or takes too long."""
         try:
             self._socket.settimeout(self._limits.handshake)
-            # Shaken here, not on accept: a slow client must keep nobody else waiting.
+            # Here, not on accept: a slow client must not block others.
             self._socket = context.wrap_socket(self._socket, server_side=True, do_handshake_on_connect=False)
             self._tls().do_handshake()
-        except (OSError, ValueError) as error:  # ValueError: the peer was gone before the socket was wrapped
+        except (OSError, ValueError) as error:  # ValueError: the peer disconnected before the socket was wrapped
             raise Closed(f"TLS handshake failed: {error}") from error
 
     def wait_for_request(self) -> None:
-        """Wait until a request begins; raises `Closed` if none does in time."""
-        # No shorter for the first: Go's clients open connections that they use only for a later request, and one that
-        # is closed just then loses that request.
+        """Wait until a request starts; raise `Closed` if none does in time."""
+        # Not shorter for the first request: Go's clients open connections in advance, and a request sent just when one
+        # is closed would be lost.
         deadline = self._clock.now() + self._limits.idle
         # Empty lines before a request are allowed (RFC 9112, 2.2), but do not begin one.
         while not (begun := self._buffer.lstrip(b"\r\n")):
@@ -70,11 +70,11 @@ class ServingConnection:
         self._buffer = begun
 
     def read(self) -> ServingRequest:
-        """Read the request that has begun.
+        """Read the request that has started.
 
         Raises:
-            Closed: it did not come in time.
-            RejectedRequest: it breaks a rule, or a limit of size.
+            Closed: it did not arrive in time.
+            RejectedRequest: it is malformed or too large.
         """
         head, self._buffer = self._head()
         request = parse_head(head, peer=self.peer)
@@ -87,13 +87,13 @@ class ServingConnection:
         return replace(request, body=self._body(request.content_length))
 
     def write(self, response: Response, *, keep_alive: bool, with_body: bool = True) -> None:
-        """Send a response; raises `Closed` if the client does not take it in time."""
+        """Send a response; raise `Closed` if the client does not receive it in time."""
         self._send(render(response, keep_alive=keep_alive, with_body=with_body))
 
     def drain(self) -> None:
-        """Shut down sending, and read on for a while; raises `Closed` as soon as the client has closed.
+        """Shut down sending and discard input for a while; raise `Closed` once the client has closed.
 
-        Closed with bytes unread, a connection is reset, and a refusal on its way to the client is lost with it.
+        Closing with unread bytes would reset the connection, and the client would lose an error response on its way.
         """
         deadline = self._clock.now() + self._limits.drain
         try:
@@ -104,15 +104,15 @@ class ServingConnection:
             self._receive(deadline)
 
     def abort(self) -> None:
-        """End whatever the connection's thread reads or writes; for any thread."""
+        """End all I/O of the connection; called from any thread."""
         try:
-            # The plain socket below: an encrypted one would first want its lock, which the reader has.
+            # The plain socket: the TLS socket would wait for its lock, which the reader holds.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         except OSError:
-            return  # closed already, which is what is wanted
+            return  # already closed
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket."""
         self._socket.close()
 
     def _head(self) -> tuple[bytes, bytes]:
@@ -127,7 +127,7 @@ class ServingConnection:
 
     def _body(self, length: int) -> bytes:
         deadline = self._clock.now() + self._limits.request
-        body = bytearray(self._buffer)  # grows in place: to copy what is there for each piece takes seconds for 10 MiB
+        body = bytearray(self._buffer)  # grows in place: copying for each piece would take seconds for 10 MiB
         while len(body) < length:
             body += self._receive(deadline)
         self._buffer = bytes(body[length:])
@@ -149,7 +149,7 @@ class ServingConnection:
         try:
             while rest:
                 self._wait_at_most(deadline)
-                # A piece at a time: an encrypted socket's `sendall` would begin its timeout anew for each.
+                # In pieces: `sendall` of a TLS socket would restart its timeout for each.
                 rest = rest[self._socket.send(rest[:65536]) :]
         except (OSError, ValueError) as error:
             raise Closed(str(error)) from error

@@ -1,9 +1,9 @@
-"""Limit of concurrent connections that leaves newcomers in the listen backlog and evicts only clients that stall.
+"""Limit of concurrent connections that leaves new clients in the listen backlog and evicts only clients that stall.
 
-A connection with a request that is being answered is never evicted. Any other is evicted only if its client has kept
-the server waiting for `crowded` seconds while others waited, idle ones first. So a burst of clients is answered one
-after the other, and connections opened to say nothing cannot keep others out. A client that has requests left to send
-reuses its idle connections in that time: closed just then, they would lose a request.
+A connection whose request is being handled is never evicted. Any other is evicted only if its client has kept the
+server waiting for `crowded` seconds while others waited, idle ones first. So a burst of clients is served one after the
+other, and idle connections cannot block others. A client with more requests to send reuses its idle connections in that
+time: if they were closed earlier, it would lose a request.
 """
 
 import enum
@@ -43,7 +43,7 @@ class _Held(Generic[T]):
 
 
 class ConnectionLimiter(Generic[T]):
-    """At most `size` connections at once; thread-safe, for one thread that accepts."""
+    """At most `size` connections at once. Thread-safe, for one accepting thread."""
 
     def __init__(self, size: int, *, crowded: float, clock: Clock) -> None:
         self._size = size
@@ -51,7 +51,7 @@ class ConnectionLimiter(Generic[T]):
         self._clock = clock
         self._changed = threading.Condition()
         self._held: dict[int, _Held[T]] = {}
-        self._crowded_since: float | None = None  # while each client that comes finds it full
+        self._crowded_since: float | None = None  # set while every new client finds it full
         self._closed = False
 
     def __repr__(self) -> str:
@@ -60,7 +60,7 @@ class ConnectionLimiter(Generic[T]):
 
     @property
     def full(self) -> bool:
-        """Whether another client may be waiting for a connection to end."""
+        """True if another client may be waiting for a connection to end."""
         return len(self._held) >= self._size
 
     def wait_for_room(self, seconds: float) -> bool:
@@ -78,14 +78,14 @@ class ConnectionLimiter(Generic[T]):
             return not self._closed
 
     def add(self, connection: T) -> bool:
-        """Count an accepted connection; return False if it must be closed because the limiter is."""
+        """Count an accepted connection; return False if it must be closed because the limiter is closed."""
         with self._changed:
             if not self._closed:
                 self._hold(connection, ConnectionState.READING)
             return not self._closed
 
     def move(self, connection: T, state: ConnectionState) -> bool:
-        """Set the phase of a connection; return False if it must end after the answer that is being made."""
+        """Set the phase of a connection; return False if it must end after the current response."""
         with self._changed:
             self._hold(connection, state)
             return not self._closed
@@ -97,7 +97,7 @@ class ConnectionLimiter(Generic[T]):
             self._changed.notify()
 
     def close(self) -> None:
-        """Accept nothing more and end connections without a request; requests that are being answered go on."""
+        """Accept no more connections and end those without a request; requests in progress continue."""
         with self._changed:
             self._closed = True
             ending = [
@@ -121,14 +121,14 @@ class ConnectionLimiter(Generic[T]):
         stalled = [held for held in self._held.values() if held.state is not ConnectionState.WORKING]
         if not stalled:
             return math.inf
-        # From the beginning of the crowd at the earliest: a connection that was idle before may be reused just then.
+        # Not before the limit was reached: a connection that was idle before may be reused just then.
         begun = self._crowded_since
         held = min(
             stalled, key=lambda held: (max(held.since, begun), held.state is not ConnectionState.IDLE, held.since)
         )
         if (due := max(held.since, begun) + self._crowded) > now:
             return due
-        # Under the lock, so that it can't begin to work meanwhile; this does no more than mark a socket.
+        # Under the lock, so that no request starts meanwhile; this only shuts down a socket.
         held.connection.abort()
         held.evicted = True
         return math.inf

@@ -52,7 +52,7 @@ class ServingOptions(Protocol):
 
     @property
     def metrics_secure(self) -> bool | None:
-        """Serve metrics over HTTPS with authentication and authorization; None for: unless bound to loopback."""
+        """Serve metrics over HTTPS with authentication and authorization; None for: yes unless bound to loopback."""
 
     @property
     def metrics_cert_dir(self) -> str | None:

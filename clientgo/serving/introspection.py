@@ -1,7 +1,7 @@
-"""`/debug/queue` and `/debug/caches`: what waits, what is in process since when, and how far the caches have come.
+"""Debug pages `/debug/queue` and `/debug/caches`: contents of queues, keys in process, and state of informers.
 
-JSON by default, a table for `?format=table` or for whoever accepts only text. Keys are objects' names, which are not
-everybody's business: the routes are for this machine and for those the authorizer lets in.
+The format is JSON by default, a table with `?format=table` or for clients that accept only text. Keys are object names,
+which may be confidential: the routes are for this machine and for authorized clients.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,15 +17,16 @@ from clientgo.serving.routing import Access, Route
 from clientgo.workqueue.state import QueueState
 
 SHOWN = 100
-"""Keys shown of each part of a queue unless `?limit=` says otherwise: a queue may hold a hundred thousand."""
+"""Number of keys shown for each part of a queue without `?limit=`: a queue may hold a hundred thousand."""
 
 _PARTS = ("processing", "queued", "waiting")
 
 
 def queue_route(queues: Iterable[Queue]) -> Route:
-    """Shows what each queue holds: keys, for how long (`waiting`: for how long yet), and how often each has failed.
+    """Return the route that shows the keys of each queue, with times and the number of retries.
 
-    `?name=` picks a queue, `?limit=` says how many keys of each part are shown; the counts are of all.
+    `?name=` selects a queue, `?limit=` sets the number of keys shown of each part; the counts include all keys. The
+    time of `waiting` keys is the remaining one.
     """
 
     def show(request: ServingRequest) -> Response:
@@ -42,7 +43,7 @@ def queue_route(queues: Iterable[Queue]) -> Route:
 
 
 def caches_route(informers: Iterable[Informer], *, clock: Clock = SYSTEM_CLOCK) -> Route:
-    """Shows how each informer stands: objects, versions, lists and watches, and when the server was heard last."""
+    """Return the route that shows the state of each informer: objects, versions, lists, watches, last event."""
 
     def show(request: ServingRequest) -> Response:
         states = [informer.state() for informer in informers]
@@ -54,7 +55,7 @@ def caches_route(informers: Iterable[Informer], *, clock: Clock = SYSTEM_CLOCK) 
 
 
 def queues_table(states: Iterable[QueueState[Any]], limit: int = SHOWN) -> str:
-    """A line for each key, and one for what is left out."""
+    """Return a line for each key, and one for omitted keys."""
     rows: list[Sequence[object]] = []
     for state in states:
         retries = dict(state.retries)
@@ -67,7 +68,7 @@ def queues_table(states: Iterable[QueueState[Any]], limit: int = SHOWN) -> str:
 
 
 def informers_table(states: Iterable[InformerState], clock: Clock) -> str:
-    """A line for each informer."""
+    """Return a line for each informer."""
     now = clock.now()
     return table(
         ("NAME", "KIND", "SYNCED", "OBJECTS", "VERSION", "LISTS", "WATCHES", "UNDECODABLE", "HEARD", "ERROR"),
@@ -128,7 +129,7 @@ def _ago(now: float, at: float | None) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Left-aligned columns below their names, three blanks apart; each value on one line, whatever is in it."""
+    """Return left-aligned columns with three spaces between, as `kubectl get` prints them, one line for each row."""
     lines = [list(head), *([_cell(value) for value in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "".join(

@@ -1,7 +1,7 @@
-"""Requests and responses of HTTP/1.1 as values; nothing here touches a socket.
+"""HTTP/1.1 requests and responses as values, without sockets.
 
-The reader is strict, because what it reads may come from anybody: a head that two programs could read in two ways
-(a folded line, two lengths, a chunked body) is refused, and never guessed at.
+Parsing is strict, because requests may come from anyone: a head that two programs could interpret differently (a folded
+line, two lengths, a chunked body) is rejected.
 """
 
 import re
@@ -24,7 +24,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class RejectedRequest(Exception):
-    """The request can't be served; `status` and the message are the answer, after which the connection ends."""
+    """The request is invalid; `status` and the message are the response, after which the connection ends."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class RejectedRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a route answers; `content_type` is sent as it stands."""
+    """Response of a route; `content_type` is sent unchanged."""
 
     status: int = 200
     body: bytes | str = b""
@@ -41,58 +41,58 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def with_header(self, name: str, value: str) -> "Response":
-        """The same with one header more."""
+        """Return the response with an additional header."""
         return replace(self, headers={**self.headers, name: value})
 
 
 @dataclass(frozen=True, slots=True)
 class ServingRequest:
-    """What a client asks: names of headers are lower case, `path` is decoded, `peer` is the client's address."""
+    """Request: header names are lower case, `path` is decoded, `peer` is the client's address."""
 
     method: str
     path: str
     query: Mapping[str, list[str]] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # not shown: one may be a credential
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # not in repr: may contain credentials
     body: bytes = field(default=b"", repr=False)
     peer: str = ""
     keep_alive: bool = False
 
     def first(self, name: str, default: str = "") -> str:
-        """The first value of a query parameter."""
+        """Return the first value of a query parameter."""
         return self.query.get(name, [default])[0]
 
     @property
     def content_length(self) -> int:
-        """How many bytes of body follow the head."""
+        """Length of the body in bytes."""
         return int(self.headers.get("content-length", "0"))
 
 
 def parse_head(head: bytes, *, peer: str = "") -> ServingRequest:
-    """The request whose head this is, up to but without its empty line.
+    """Parse the head of a request, without its empty line.
 
     Raises:
-        RejectedRequest: it is not HTTP/1.x, or could be read in more than one way.
+        RejectedRequest: it is not HTTP/1.x, or is ambiguous.
     """
     start, *lines = head.split(b"\r\n")
     found = _START.fullmatch(start)
     if found is None:
-        raise RejectedRequest(400, "the request line is not one of HTTP/1.1")
+        raise RejectedRequest(400, "malformed request line")
     headers = _headers(lines)
     minor = int(found[3])
     if minor and "host" not in headers:
         raise RejectedRequest(400, "the request has no Host header")
     if "transfer-encoding" in headers:
-        raise RejectedRequest(501, "a body must come with its length; chunks are not read")
+        raise RejectedRequest(501, "chunked bodies are not supported; send a Content-Length")
     if not re.fullmatch("[0-9]{1,10}", headers.get("content-length", "0")):
-        raise RejectedRequest(400, "Content-Length is no number")
+        raise RejectedRequest(400, "invalid Content-Length")
     path, query = _target(found[2].decode("ascii"))
-    wish = headers.get("connection", "").lower()
-    keep_alive = "close" not in wish if minor else "keep-alive" in wish
+    option = headers.get("connection", "").lower()
+    keep_alive = "close" not in option if minor else "keep-alive" in option
     return ServingRequest(found[1].decode("ascii"), path, query, headers, peer=peer, keep_alive=keep_alive)
 
 
 def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> bytes:
-    """The bytes of a response; without its body, as HEAD wants it, the length is told all the same."""
+    """Return the bytes of a response; without its body for HEAD, but with its length."""
     body = response.body.encode() if isinstance(response.body, str) else response.body
     lines = [
         f"HTTP/1.1 {response.status} {_phrase(response.status)}",
@@ -100,7 +100,7 @@ def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> b
         f"Content-Type: {response.content_type}",
         f"Content-Length: {len(body)}",
         "Cache-Control: no-cache, private",
-        # What is shown is never a page: a browser must not take text that names objects for one.
+        # A browser must not interpret text with object names as HTML.
         "X-Content-Type-Options: nosniff",
         f"Connection: {'keep-alive' if keep_alive else 'close'}",
         *(f"{name}: {value}" for name, value in response.headers.items()),
@@ -109,8 +109,8 @@ def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> b
 
 
 def http_date(at: datetime) -> str:
-    """A time in UTC as HTTP has it (RFC 9110, 5.6.7); in English, whatever the program's locale."""
-    # Not email.utils, which has it: that loads seven modules for it.
+    """Return a UTC time in HTTP's format (RFC 9110, 5.6.7), in English for any locale."""
+    # Not email.utils, which loads seven modules.
     return f"{_DAYS[at.weekday()]}, {at:%d} {_MONTHS[at.month - 1]} {at:%Y %H:%M:%S} GMT"
 
 
@@ -119,10 +119,10 @@ def _headers(lines: list[bytes]) -> dict[str, str]:
     for line in lines:
         found = _HEADER.fullmatch(line)
         if found is None:
-            raise RejectedRequest(400, "a header line is malformed")
+            raise RejectedRequest(400, "malformed header line")
         name, value = found[1].decode("ascii").lower(), found[2].decode("latin-1")
         if name in headers and name in _ONCE:
-            raise RejectedRequest(400, f"the header {name} is there twice")
+            raise RejectedRequest(400, f"duplicate header {name}")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
@@ -134,7 +134,7 @@ def _target(target: str) -> tuple[str, dict[str, list[str]]]:
         )  # as proxies write it (RFC 9112, 3.2.2)
     path, _, query = target.partition("?")
     if not path.startswith("/"):
-        raise RejectedRequest(400, "the request's target is no path")
+        raise RejectedRequest(400, "the request target must be a path")
     try:
         return unquote(path), parse_qs(query, keep_blank_values=True, max_num_fields=100)
     except ValueError as error:

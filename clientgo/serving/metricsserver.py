@@ -1,7 +1,7 @@
-"""Server of Prometheus metrics and debug pages; loaded only for programs that serve metrics.
+"""Server of Prometheus metrics and debug pages; loaded only by programs that serve metrics.
 
-Beyond loopback it uses HTTPS and asks the cluster to authenticate and authorize each request: the token's user needs
-the verb `get` on the path.
+Unless bound to loopback, it uses HTTPS and lets the cluster authenticate and authorize each request: the token's user
+needs the verb `get` on the path.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,10 +28,10 @@ def metrics_server(
     secure: bool | None,
     cert_dir: str | None,
 ) -> Callable[[ExitStack], Server]:
-    """Set the metrics provider, and return a function that creates the server and closes its connections by the stack.
+    """Set the metrics provider, and return a function that creates the server and registers its cleanup with the stack.
 
     Raises:
-        ConfigError: HTTPS is required, and there is no cluster that authorizes access.
+        ConfigError: HTTPS is required, and no cluster authorizes access.
     """
     protected = needs_protection(address, secure)
     if protected and config is None:
@@ -49,22 +49,22 @@ def metrics_server(
 
 
 REVIEW_SECONDS = 5.0
-"""How long a request may wait for the API server to say whether it may."""
+"""Time limit for the API server's review of a request."""
 
 
-def needs_protection(address: Address | None, wished: bool | None) -> bool:
-    """What was wished for; without a wish, everything but loopback is to be protected."""
-    return wished if wished is not None else address is None or not address.is_loopback
+def needs_protection(address: Address | None, explicit: bool | None) -> bool:
+    """Return the explicit choice; without one, everything but loopback is protected."""
+    return explicit if explicit is not None else address is None or not address.is_loopback
 
 
 @contextmanager
 def protected_server(
     address: Address | None, routes: Mapping[str, Handler], config: Config, *, cert_dir: str | None, name: str
 ) -> Iterator[Server]:
-    """The server, not yet started, with connections to the cluster of `config` for as long as the block lasts.
+    """Yield a server, not yet started, and keep its connections to the cluster open until the block ends.
 
     Raises:
-        ConfigError: the certificate in `cert_dir` can't be used, or none is given and none can be made.
+        ConfigError: the certificate in `cert_dir` is invalid, or there is none and none can be created.
     """
     certificate = serving_certificate(cert_dir)
     with closing(Clientset(replace(config, timeout=REVIEW_SECONDS))) as cluster:

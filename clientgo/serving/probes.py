@@ -1,8 +1,8 @@
-"""`/healthz`, `/readyz` and their like: named checks behind one answer, in the form Kubernetes' own servers give it.
+"""Probe endpoints such as `/healthz` and `/readyz`, in the format of Kubernetes' own servers.
 
-`GET /healthz` says `ok`, or which checks failed. `?verbose` lists all; `?exclude=name` leaves one out; `/healthz/name`
-asks one alone. Why a check fails is told under its own path and in the log; the list, which strangers may read, leaves
-it out.
+`GET /healthz` returns `ok` or the failed checks. `?verbose` lists all; `?exclude=name` omits one; `/healthz/name` runs
+a single check. The reason of a failure appears only under the check's own path and in the log, because the list is
+public.
 """
 
 import logging
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def probe_routes(checks: Mapping[str, Check], *, path: str = "/healthz") -> dict[str, Handler]:
-    """The routes of one probe at `path` and below, open to everybody; without a check there is `ping`.
+    """Return the routes of one probe at `path` and below, without access control; without checks there is `ping`.
 
     The mapping may grow while it is served.
     """
@@ -31,7 +31,7 @@ class _Probe:
     def __init__(self, name: str, checks: Mapping[str, Check]) -> None:
         self._name = name
         self._checks = checks
-        # What failed when it was asked last. Two threads may both tell of one change; more harm there is none.
+        # Last failure of each check. Two threads may both log one change, which is harmless.
         self._failing: dict[str, str] = {}
 
     def all(self, request: ServingRequest) -> Response:
@@ -41,7 +41,7 @@ class _Probe:
         for name, check in checks.items():
             if name in excluded:
                 lines.append(f"[+]{name} excluded: ok")
-            elif self._why(name, check) is None:
+            elif self._failure_of(name, check) is None:
                 lines.append(f"[+]{name} ok")
             else:
                 lines.append(f"[-]{name} failed: reason withheld")
@@ -60,19 +60,19 @@ class _Probe:
         check = (dict(self._checks) or {"ping": ping}).get(name)
         if check is None:
             return Response(404, "404 page not found\n")
-        why = self._why(name, check)
-        return Response(200, "ok") if why is None else Response(500, f"internal server error: {why}\n")
+        failure = self._failure_of(name, check)
+        return Response(200, "ok") if failure is None else Response(500, f"internal server error: {failure}\n")
 
-    def _why(self, name: str, check: Check) -> str | None:
-        """What is wrong, in a sentence; told to the log when it begins, changes or ends."""
+    def _failure_of(self, name: str, check: Check) -> str | None:
+        """Run a check and return the reason of its failure, or None; log when it starts failing and recovers."""
         try:
             check()
-        except Exception as error:  # noqa: BLE001  # a check that breaks is a check that fails
-            why = str(error) or type(error).__name__
+        except Exception as error:  # noqa: BLE001  # any exception is a failure
+            failure = str(error) or type(error).__name__
             if self._failing.get(name) is None:
-                log.warning("a check fails", extra={"probe": self._name, "check": name, "reason": why})
-            self._failing[name] = why
-            return why
+                log.warning("check failing", extra={"probe": self._name, "check": name, "reason": failure})
+            self._failing[name] = failure
+            return failure
         if self._failing.pop(name, None) is not None:
-            log.info("a check passes again", extra={"probe": self._name, "check": name})
+            log.info("check passing again", extra={"probe": self._name, "check": name})
         return None

@@ -1,6 +1,6 @@
-"""Metrics kept by prometheus-client, and the page that shows them.
+"""Metrics provider for prometheus-client, and the route that exports them.
 
-Importing this takes up to a tenth of a second; a program that serves no metrics leaves it alone.
+Importing this module takes up to a tenth of a second; programs without metrics do not import it.
 """
 
 import gzip
@@ -27,7 +27,7 @@ from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Route
 from clientgo.workqueue.metrics import update_unfinished_work
 
-# The one function of prometheus-client without types.
+# The only function of prometheus-client without types.
 _openmetrics: Callable[[Collector], bytes] = openmetrics
 
 M = TypeVar("M", Counter, Gauge, Histogram)
@@ -35,14 +35,14 @@ M = TypeVar("M", Counter, Gauge, Histogram)
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-_WORTH_PACKING = 1024
-"""Bytes below which a smaller page would not be worth the time."""
+_MIN_COMPRESSED_SIZE = 1024
+"""Minimum size in bytes of a page that is compressed."""
 
 
 class PrometheusProvider:
     """Keeps the library's metrics, and a program's own, in a registry; implements `clientgo.metrics.Provider`.
 
-    With `process` the registry also tells of the process, of Python and of its garbage collector.
+    With `process` the registry also has metrics of the process, of Python and of its garbage collector.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None, *, process: bool = True) -> None:
@@ -59,28 +59,28 @@ class PrometheusProvider:
         return f"<PrometheusProvider {len(self._counters) + len(self._gauges) + len(self._histograms)} metrics>"
 
     def counter(self, name: str, help_text: str, labels: Mapping[str, str]) -> Counter:
-        """The counter of that name and label values.
+        """Return the counter of that name and label values.
 
         Raises:
-            ValueError: the name does not end in `_total`, is used otherwise, or has other labels.
+            ValueError: the name does not end in `_total`, belongs to another metric, or has other labels.
         """
         if not name.endswith("_total"):
-            raise ValueError(f"the counter {name!r} must end in _total: it would be shown under another name")
+            raise ValueError(f"counter {name!r} must end in _total; otherwise it would be exported under another name")
         return self._get(self._counters, name, labels, lambda names: Counter(name, help_text, names, registry=None))
 
     def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> Gauge:
-        """The gauge of that name and label values.
+        """Return the gauge of that name and label values.
 
         Raises:
-            ValueError: the name is used otherwise, or has other labels.
+            ValueError: the name belongs to another metric, or has other labels.
         """
         return self._get(self._gauges, name, labels, lambda names: Gauge(name, help_text, names, registry=None))
 
     def histogram(self, name: str, help_text: str, labels: Mapping[str, str], *, buckets: Sequence[float]) -> Histogram:
-        """The histogram of that name and label values; the first to name it decides on the buckets.
+        """Return the histogram of that name and label values; the first call determines the buckets.
 
         Raises:
-            ValueError: the name is used otherwise, or has other labels.
+            ValueError: the name belongs to another metric, or has other labels.
         """
         return self._get(
             self._histograms,
@@ -100,12 +100,12 @@ class PrometheusProvider:
             family = families.get(name)
             if family is None:
                 family = _Family(make(tuple(labels)), frozenset(labels))
-                # Refuses a name that another metric has, be it one of another type or somebody else's.
+                # Raises if any other metric in the registry has the name.
                 self.registry.register(family.metric)
                 families[name] = family
         if family.labels != labels.keys():
             has, asked = ", ".join(sorted(family.labels)) or "none", ", ".join(sorted(labels)) or "none"
-            raise ValueError(f"the metric {name!r} has the labels {has}; it was asked for with {asked}")
+            raise ValueError(f"metric {name!r} has the labels {has}, got {asked}")
         return family.metric.labels(**labels) if labels else family.metric
 
 
@@ -116,31 +116,31 @@ class _Family(Generic[M]):
 
 
 def metrics_route(registry: Collector, *, before: Iterable[Callable[[], object]] = (update_unfinished_work,)) -> Route:
-    """Shows the registry's metrics in the text format, or in OpenMetrics to whom prefers it; packed if wanted.
+    """Return the route of the metrics, in text format or OpenMetrics, compressed if the client accepts gzip.
 
-    `before` is called before each scrape: what has to be measured in that moment. By default that is the work queues'.
+    `before` are called before each scrape, to update metrics measured at that moment; by default those of work queues.
     """
 
     def show(request: ServingRequest) -> Response:
         for update in before:
             update()
         accepts_openmetrics = "application/openmetrics-text" in request.headers.get("accept", "")
-        shown = _Shown(registry)
+        shown = _WithoutCreated(registry)
         response = (
             Response(200, _openmetrics(shown), OPENMETRICS)
             if accepts_openmetrics
             else Response(200, generate_latest(shown), TEXT)
         )
-        return _packed(response.with_header("Vary", "Accept, Accept-Encoding"), request)
+        return _compressed(response.with_header("Vary", "Accept, Accept-Encoding"), request)
 
     return Route(show)
 
 
-class _Shown:
-    """A registry without the time series that tell when others were made.
+class _WithoutCreated:
+    """Registry without the `_created` series.
 
-    They double the series of every counter, and no dashboard asks for them. They are left out here, and not switched
-    off in prometheus-client, which could be done for the whole process only.
+    They double the series of every counter, and no dashboard uses them. They are filtered here, because
+    prometheus-client can disable them only for the whole process.
     """
 
     def __init__(self, registry: Collector) -> None:
@@ -153,10 +153,10 @@ class _Shown:
             yield metric
 
 
-def _packed(response: Response, request: ServingRequest) -> Response:
+def _compressed(response: Response, request: ServingRequest) -> Response:
     wanted = [part.split(";")[0].strip() for part in request.headers.get("accept-encoding", "").split(",")]
     body = response.body if isinstance(response.body, bytes) else response.body.encode()
-    if "gzip" not in wanted or len(body) < _WORTH_PACKING:
+    if "gzip" not in wanted or len(body) < _MIN_COMPRESSED_SIZE:
         return response
-    # The fastest level: of such a page it leaves a tenth, and the best one only a little less, for five times the work.
+    # The fastest level reduces such a page to a tenth; the best is only slightly smaller for five times the work.
     return replace(response, body=gzip.compress(body, compresslevel=1)).with_header("Content-Encoding", "gzip")

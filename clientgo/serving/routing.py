@@ -1,4 +1,4 @@
-"""Which route answers a request, and who may ask it: the decisions of the server, without its sockets."""
+"""Routing and access control of requests, without sockets."""
 
 import enum
 import ipaddress
@@ -11,42 +11,42 @@ from clientgo.serving.message import Response, ServingRequest
 log = logging.getLogger(__name__)
 
 Handler = Callable[[ServingRequest], Response]
-"""Answers a request; safe for several threads at once."""
+"""Handles a request; thread-safe."""
 
 Authorizer = Callable[[ServingRequest], Response | None]
-"""None if the request may pass, else what to answer instead. What it raises keeps the request out (500)."""
+"""Returns None if the request may pass, else the response. An exception rejects the request (500)."""
 
 
 class Access(enum.Enum):
-    """Who may ask a route."""
+    """Access control of a route."""
 
-    OPEN = "anybody, also where others need a token: probes"
-    AUTHORIZED = "whom the server's authorizer lets in; anybody if it has none"
-    PRIVATE = "this machine, and whom the authorizer lets in; this machine alone if there is none"
+    OPEN = "no access control, for example for probes"
+    AUTHORIZED = "the server's authorizer decides; open if there is none"
+    PRIVATE = "this machine, and clients that the authorizer accepts"
 
 
 @dataclass(frozen=True)
 class Route:
-    """A handler with what the server must know of it; itself a handler. HEAD is allowed wherever GET is."""
+    """Handler with its methods and access control; itself a handler. HEAD is allowed where GET is."""
 
     handle: Handler
     methods: tuple[str, ...] = ("GET",)
     access: Access = Access.AUTHORIZED
 
     def __call__(self, request: ServingRequest) -> Response:
-        """What the handler answers."""
+        """Return the handler's response."""
         return self.handle(request)
 
 
 def below(path: str) -> str:
-    """The key of a route for every path below `path`; a route of the very path comes first."""
+    """Return the key of a route for every path below `path`; a route of the exact path takes precedence."""
     return path.rstrip("/") + "/"
 
 
 class Router:
-    """Finds the route, asks whether the request may pass, lets the route answer; never raises.
+    """Finds the route, authorizes the request, and calls the handler; never raises.
 
-    A key that ends in `/` stands for every path below it.
+    A key that ends in `/` matches every path below it.
     """
 
     def __init__(self, routes: Mapping[str, Handler], authorizer: Authorizer | None = None) -> None:
@@ -57,17 +57,17 @@ class Router:
 
     @property
     def paths(self) -> list[str]:
-        """The paths that are served, sorted."""
+        """Paths with a route, sorted."""
         return sorted(self._routes)
 
     def answer(self, request: ServingRequest) -> Response:
-        """The answer to a request, be it that it is refused or that its route failed."""
+        """Return the response to a request, also if it is rejected or its handler fails."""
         try:
             return self._answer(request)
         except Exception:
-            # Whatever a route does wrong, its client gets a sentence; the traceback is for the log.
-            log.exception("a request could not be answered", extra={"method": request.method, "path": request.path})
-            return Response(500, "Internal Server Error: the program's log says why\n")
+            # The client gets one sentence; the traceback goes to the log.
+            log.exception("request handler failed", extra={"method": request.method, "path": request.path})
+            return Response(500, "Internal Server Error: see the program's log\n")
 
     def _answer(self, request: ServingRequest) -> Response:
         route = self._find(request.path)
@@ -84,7 +84,7 @@ class Router:
         exact = self._routes.get(path)
         if exact is not None or "/" not in path:
             return exact
-        # The longest of those above it, so that one route may stand inside another's tree.
+        # The longest match, so that one route may lie below another.
         above = [key for key in self._routes if key.endswith("/") and path.startswith(key)]
         return self._routes[max(above, key=len)] if above else None
 
@@ -94,15 +94,16 @@ class Router:
         if self._authorizer is not None:
             return self._authorizer(request)
         if route.access is Access.PRIVATE:
-            return Response(403, f'Forbidden: "{request.path}" is served to this machine alone\n')
+            return Response(403, f'Forbidden: "{request.path}" is served only to this machine\n')
         return None
 
 
 def from_this_machine(request: ServingRequest) -> bool:
-    """Whether the client is a program of this machine that knows whom it talks to.
+    """Return whether the client is a program on this machine that addressed it as localhost.
 
-    The addresses are compared one by one: meshes hand on what came from afar with others of 127.0.0.0/8. The Host
-    header must agree, or a page in a browser here could read by a name of its own that leads to 127.0.0.1.
+    Only exact loopback addresses count: service meshes forward remote requests from other addresses of 127.0.0.0/8. The
+    Host header must match, or a web page in a local browser could read the response under a name that resolves to
+    127.0.0.1.
     """
     try:
         peer = ipaddress.ip_address(request.peer)

@@ -25,26 +25,26 @@ from clientgo.serving.routing import Authorizer, Handler, Router
 
 log = logging.getLogger(__name__)
 
-_LOOK = 0.5
-"""Seconds between two looks at whether the group stops; `Server.stop` is noticed at once."""
+_POLL_INTERVAL = 0.5
+"""Seconds between checks whether the group stops; `Server.stop` takes effect at once."""
 
 
 class TLSSource(Protocol):
-    """Gives the TLS context for a new connection."""
+    """Source of the TLS context for new connections."""
 
     def context(self) -> ssl.SSLContext:
-        """The context to serve with now."""
+        """Return the current context."""
 
 
 class Server:
     """Serves `routes` on `address` from `start` until `stop`, or until its group stops.
 
-    `address` is `HOST:PORT`, `:PORT`, or what `clientgo.flags.address` made of it; port 0 takes any, and `0` alone, or
-    None, means that nothing is served. With `tls` it speaks HTTPS only. `authorizer` is asked for every
-    route that is not open.
+    `address` is `HOST:PORT`, `:PORT`, or a result of `clientgo.flags.address`; port 0 selects a free port; `0` alone or
+    None means no server. With `tls` it speaks only HTTPS. `authorizer` checks requests for every route that is not
+    open.
 
     Raises:
-        ConfigError: `address` is none.
+        ConfigError: `address` is invalid.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """How this machine reaches it; empty unless it is started."""
+        """URL for clients on this machine; empty unless started."""
         if self.address is None or not self.port:
             return ""
         host = "127.0.0.1" if is_every_interface(self.address) else self.address.host
@@ -85,19 +85,19 @@ class Server:
 
     @property
     def paths(self) -> list[str]:
-        """The paths that are served, sorted; those below `x` as `x/`."""
+        """Paths with a route, sorted; `x/` stands for all paths below `x`."""
         return self._router.paths
 
     def start(self, group: Group) -> None:
-        """Listen from now on, with threads of `group`; nothing if the address is none.
+        """Start listening, with threads of `group`; do nothing without an address.
 
         Raises:
-            ConfigError: the address is taken, or there is no usable certificate.
+            ConfigError: the address is in use, or the certificate is invalid.
         """
         if self.address is None:
             return
         if self._tls is not None:
-            self._tls.context()  # what is wrong with the certificate is said now, not to the first client
+            self._tls.context()  # an invalid certificate fails now, not at the first client
         listener = listen(self.address)
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
@@ -106,11 +106,11 @@ class Server:
         group.start(self._listen, group, listener, bell, name=f"{self.name}-accept")
 
     def stop(self) -> None:
-        """Stop listening and close idle connections; requests that are being answered go on. Returns at once."""
+        """Stop listening and close idle connections; requests in progress continue. Returns at once."""
         self._limiter.close()
         ring, self._ring = self._ring, None
         if ring is not None:
-            ring.close()  # which the other end sees
+            ring.close()  # wakes the selector at the other end
 
     def _listen(self, group: Group, listener: socket.socket, bell: socket.socket) -> None:
         crowded = False
@@ -118,27 +118,27 @@ class Server:
             selector.register(listener, selectors.EVENT_READ)
             ended = selector.register(bell, selectors.EVENT_READ)
             while not group.stop_event.is_set():
-                ready = [key for key, _ in selector.select(_LOOK)]
+                ready = [key for key, _ in selector.select(_POLL_INTERVAL)]
                 if ended in ready:
                     break
                 if not ready:
                     continue
-                # Before the connection is accepted: until then it waits in the backlog, where it costs no thread.
-                room = self._limiter.wait_for_room(_LOOK)
+                # Before accepting: a connection in the backlog needs no thread.
+                room = self._limiter.wait_for_room(_POLL_INTERVAL)
                 if not room and not crowded and self._ring is not None:
-                    log.warning("every connection is in use; new clients wait", extra={"server": self.name})
+                    log.warning("all connections in use; new clients must wait", extra={"server": self.name})
                 crowded = not room
                 if room and not self._accept(group, listener):
-                    self._clock.sleep(group.stop_event, _LOOK)
+                    self._clock.sleep(group.stop_event, _POLL_INTERVAL)
         self.stop()
 
     def _accept(self, group: Group, listener: socket.socket) -> bool:
-        """Start a thread for the next client; return whether to go on at once."""
+        """Start a thread for the next client; return whether to continue at once."""
         try:
             accepted, peer = listener.accept()
-        except (BlockingIOError, ConnectionError):  # gone again before its turn came
+        except (BlockingIOError, ConnectionError):  # the client has disconnected
             return True
-        except OSError as error:  # no file descriptor is left, say: that takes some time to change
+        except OSError as error:  # for example out of file descriptors, which takes time to change
             log.warning("cannot accept connections", extra={"server": self.name, "err": error})
             return False
         connection = ServingConnection(accepted, str(peer[0]), self._limits, self._clock)
@@ -147,34 +147,34 @@ class Server:
             return True
         self._count += 1
         try:
-            group.start(self._converse, connection, name=f"{self.name}-{self._count}")
-        except RuntimeError as error:  # the machine gives no more threads
+            group.start(self._serve, connection, name=f"{self.name}-{self._count}")
+        except RuntimeError as error:  # out of threads
             log.warning("cannot start a thread for a connection", extra={"server": self.name, "err": error})
             self._limiter.remove(connection)
             connection.close()
             return False
         return True
 
-    def _converse(self, connection: ServingConnection) -> None:
+    def _serve(self, connection: ServingConnection) -> None:
         try:
             if self._tls is not None:
                 connection.secure(self._tls.context())
-                # Seen to here, since an abort is lost while the socket is being wrapped.
+                # Checked here, because an abort is lost while the socket is being wrapped.
                 if not self._limiter.move(connection, ConnectionState.READING):
                     return
             while self._exchange(connection):
                 pass
         except Closed as error:
-            log.debug("a connection ended", extra={"server": self.name, "peer": connection.peer, "err": error})
+            log.debug("connection ended", extra={"server": self.name, "peer": connection.peer, "err": error})
         except Exception:
-            # What a stranger sent must not end the program, which a thread that dies would.
-            log.exception("a connection was given up", extra={"server": self.name, "peer": connection.peer})
+            # A client must not be able to end the program, as a crash of this thread would.
+            log.exception("connection aborted", extra={"server": self.name, "peer": connection.peer})
         finally:
             self._limiter.remove(connection)
             connection.close()
 
     def _exchange(self, connection: ServingConnection) -> bool:
-        """Answer one request; return whether another may follow."""
+        """Handle one request; return whether another may follow."""
         try:
             connection.wait_for_request()
             self._limiter.move(connection, ConnectionState.READING)
@@ -186,28 +186,28 @@ class Server:
         began = self._clock.now()
         self._limiter.move(connection, ConnectionState.WORKING)
         response = self._router.answer(request)
-        goes_on = self._limiter.move(connection, ConnectionState.WRITING)
-        # Said before it is closed: a client that reused it just then would lose its request.
-        keep_alive = goes_on and request.keep_alive and not self._limiter.full
+        stays_open = self._limiter.move(connection, ConnectionState.WRITING)
+        # Announced in the response: a client that reused a closed connection would lose its request.
+        keep_alive = stays_open and request.keep_alive and not self._limiter.full
         connection.write(response, keep_alive=keep_alive, with_body=request.method != "HEAD")
-        self._note(request, response, self._clock.now() - began)
+        self._log_request(request, response, self._clock.now() - began)
         return self._limiter.move(connection, ConnectionState.IDLE) and keep_alive
 
-    def _note(self, request: ServingRequest, response: Response, seconds: float) -> None:
-        # The path alone: a query or a header may hold what is nobody's business.
+    def _log_request(self, request: ServingRequest, response: Response, seconds: float) -> None:
+        # Only the path: query and headers may contain secrets.
         facts = {"server": self.name, "method": request.method, "path": request.path, "status": response.status}
-        log.debug("answered", extra={**facts, "seconds": round(seconds, 6), "peer": request.peer})
+        log.debug("request handled", extra={**facts, "seconds": round(seconds, 6), "peer": request.peer})
 
 
 _BACKLOG = 4096
-"""Connections that may wait to be accepted; the system's own maximum may be lower (`net.core.somaxconn`)."""
+"""Connections waiting to be accepted; the system's limit may be lower (`net.core.somaxconn`)."""
 
 
 def address_of(text: Address | str | None) -> Address | None:
-    """The address `text` names, read as a flag is; None means that nothing is to listen.
+    """Return the parsed address; None means no server.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: the address is invalid.
     """
     if not isinstance(text, str) or isinstance(text, Address):
         return text
@@ -218,10 +218,10 @@ def address_of(text: Address | str | None) -> Address | None:
 
 
 def listen(address: Address) -> socket.socket:
-    """A socket that listens there; every interface means IPv6 and IPv4 where the machine has both.
+    """Return a listening socket; for all interfaces it accepts IPv6 and IPv4 where the machine has both.
 
     Raises:
-        ConfigError: it is taken, not this machine's, or not allowed.
+        ConfigError: the address is in use, not local, or not permitted.
     """
     try:
         if not address.host and socket.has_dualstack_ipv6():
@@ -235,7 +235,7 @@ def listen(address: Address) -> socket.socket:
 
 
 def is_every_interface(address: Address) -> bool:
-    """Whether it stands for all addresses of this machine."""
+    """Return whether the address stands for all addresses of this machine."""
     try:
         return not address.host or ipaddress.ip_address(address.host).is_unspecified
     except ValueError:

@@ -1,6 +1,9 @@
-"""`/statusz` and `/flagz`: what a program is, how it does and how it was started, on a page for people.
+"""Z-pages of a program: `/statusz` (state), `/flagz` (flags) and `/debug/flags/v` (log level).
 
-The form is that of Kubernetes' own z-pages: a title, a warning that no program should read on, then plain lines.
+`/statusz` and `/flagz` have the form of Kubernetes' own: a title, a warning not to parse the page, then plain lines.
+The log level is read and changed as in Kubernetes' components; the body is klog's number or the name of a level:
+
+    curl -X PUT -d 4 localhost:8080/debug/flags/v
 """
 
 import logging
@@ -17,8 +20,8 @@ from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Access, Route
 
 WARNING = (
-    "Warning: This page is for people. It is no interface: no program should read it, "
-    "and its form may change with any version."
+    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees "
+    "and is for debugging purposes only."
 )
 
 
@@ -32,9 +35,10 @@ def statusz_route(
     facts: Mapping[str, Callable[[], object]] | None = None,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Route:
-    """Shows when the program started (which is now), what it is, its informers and its queues.
+    """Return the route that shows start time, version, informers and queues of a program that starts now.
 
-    `paths` gives what else is served; `facts` are further lines, each asked for when the page is (`Leader: True`).
+    `paths` returns the other paths of the server; `facts` are additional lines, evaluated for each request (`Leader:
+    True`).
     """
     started, began = datetime.fromtimestamp(clock.time(), UTC), clock.now()
 
@@ -58,7 +62,7 @@ def statusz_route(
 
 
 def flagz_route(component: str, flags: Mapping[str, object]) -> Route:
-    """Shows the flags the program runs with, by name; one whose name or value looks like a credential is hidden."""
+    """Return the route that shows the program's flags by name, without values that look like credentials."""
 
     def show(_: ServingRequest) -> Response:
         shown = {name: REDACTED if is_secret_name(name) else redact(_as_flag(value)) for name, value in flags.items()}
@@ -68,12 +72,11 @@ def flagz_route(component: str, flags: Mapping[str, object]) -> Route:
 
 
 def _as_flag(value: object) -> str:
-    """As it would be written on a command line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):  # a named tuple has words of its own
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):  # named tuples have their own format
         return ",".join(map(_as_flag, value))
     return str(value)
 
@@ -100,7 +103,7 @@ log = logging.getLogger(__name__)
 
 
 def log_level_route() -> Route:
-    """GET says the level; PUT sets the one its body names, and answers 400 if there is none of that name."""
+    """Return the route of the log level: GET shows it, PUT sets it, with 400 for an unknown level."""
 
     def serve(request: ServingRequest) -> Response:
         if request.method != "PUT":
@@ -110,7 +113,7 @@ def log_level_route() -> Route:
             set_level(request.body.decode("utf-8", "replace").strip())
         except ValueError as error:
             return Response(400, f"{error}\n")
-        # A warning, so that it is there whatever the level has become.
+        # A warning, so that it is logged at every level.
         log.warning("log level changed", extra={"from": former, "to": current_level(), "peer": request.peer})
         return Response(200, f"successfully set the log level to {current_level()}\n")
 

@@ -12,9 +12,9 @@ from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection.leasecandidate import (
     OLDEST_EMULATION_VERSION,
     REQUEUE_SECONDS,
+    LeaseCandidacy,
     LeaseCandidateClient,
     LeaseCandidateSpec,
-    LeaseCandidacy,
 )
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation
 from clientgo.lifecycle import Group

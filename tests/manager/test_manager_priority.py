@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.manager.priority import STARVATION_INTERVAL, LOW, NORMAL, ByPriority, PriorityQueue
+from clientgo.manager.priority import LOW, NORMAL, STARVATION_INTERVAL, ByPriority, PriorityQueue
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
 

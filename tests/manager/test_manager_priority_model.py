@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clientgo.manager.priority import STARVATION_INTERVAL, NORMAL, PriorityQueue
+from clientgo.manager.priority import NORMAL, STARVATION_INTERVAL, PriorityQueue
 from clientgo.testing.clock import FakeClock
 from tests.budget import examples
 

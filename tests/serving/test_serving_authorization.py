@@ -140,7 +140,7 @@ def test_nobody_gets_in_while_the_api_server_can_not_be_asked(
 ) -> None:
     case.cluster.fault = fault
     assert [case.status() for _ in range(3)] == [500] * 3
-    assert [record.getMessage() for record in caplog.records] == ["tokens can't be reviewed; nobody gets in"]
+    assert [record.getMessage() for record in caplog.records] == ["cannot review tokens; denying access"]
     case.cluster.fault = None
     assert case.status() == 200, "a failure is no answer to be kept"
     case.cluster.fault = fault
@@ -181,7 +181,7 @@ def test_tokens_made_up_do_not_push_out_who_was_let_in() -> None:
     case.cluster.asked.clear()
     assert case.status() == 200
     assert case.cluster.asked == []
-    assert repr(case.authorizer) == "<TokenAuthorizer 1 allowed, 10 refused>"
+    assert repr(case.authorizer) == "<TokenAuthorizer 1 allowed, 10 denied>"
 
 
 def test_no_more_reviews_than_allowed_are_made_at_once() -> None:

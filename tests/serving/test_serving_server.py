@@ -63,7 +63,7 @@ def test_a_head_is_a_get_without_its_body() -> None:
         ("GET", "/nothing", 404, "404 page not found\n"),
         ("POST", "/hello", 405, "Method Not Allowed: use HEAD, GET\n"),
         ("GET", "/echo", 405, "Method Not Allowed: use PUT\n"),
-        ("GET", "/fails", 500, "Internal Server Error: the program's log says why\n"),
+        ("GET", "/fails", 500, "Internal Server Error: see the program's log\n"),
     ],
 )
 def test_what_can_not_be_answered_is_said_in_a_sentence(method: str, path: str, status: int, body: str) -> None:
@@ -241,7 +241,9 @@ def test_further_clients_wait_until_a_connection_ends(caplog: pytest.LogCaptureF
             # Told to close it: this connection is the only one there may be.
             assert b"\r\nConnection: close\r\n" in until_closed(first)
             assert second.recv(4096).startswith(b"HTTP/1.1 200 OK")
-    assert [record.getMessage() for record in caplog.records].count("every connection is in use; new clients wait") == 1
+    assert [record.getMessage() for record in caplog.records].count(
+        "all connections in use; new clients must wait"
+    ) == 1
 
 
 def test_an_idle_connection_makes_room_for_another_client() -> None:
@@ -332,7 +334,7 @@ def test_access_is_logged_at_debug_without_what_was_asked(caplog: pytest.LogCapt
     caplog.set_level(logging.DEBUG, "clientgo.serving")
     with serving(ROUTES, name="metrics") as server:
         ask(server, "/hello?name=canary", headers={"Authorization": "Bearer canary"})
-    [record] = [record for record in caplog.records if record.getMessage() == "answered"]
+    [record] = [record for record in caplog.records if record.getMessage() == "request handled"]
     assert record.levelno == logging.DEBUG
     facts = vars(record)
     assert (facts["server"], facts["method"], facts["path"], facts["status"]) == ("metrics", "GET", "/hello", 200)

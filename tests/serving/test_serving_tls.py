@@ -127,7 +127,7 @@ def test_a_pair_that_can_not_be_used_is_told_of_once_and_the_former_stays(
         assert [shown(server.port).encode() for _ in range(3)] == [first] * 3
         told = [record for record in caplog.records if record.levelname == "ERROR"]
         assert [record.getMessage() for record in told] == [
-            "the serving certificate can't be read anew; the former one stays in use"
+            "cannot reload the serving certificate; keeping the previous one"
         ]
         second = issue(authority, tmp_path)
         assert shown(server.port).encode() == second
@@ -146,11 +146,11 @@ def test_a_mounted_secret_that_is_swapped_is_noticed(tmp_path: Path, authority: 
 
 
 def test_without_a_usable_pair_the_server_does_not_start(tmp_path: Path, authority: CertificateAuthority) -> None:
-    with pytest.raises(ConfigError, match=r"can't be read: .*tls\.crt"):
+    with pytest.raises(ConfigError, match=r"cannot read the serving certificate: .*tls\.crt"):
         serving_certificate(tmp_path)
     issue(authority, tmp_path)
     (tmp_path / "tls.key").write_bytes(authority.server(["127.0.0.1"])[1])
-    with pytest.raises(ConfigError, match=r"tls\.crt and tls\.key are no certificate and its key: .*MISMATCH"):
+    with pytest.raises(ConfigError, match=r"tls\.crt and tls\.key are not a certificate and its key: .*MISMATCH"):
         serving_certificate(tmp_path)
 
 
@@ -269,6 +269,6 @@ def test_without_the_library_one_sentence_says_what_to_do() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout == (
-        "no serving certificate was given, and cryptography is missing to make one: name a directory with tls.crt and "
+        "no serving certificate was given, and creating one requires cryptography, which is missing: specify a directory with tls.crt and "
         "tls.key, or pip install 'clientgo[secure-serving]'\n"
     )
