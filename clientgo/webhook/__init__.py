@@ -1,11 +1,11 @@
-"""Webhooks: what an API server asks before it takes an object, and when it needs one in another version.
+"""Admission and conversion webhooks.
 
     server = WebhookServer()
     webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator()).complete()
     server.start(stop)
 
-Problems with fields are told by `clientgo.webhook.field`. Certificates for development are in
-`clientgo.webhook.rotation`, which needs an extra (`clientgo[secure-serving]`).
+`clientgo.webhook.field` has the errors of fields. Certificates for development are in `clientgo.webhook.rotation`,
+which requires the extra `clientgo[secure-serving]`.
 """
 
 from clientgo.webhook.admission import (

@@ -1,7 +1,6 @@
-"""What an API server asks an admission webhook, and what it may be answered: admission.k8s.io/v1.
+"""Admission requests and responses (admission.k8s.io/v1).
 
-Reading is lenient: unknown members are left alone, a `null` is an absent member. What is answered has the members that
-the API names and no others.
+Decoding is lenient: unknown fields are ignored, `null` means absent. Responses contain only fields of the API.
 """
 
 from base64 import b64encode
@@ -27,11 +26,11 @@ NO_STATUS = Status()
 
 
 class BadReview(ValueError):
-    """What was sent is no AdmissionReview, or not about what it was expected to be; the message is one sentence."""
+    """The body is not an AdmissionReview, or is about an unexpected object; the message is one sentence."""
 
 
 class UserInfo(msgspec.Struct, frozen=True):
-    """Who asks (authentication.k8s.io/v1)."""
+    """User of the request (authentication.k8s.io/v1)."""
 
     username: str = ""
     uid: str = ""
@@ -89,11 +88,11 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionRequest:
-    """What somebody wants to do to one object.
+    """Operation on one object that the API server asks about.
 
-    `kind` and `resource` are those the webhook was registered for, `request_kind` and `request_resource` those the user
-    named, which differ where the API server converted the object. `operation` is CREATE, UPDATE, DELETE or CONNECT.
-    `name` is empty if the server is to make one up.
+    `kind` and `resource` are those the webhook is registered for; `request_kind` and `request_resource` are the user's,
+    which differ if the API server converted the object. `operation` is CREATE, UPDATE, DELETE or CONNECT. `name` is
+    empty if the server generates it.
     """
 
     uid: str
@@ -114,32 +113,32 @@ class AdmissionRequest:
 
     @property
     def object(self) -> Json:
-        """The object as it is to be; None if it is to be deleted."""
+        """New object; None for deletions."""
         return msgspec.json.decode(self.raw_object)
 
     @property
     def old_object(self) -> Json:
-        """The object as it is; None if it is to be created."""
+        """Existing object; None for creations."""
         return msgspec.json.decode(self.raw_old_object)
 
     @property
     def options(self) -> Json:
-        """The CreateOptions, UpdateOptions or DeleteOptions of the request."""
+        """CreateOptions, UpdateOptions or DeleteOptions of the request."""
         return msgspec.json.decode(self.raw_options)
 
     def decode(self, cls: type[T]) -> T:
-        """The object as it is to be; raises `BadReview` if there is none, or it is of another kind."""
+        """Return the new object; raise `BadReview` if there is none or it has another kind."""
         return self._decoded(cls, self.raw_object, "object")
 
     def decode_old(self, cls: type[T]) -> T:
-        """The object as it is; raises `BadReview` if there is none, or it is of another kind."""
+        """Return the existing object; raise `BadReview` if there is none or it has another kind."""
         return self._decoded(cls, self.raw_old_object, "oldObject")
 
     def _decoded(self, cls: type[T], data: bytes, member: str) -> T:
         wanted = api_of(cls).gvk
-        # Lenient decoding would make an object of any kind into one without a single field set.
+        # Lenient decoding would accept an object of any kind, with no field set.
         if self.kind != wanted:
-            raise BadReview(f"this webhook is for {wanted}, and was asked about {self.kind}: its rules name too much")
+            raise BadReview(f"this webhook is for {wanted}, got {self.kind}: check the rules of its configuration")
         if data == b"null":
             raise BadReview(f"the request has no {member}")
         try:
@@ -149,21 +148,21 @@ class AdmissionRequest:
 
 
 def read_review(body: bytes) -> AdmissionRequest:
-    """The request in an AdmissionReview.
+    """Return the request in an AdmissionReview.
 
     Raises:
-        BadReview: it is none of v1, or has no request with a uid.
+        BadReview: it is not v1, or has no request with a uid.
     """
     try:
         review = _REVIEW.decode(body)
         if (review.api_version, review.kind) != (API_VERSION, KIND):
             given = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
-            raise BadReview(f"this is a webhook for {API_VERSION}, Kind={KIND}; it was sent {given}")
-        # What is null is absent, as Go reads it.
+            raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {given}")
+        # null means absent, as in Go.
         members = {name: raw for name, raw in _MEMBERS.decode(review.request).items() if bytes(raw) != b"null"}
         found = _REQUEST.decode(encode_value(members))
     except _UNREADABLE as error:
-        raise BadReview(f"the body is no {KIND}: {error}") from error
+        raise BadReview(f"the body is not an {KIND}: {error}") from error
     if not found.uid:
         raise BadReview(f"the {KIND} has no request with a uid")
     return AdmissionRequest(
@@ -187,7 +186,7 @@ def read_review(body: bytes) -> AdmissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResponse:
-    """Whether the request may pass, how its object is to be changed, and what its user is told."""
+    """Decision on a request, with patch, warnings and audit annotations."""
 
     allowed: bool
     status: Status = NO_STATUS
@@ -196,60 +195,60 @@ class AdmissionResponse:
     audit_annotations: Mapping[str, str] = EMPTY_MAP
 
     def with_warnings(self, *warnings: str) -> "AdmissionResponse":
-        """The same with more warnings, which kubectl prints; each is best kept below 120 characters."""
+        """Return the response with more warnings, which kubectl prints; keep each below 120 characters."""
         return replace(self, warnings=(*self.warnings, *warnings))
 
     def with_audit_annotations(self, **annotations: str) -> "AdmissionResponse":
-        """The same with more annotations for the API server's audit log."""
+        """Return the response with more annotations for the API server's audit log."""
         return replace(self, audit_annotations={**self.audit_annotations, **annotations})
 
 
 def validation_response(is_allowed: bool, message: str = "") -> AdmissionResponse:
-    """An answer with a message: 200, or 403 with reason Forbidden."""
+    """Return a response with a message: 200, or 403 with reason Forbidden."""
     if is_allowed:
         return AdmissionResponse(True, Status(code=HTTPStatus.OK, message=message))
     return AdmissionResponse(False, Status(code=HTTPStatus.FORBIDDEN, reason="Forbidden", message=message))
 
 
 def allowed(message: str = "") -> AdmissionResponse:
-    """The request may pass."""
+    """Allow the request."""
     return validation_response(True, message)
 
 
 def denied(message: str) -> AdmissionResponse:
-    """The request may not pass (403); the user reads the message."""
+    """Deny the request (403) with a message for the user."""
     return validation_response(False, message)
 
 
 def errored(code: int, message: str) -> AdmissionResponse:
-    """The request may not pass, because it could not be judged; `code` is an HTTP status of 400 or more."""
+    """Deny the request because of an error; `code` is an HTTP status of 400 or more."""
     return AdmissionResponse(False, Status(code=code, message=message))
 
 
 def patched(message: str, *operations: Operation) -> AdmissionResponse:
-    """The request may pass with its object changed so."""
+    """Allow the request and patch its object."""
     return AdmissionResponse(True, Status(code=HTTPStatus.OK, message=message), operations)
 
 
 def patch_response(original: Json, current: Json) -> AdmissionResponse:
-    """The request may pass with `original`, which is its object, changed to `current`."""
+    """Allow the request and change its object from `original` to `current`."""
     return replace(allowed(), patch=diff(original, current))
 
 
-def refused(error: ApiError) -> AdmissionResponse:
-    """The request may not pass, for what an API server would say in the error's words."""
+def rejected(error: ApiError) -> AdmissionResponse:
+    """Deny the request with the Status of an API error."""
     details = error.details if error.details != StatusDetails() else None
     code = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
     return AdmissionResponse(False, Status(code=code, reason=error.reason, message=str(error), details=details))
 
 
 def status_details(*, name: str, group: str, kind: str, causes: Iterable[StatusCause] = ()) -> StatusDetails:
-    """What a refusal is about."""
+    """Return the details of a denial."""
     return StatusDetails(name=name, group=group, kind=kind, causes=tuple(causes))
 
 
 def write_review(uid: str, response: AdmissionResponse) -> bytes:
-    """The AdmissionReview that answers the request of that uid."""
+    """Return the AdmissionReview that answers the request with that uid."""
     answer: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
     if response.status != NO_STATUS:
         answer["status"] = {"metadata": {}, **msgspec.to_builtins(response.status)}

@@ -1,8 +1,8 @@
-"""Between HTTP and webhooks: what is no review is refused in a sentence, and no bug of a handler ends a connection.
+"""HTTP handlers of webhooks: decode reviews, call the handler, encode the response, count and log.
 
-An API server takes a status other than 200 for a webhook that failed, and then asks its failurePolicy. So whatever has
-a uid is answered with 200 and a review, also when its handler has a bug: the request is denied with code 500 in that
-review, and the user reads why.
+An API server treats a status other than 200 as a failure of the webhook, and applies its failurePolicy. So each review
+with a uid gets a response with 200, even if its handler has a bug: the request is then denied with code 500 in the
+review, and the user sees the reason.
 """
 
 import logging
@@ -22,18 +22,18 @@ from clientgo.webhook.admission import (
     read_review,
     write_review,
 )
-from clientgo.webhook.handlers import AdmissionHandler, judged
+from clientgo.webhook.handlers import AdmissionHandler, with_rejections
 
 log = logging.getLogger(__name__)
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds in seconds. The last is an API server's default patience."""
+"""Upper bounds in seconds. The last is an API server's default timeout."""
 
 _FROM_THE_START = ("200", "500")
 
 
 class WebhookMetrics:
-    """Counts the requests to one webhook, by its path; made after the program has chosen a provider."""
+    """Metrics of one webhook with controller-runtime's names; create it after the program has set a provider."""
 
     def __init__(self, path: str, *, clock: Clock = SYSTEM_CLOCK) -> None:
         name, self._labels = "controller_runtime_webhook_", {"webhook": path}
@@ -42,16 +42,18 @@ class WebhookMetrics:
         # Series from the start, so that rates begin at zero.
         self._codes = {code: self._counter(code) for code in _FROM_THE_START}
         self._in_flight = self._provider.gauge(
-            f"{name}requests_in_flight", "Admission requests that are being answered", self._labels
+            f"{name}requests_in_flight", "Admission requests in progress", self._labels
         )
         self._seconds = self._provider.histogram(
-            f"{name}latency_seconds", "How long admission requests took", self._labels, buckets=BUCKETS
+            f"{name}latency_seconds", "Duration of admission requests", self._labels, buckets=BUCKETS
         )
-        self._panics = self._provider.counter(f"{name}panics_total", "Admission requests that failed by a bug", {})
+        self._panics = self._provider.counter(
+            f"{name}panics_total", "Admission requests that failed because of a bug", {}
+        )
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Measure what happens in the block as one request."""
+        """Measure the block as one request."""
         began = self._clock.now()
         self._in_flight.inc()
         try:
@@ -61,15 +63,15 @@ class WebhookMetrics:
             self._seconds.observe(self._clock.now() - began)
 
     def answered(self, code: int) -> None:
-        """A request was answered with this HTTP status."""
+        """Count a request with this HTTP status."""
         text = str(code)
         if text not in self._codes:
-            # Two threads may both make it: a provider finds the same again.
+            # Two threads may both create it: the provider returns the same one.
             self._codes[text] = self._counter(text)
         self._codes[text].inc()
 
     def failed(self) -> None:
-        """A handler had a bug."""
+        """Count a bug of a handler."""
         self._panics.inc()
 
     def _counter(self, code: str) -> Counter:
@@ -78,67 +80,67 @@ class WebhookMetrics:
 
 
 LARGEST_ADMISSION = 7 * 1024 * 1024
-"""Bytes: two objects of 3 MiB, the largest that an API server takes, and what is around them (controller-runtime's)."""
+"""Bytes: two objects of 3 MiB, the maximum of an API server, and their envelope (controller-runtime's)."""
 
 Answer = Callable[[bytes, WebhookMetrics], bytes]
-"""The review that answers a body; raises `BadReview`."""
+"""Returns the response to a body; raises `BadReview`."""
 
 
 def admission_route(path: str, handler: AdmissionHandler, *, clock: Clock = SYSTEM_CLOCK) -> Route:
-    """Answers AdmissionReviews at `path`."""
-    judge = judged(handler)
+    """Return the route that handles AdmissionReviews at `path`."""
+    handle_request = with_rejections(handler)
 
     def answer(body: bytes, metrics: WebhookMetrics) -> bytes:
         request = read_review(body)
-        return _judgement(path, judge, request, metrics)
+        return _decision(path, handle_request, request, metrics)
 
     return review_route(path, answer, largest=LARGEST_ADMISSION, clock=clock)
 
 
 def review_route(path: str, answer: Answer, *, largest: int, clock: Clock = SYSTEM_CLOCK) -> Route:
-    """Answers reviews of any kind at `path`, of `largest` bytes at most."""
+    """Return the route that handles reviews at `path`, of at most `largest` bytes."""
     metrics = WebhookMetrics(path, clock=clock)
 
     def handle(request: ServingRequest) -> Response:
         with metrics.answering():
-            response = _refusal(request, largest) or _answered(request, answer, metrics)
+            response = _rejection(request, largest) or _response(request, answer, metrics)
         metrics.answered(response.status)
         return response
 
     return Route(handle, methods=("POST",), access=Access.OPEN)
 
 
-def _refusal(request: ServingRequest, largest: int) -> Response | None:
+def _rejection(request: ServingRequest, largest: int) -> Response | None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != JSON:
         given = media_type or "nothing"
-        return Response(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a review is {JSON}, and this is {given}\n")
+        return Response(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"invalid content type {given}: expected {JSON}\n")
     if len(request.body) > largest:
-        return Response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a review has {largest} bytes at most\n")
+        return Response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the review is larger than {largest} bytes\n")
     if not request.body:
         return Response(HTTPStatus.BAD_REQUEST, "the request has no body\n")
     return None
 
 
-def _answered(request: ServingRequest, answer: Answer, metrics: WebhookMetrics) -> Response:
+def _response(request: ServingRequest, answer: Answer, metrics: WebhookMetrics) -> Response:
     try:
         return Response(HTTPStatus.OK, answer(request.body, metrics), JSON)
     except BadReview as error:
-        log.debug("a webhook was sent no review", extra={"path": request.path, "peer": request.peer, "err": error})
+        log.debug("webhook request is not a review", extra={"path": request.path, "peer": request.peer, "err": error})
         return Response(HTTPStatus.BAD_REQUEST, f"{error}\n")
 
 
-def _judgement(path: str, judge: AdmissionHandler, request: AdmissionRequest, metrics: WebhookMetrics) -> bytes:
+def _decision(path: str, handle_request: AdmissionHandler, request: AdmissionRequest, metrics: WebhookMetrics) -> bytes:
     about = {"webhook": path, "uid": request.uid, "operation": request.operation, "kind": request.kind.kind}
     with context(**about, namespace=request.namespace or None, name=request.name or None):
         try:
-            response = judge(request)
+            response = handle_request(request)
             if not response.allowed:
-                log.debug("a request is denied", extra={"code": response.status.code, "why": response.status.message})
+                log.debug("request denied", extra={"code": response.status.code, "why": response.status.message})
             return write_review(request.uid, response)
         except Exception as error:
-            # Whatever it is, the user is to read a sentence, and the API server to get an answer.
+            # The user gets one sentence, and the API server a response.
             metrics.failed()
-            log.exception("bug: a webhook could not judge a request, which is denied")
+            log.exception("bug: webhook handler failed; request denied")
             why = f"the webhook failed: {type(error).__name__}: {error}"
             return write_review(request.uid, errored(HTTPStatus.INTERNAL_SERVER_ERROR, why))

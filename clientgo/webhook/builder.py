@@ -1,4 +1,4 @@
-"""How a kind's webhooks are put together, under the paths that the manifests of kubebuilder and controller-gen name.
+"""Builder of a kind's webhooks, at the paths in the manifests of kubebuilder and controller-gen.
 
 webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator()).complete()
 """
@@ -16,43 +16,43 @@ S = TypeVar("S", bound=ApiObject)
 
 
 class WebhookRegistry(Protocol):
-    """Where webhooks are registered: a `WebhookServer`."""
+    """Registry of webhooks, such as a `WebhookServer`."""
 
     def register(self, path: str, handler: AdmissionHandler) -> None:
-        """Let the handler judge what is asked at this path."""
+        """Handle admission requests at this path."""
 
     def register_hub(self, hub: Hub[Any]) -> None:
-        """Convert a kind's objects."""
+        """Convert objects of a kind."""
 
 
 def mutate_path(kind: type) -> str:
-    """`/mutate-ajd-my-domain-v1-home`."""
-    return f"/mutate-{_place(api_of(kind))}"
+    """Return the path of a kind's mutating webhook, such as `/mutate-ajd-my-domain-v1-home`."""
+    return f"/mutate-{_path_suffix(api_of(kind))}"
 
 
 def validate_path(kind: type) -> str:
-    """`/validate-ajd-my-domain-v1-home`."""
-    return f"/validate-{_place(api_of(kind))}"
+    """Return the path of a kind's validating webhook, such as `/validate-ajd-my-domain-v1-home`."""
+    return f"/validate-{_path_suffix(api_of(kind))}"
 
 
 def webhook_managed_by(server: WebhookRegistry) -> "_Unnamed":
-    """Begin with a kind: `.for_(Home)`."""
+    """Start building webhooks; continue with `.for_(Home)`."""
     return _Unnamed(server)
 
 
 class _Unnamed:
-    """A builder that does not know its kind yet."""
+    """Builder without a kind."""
 
     def __init__(self, server: WebhookRegistry) -> None:
         self._server = server
 
     def for_(self, kind: type[T]) -> "WebhookBuilder[T]":
-        """Webhooks of this kind; TypeError if the class is not marked with `@api_type`."""
+        """Build webhooks of this kind; TypeError if the class is not marked with `@api_type`."""
         return WebhookBuilder(self._server, kind)
 
 
 class WebhookBuilder(Generic[T]):
-    """Collects the webhooks of one kind; each method gives the builder back. Wrong use is a ValueError."""
+    """Collects the webhooks of one kind. Each method returns the builder; wrong use raises ValueError."""
 
     def __init__(self, server: WebhookRegistry, kind: type[T]) -> None:
         api_of(kind)
@@ -62,11 +62,11 @@ class WebhookBuilder(Generic[T]):
         self._hub: Hub[T] | None = None
 
     def with_defaulter(self, defaulter: Defaulter[T], *, path: str = "") -> "WebhookBuilder[T]":
-        """Let it fill in what users leave out, at `path` or where the manifests have it."""
+        """Set defaults with this defaulter, at `path` or the path in the manifests."""
         return self._add(path or mutate_path(self._kind), defaulting(self._kind, defaulter))
 
     def with_validator(self, validator: Validator[T], *, path: str = "") -> "WebhookBuilder[T]":
-        """Let it object to what may not be, at `path` or where the manifests have it."""
+        """Validate objects with this validator, at `path` or the path in the manifests."""
         return self._add(path or validate_path(self._kind), validating(self._kind, validator))
 
     def with_conversion(
@@ -76,20 +76,20 @@ class WebhookBuilder(Generic[T]):
         to_hub: Callable[[S], T] | None = None,
         from_hub: Callable[[T], S] | None = None,
     ) -> "WebhookBuilder[T]":
-        """Convert between this kind, which becomes the hub, and another version of it; see `Hub.spoke`."""
+        """Convert between this kind, which becomes the hub, and another version; see `Hub.spoke`."""
         if self._hub is None:
             self._hub = Hub(self._kind)
         self._hub.spoke(spoke, to_hub=to_hub, from_hub=from_hub)
         return self
 
     def complete(self) -> None:
-        """Register everything with the server.
+        """Register the webhooks with the server.
 
         Raises:
-            ValueError: there is nothing to register, or a path is taken.
+            ValueError: there is nothing to register, or a path is already in use.
         """
         if not self._handlers and self._hub is None:
-            raise ValueError(f"{self._kind.__name__} has no webhook: give it a defaulter, a validator or a conversion")
+            raise ValueError(f"{self._kind.__name__} has no webhook: add a defaulter, a validator or a conversion")
         for path, handler in self._handlers.items():
             self._server.register(path, handler)
         if self._hub is not None:
@@ -97,10 +97,10 @@ class WebhookBuilder(Generic[T]):
 
     def _add(self, path: str, handler: AdmissionHandler) -> "WebhookBuilder[T]":
         if path in self._handlers:
-            raise ValueError(f"{self._kind.__name__} has a webhook at {path} already")
+            raise ValueError(f"{self._kind.__name__} already has a webhook at {path}")
         self._handlers[path] = handler
         return self
 
 
-def _place(api: ApiType) -> str:
+def _path_suffix(api: ApiType) -> str:
     return f"{api.group.replace('.', '-')}-{api.version}-{api.kind.lower()}"

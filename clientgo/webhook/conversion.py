@@ -1,6 +1,7 @@
 """Conversion webhooks: apiextensions.k8s.io/v1 ConversionReview, for any number of kinds at one path.
 
-The answer has all objects, in their order, or none: where one can't be converted the API server is told which and why.
+The response contains all objects in their order, or none: if one cannot be converted, it names the object and the
+reason.
 """
 
 import logging
@@ -28,7 +29,7 @@ PATH = "/convert"
 Object = dict[str, Any]
 
 Hubs = Mapping[tuple[str, str], Hub[Any]]
-"""The hub of each kind, by its group and kind."""
+"""Hubs by group and kind."""
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -48,14 +49,14 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock = SYSTEM_CLOCK) -> Route:
-    """Answers ConversionReviews of at most `largest` bytes; `hubs` may grow meanwhile."""
+    """Return the route that handles ConversionReviews of at most `largest` bytes; `hubs` may grow."""
 
     def answer(body: bytes, metrics: WebhookMetrics) -> bytes:
         request = _read(body)
         try:
             converted = [_convert(hubs, one, request, metrics) for one in request.objects or ()]
         except ConversionError as error:
-            # metav1 has no other word for it than Failure; an API server only asks whether it is Success.
+            # Failure is the only other status of metav1; an API server checks only for Success.
             return _write(request.uid, [], {"metadata": {}, "status": "Failure", "message": str(error)})
         return _write(request.uid, converted, {"metadata": {}, "status": "Success"})
 
@@ -66,17 +67,17 @@ def _read(body: bytes) -> _Request:
     try:
         review = _REVIEW.decode(body)
     except _UNREADABLE as error:
-        raise BadReview(f"the body is no {KIND}: {error}") from error
+        raise BadReview(f"the body is not a {KIND}: {error}") from error
     if (review.api_version, review.kind) != (API_VERSION, KIND):
         given = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
-        raise BadReview(f"this is a webhook for {API_VERSION}, Kind={KIND}; it was sent {given}")
+        raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {given}")
     if review.request is None or not review.request.uid:
         raise BadReview(f"the {KIND} has no request with a uid")
     return review.request
 
 
 def _convert(hubs: Hubs, obj: Object, request: _Request, metrics: WebhookMetrics) -> Object:
-    """One object in the version that is desired; raises `ConversionError`, which names it."""
+    """Convert one object to the desired version; raise `ConversionError` with its name."""
     kind, group = str(obj.get("kind", "")), str(obj.get("apiVersion", "")).rpartition("/")[0]
     metadata: Any = obj.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
@@ -86,16 +87,16 @@ def _convert(hubs: Hubs, obj: Object, request: _Request, metrics: WebhookMetrics
         try:
             hub = hubs.get((group, kind))
             if hub is None:
-                raise ConversionError(f"nothing is known here of {obj.get('apiVersion')}, Kind={kind}")
+                raise ConversionError(f"unknown kind {obj.get('apiVersion')}, Kind={kind}")
             return hub.convert(obj, request.desired or "")
         except (ConversionError, Errors, ValueError) as error:
             why = f"invalid object: {error}" if isinstance(error, ValueError) else str(error)
-            log.warning("an object can't be converted", extra={"err": why, "at": raised_at(error)})
+            log.warning("cannot convert object", extra={"err": why, "at": raised_at(error)})
             raise ConversionError(f"{where}: {why}") from error
         except Exception as error:
-            # A bug in one version's functions: the API server gets an answer, and whoever reads it the reason.
+            # A bug in a conversion function: the API server gets a response with the reason.
             metrics.failed()
-            log.exception("bug: an object can't be converted")
+            log.exception("bug: cannot convert object")
             raise ConversionError(f"{where}: the conversion failed: {type(error).__name__}: {error}") from error
 
 

@@ -1,7 +1,7 @@
-"""How a webhook judges: by functions for one kind, typed, or by a function of the request as it came.
+"""Admission handlers: typed defaulters and validators of one kind, or functions of the raw request.
 
-A `Defaulter` gives the object as it should be, a `Validator` objects by raising. Both are turned into handlers, which
-is all that the server knows.
+A `Defaulter` returns the object with defaults, a `Validator` raises for invalid objects. Both are wrapped as handlers,
+the only interface that the server knows.
 """
 
 import logging
@@ -23,7 +23,7 @@ from clientgo.webhook.admission import (
     denied,
     errored,
     patch_response,
-    refused,
+    rejected,
     status_details,
 )
 from clientgo.webhook.field import Errors
@@ -35,17 +35,17 @@ T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 AdmissionHandler = Callable[[AdmissionRequest], AdmissionResponse]
-"""Judges a request; thread-safe. Rejects it by raising `Denied`, `field.Errors`, `ApiError` or ValueError (400).
+"""Handles a request; thread-safe. Rejects it by raising `Denied`, `field.Errors`, `ApiError` or ValueError (400).
 
 Any other exception is a bug: it denies the request with 500 and is logged with its traceback.
 """
 
 Warnings = Sequence[str] | None
-"""What a user is told of an object that is taken all the same."""
+"""Warnings for the user about an accepted object."""
 
 
 class Denied(Exception):
-    """The request is refused in these words; `code` and `reason` are those of an API server's refusal."""
+    """The request is denied with this message; `code` and `reason` are those of the API server's response."""
 
     def __init__(
         self,
@@ -58,31 +58,31 @@ class Denied(Exception):
         super().__init__(message)
         self.code = code
         self.reason = reason
-        self.warnings = _several(warnings)
+        self.warnings = _as_tuple(warnings)
 
 
 class Defaulter(Protocol[T]):
-    """Fills in what a user left out."""
+    """Sets defaults of omitted fields."""
 
     def default(self, obj: T, request: AdmissionRequest, /) -> T:
-        """The object as it should be, which may be `obj` itself; never asked about deletions."""
+        """Return the object with defaults, which may be `obj` itself; not called for deletions."""
 
 
 class Validator(Protocol[T_contra]):
-    """Objects to what may not be, by raising `Denied` or `field.Errors`; returns warnings, if there are any."""
+    """Validates objects: raises `Denied` or `field.Errors`, or returns warnings, if any."""
 
     def validate_create(self, obj: T_contra, request: AdmissionRequest, /) -> Warnings:
-        """Whether the object may be created."""
+        """Validate the creation of an object."""
 
     def validate_update(self, old: T_contra, new: T_contra, request: AdmissionRequest, /) -> Warnings:
-        """Whether the object may be changed so."""
+        """Validate an update."""
 
     def validate_delete(self, obj: T_contra, request: AdmissionRequest, /) -> Warnings:
-        """Whether the object may be deleted; asked only if the webhook's rules name DELETE."""
+        """Validate a deletion; called only if the webhook's rules include DELETE."""
 
 
 def defaulting(kind: type[T], defaulter: Defaulter[T]) -> AdmissionHandler:
-    """The handler of a mutating webhook: what the defaulter changes becomes a patch of just that."""
+    """Return the handler of a mutating webhook, which sends the defaulter's changes as a patch."""
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         if request.operation == "DELETE":
@@ -92,15 +92,15 @@ def defaulting(kind: type[T], defaulter: Defaulter[T]) -> AdmissionHandler:
         if made is obj:
             return allowed()
         if not isinstance(made, kind):
-            raise TypeError(f"the defaulter of {kind.__name__} gave a {type(made).__name__}")
+            raise TypeError(f"the defaulter of {kind.__name__} returned a {type(made).__name__}")
         raw = request.object
         return patch_response(raw, changed(raw, obj, made))
 
-    return judged(handle)
+    return with_rejections(handle)
 
 
 def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
-    """The handler of a validating webhook."""
+    """Return the handler of a validating webhook."""
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         match request.operation:
@@ -113,14 +113,14 @@ def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
             case "CONNECT":
                 warnings = None
             case other:
-                raise BadReview(f"unknown operation {other!r}: there are CREATE, UPDATE, DELETE and CONNECT")
-        return allowed().with_warnings(*_several(warnings or ()))
+                raise BadReview(f"unknown operation {other!r}: expected CREATE, UPDATE, DELETE or CONNECT")
+        return allowed().with_warnings(*_as_tuple(warnings or ()))
 
-    return judged(handle)
+    return with_rejections(handle)
 
 
-def judged(handler: AdmissionHandler) -> AdmissionHandler:
-    """The handler, whose objections are answers: `Denied`, `field.Errors`, `ApiError`, `BadReview`, ValueError."""
+def with_rejections(handler: AdmissionHandler) -> AdmissionHandler:
+    """Return a handler that turns `Denied`, `field.Errors`, `ApiError`, `BadReview` and ValueError into denials."""
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         try:
@@ -131,12 +131,12 @@ def judged(handler: AdmissionHandler) -> AdmissionHandler:
         except Errors as error:
             return _invalid(request, error)
         except ApiError as error:
-            return refused(error)
+            return rejected(error)
         except BadReview as error:
             return errored(HTTPStatus.BAD_REQUEST, str(error))
         except ValueError as error:
-            # Mutating webhooks are called before the object is validated, so that a value may be anything.
-            log.warning("an object is invalid, and the request denied", extra={"err": error, "at": raised_at(error)})
+            # Mutating webhooks are called before the object is validated, so any value is possible.
+            log.warning("invalid object; request denied", extra={"err": error, "at": raised_at(error)})
             return errored(HTTPStatus.BAD_REQUEST, f"invalid object: {error}")
 
     return handle
@@ -149,12 +149,12 @@ def raised_at(error: Exception) -> str:
 
 
 def multi_validating(*handlers: AdmissionHandler) -> AdmissionHandler:
-    """Asks each in turn, up to the first that denies; warnings of all that were asked are given."""
+    """Return a handler that calls each handler up to the first that denies, and returns the warnings of all."""
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         warnings: tuple[str, ...] = ()
         for one in handlers:
-            response = judged(one)(request)
+            response = with_rejections(one)(request)
             warnings += response.warnings
             if not response.allowed:
                 return replace(response, warnings=warnings)
@@ -164,36 +164,36 @@ def multi_validating(*handlers: AdmissionHandler) -> AdmissionHandler:
 
 
 def multi_mutating(*handlers: AdmissionHandler) -> AdmissionHandler:
-    """Lets each in turn change what the one before made of the object, up to the first that denies.
+    """Return a handler that passes the object through each handler in turn, up to the first that denies.
 
-    In controller-runtime each sees the object as it came, and two that add a first label undo each other.
+    In controller-runtime each handler gets the original object, and two that add a first label overwrite each other.
     """
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         warnings: tuple[str, ...] = ()
         original = current = request.object
         for one in handlers:
-            response = judged(one)(request)
+            response = with_rejections(one)(request)
             warnings += response.warnings
             if not response.allowed:
                 return replace(response, warnings=warnings)
             try:
                 current = jsonpatch.apply(current, response.patch)
             except PatchError as error:
-                return errored(HTTPStatus.INTERNAL_SERVER_ERROR, f"a webhook's patch does not fit: {error}")
+                return errored(HTTPStatus.INTERNAL_SERVER_ERROR, f"cannot apply the patch of a webhook: {error}")
             request = replace(request, raw_object=encode_value(current))
         return replace(patch_response(original, current), warnings=warnings)
 
     return handle
 
 
-def _several(warnings: Sequence[str]) -> tuple[str, ...]:
-    # A single text is a sequence of texts to Python, and to a type checker: a user would be warned letter by letter.
+def _as_tuple(warnings: Sequence[str]) -> tuple[str, ...]:
+    # A string is a sequence of strings, also for type checkers: each letter would become a warning.
     return (warnings,) if isinstance(warnings, str) else tuple(warnings)
 
 
 def _invalid(request: AdmissionRequest, error: Errors) -> AdmissionResponse:
-    """422 in the words of an API server."""
+    """Return a 422 response with an API server's message."""
     kind = f"{request.kind.kind}.{request.kind.group}" if request.kind.group else request.kind.kind
     causes = [one.cause for one in error.problems]
     details = status_details(name=request.name, group=request.kind.group, kind=request.kind.kind, causes=causes)

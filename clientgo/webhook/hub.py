@@ -1,13 +1,13 @@
-"""Conversion of an object from one version of its kind to another, through the hub.
+"""Conversion between versions of a kind through a hub version.
 
-One version is the hub, usually the one that is stored. Each other, a spoke, says how it becomes the hub and how it is
-made of it; so n versions need 2(n-1) functions and not n(n-1). They stand on the spoke's class (`Convertible`), which
-needs nothing of this library for it, or anywhere else:
+One version is the hub, usually the stored one. Each other version, a spoke, has functions to and from the hub; so n
+versions need 2(n-1) functions, not n(n-1). They are methods of the spoke's class (`Convertible`), which needs nothing
+of this library for that, or given separately:
 
     Hub(HomeV2).spoke(HomeV1).spoke(HomeV1Beta1, to_hub=grown, from_hub=shrunk)
 
-An API server converts an object before it validates it, so a function may be given any value that its class can hold.
-It rejects one by raising ValueError, `field.Errors` or `ConversionError`, whose message the user reads.
+An API server converts an object before it validates it, so functions must handle any value of their class. They reject
+one by raising ValueError, `field.Errors` or `ConversionError`, whose message the user sees.
 """
 
 from collections.abc import Callable
@@ -25,23 +25,23 @@ Object = dict[str, Any]
 
 
 class ConversionError(Exception):
-    """An object can't be converted; the message is one sentence for whoever asked for it."""
+    """An object cannot be converted; the message is one sentence for the user."""
 
 
 @runtime_checkable
 class Convertible(Protocol[H]):
-    """A version that knows the hub."""
+    """Version with conversions to and from the hub."""
 
     def convert_to(self) -> H:
-        """The object as the hub has it, with the same metadata but for labels and annotations."""
+        """Return the object in the hub version; of the metadata, only labels and annotations may change."""
 
     @classmethod
     def convert_from(cls, hub: H, /) -> Self:
-        """The object of this version that the hub's stands for."""
+        """Return the hub's object in this version."""
 
 
 class Hub(Generic[H]):
-    """Converts objects of a kind between its versions; the class given is the hub. Wrong use is a ValueError."""
+    """Converts objects of a kind between its versions; the given class is the hub. Wrong use raises ValueError."""
 
     def __init__(self, kind: type[H]) -> None:
         api = api_of(kind)
@@ -54,7 +54,7 @@ class Hub(Generic[H]):
 
     @property
     def api_versions(self) -> list[str]:
-        """Every version there is, the hub's first."""
+        """All versions, the hub first."""
         return list(self._versions)
 
     def spoke(
@@ -64,25 +64,25 @@ class Hub(Generic[H]):
         to_hub: Callable[[S], H] | None = None,
         from_hub: Callable[[H], S] | None = None,
     ) -> "Hub[H]":
-        """One more version, by these functions, or by those of a `Convertible` class."""
+        """Add a version with these functions, or with those of a `Convertible` class."""
         api = api_of(kind)
         if (api.group, api.kind) != (self.group, self.kind):
-            raise ValueError(f"{api.gvk} is no version of {self.kind}.{self.group}")
+            raise ValueError(f"{api.gvk} is not a version of {self.kind}.{self.group}")
         if api.api_version in self._versions:
-            raise ValueError(f"{api.api_version} is a version of {self.kind} already")
-        there, back = to_hub or getattr(kind, "convert_to", None), from_hub or getattr(kind, "convert_from", None)
-        if there is None or back is None:
-            either = "give it convert_to and convert_from, or give to_hub and from_hub"
-            raise ValueError(f"{kind.__qualname__} can't be converted: {either}")
-        self._versions[api.api_version] = _Version(kind, there, back)
+            raise ValueError(f"{api.api_version} is already a version of {self.kind}")
+        forward, backward = to_hub or getattr(kind, "convert_to", None), from_hub or getattr(kind, "convert_from", None)
+        if forward is None or backward is None:
+            methods = "define convert_to and convert_from, or pass to_hub and from_hub"
+            raise ValueError(f"{kind.__qualname__} has no conversion: {methods}")
+        self._versions[api.api_version] = _Version(kind, forward, backward)
         return self
 
     def convert(self, obj: Object, api_version: str) -> Object:
-        """Convert the object, as JSON has it; its metadata stays, but for labels and annotations.
+        """Convert an object in JSON form; its metadata stays the same except for labels and annotations.
 
         Raises:
-            ConversionError: a version is not known, the object can't be decoded, or the result is not the same object.
-            Exception: what a conversion function raised.
+            ConversionError: a version is unknown, the object is invalid, or the result is another object.
+            Exception: the error of a conversion function.
         """
         source, target = self._version(obj.get("apiVersion")), self._version(api_version)
         if source is target:
@@ -93,18 +93,20 @@ class Hub(Generic[H]):
             raise ConversionError(f"invalid object: {error.cause}") from error
         made = target.from_hub(source.to_hub(typed))
         if not isinstance(made, target.kind):
-            raise ConversionError(f"{target.kind.__qualname__}.convert_from made a {type(made).__qualname__}")
+            raise ConversionError(f"{target.kind.__qualname__}.convert_from returned a {type(made).__qualname__}")
         return _with_metadata(obj, to_dict_with_defaults(made))
 
     def _version(self, api_version: Any) -> "_Version":
         found = self._versions.get(api_version) if isinstance(api_version, str) else None
         if found is None:
-            raise ConversionError(f"{api_version} is no version of {self.kind}: there are {', '.join(self._versions)}")
+            raise ConversionError(
+                f"unknown version {api_version} of {self.kind}: expected one of {', '.join(self._versions)}"
+            )
         return found
 
 
 class _Version:
-    """A version's class, and the ways to the hub and back."""
+    """Class of a version, with its conversions to and from the hub."""
 
     __slots__ = ("from_hub", "kind", "to_hub")
 
@@ -119,12 +121,14 @@ def _itself(obj: Any) -> Any:
 
 
 def _with_metadata(original: Object, made: Object) -> Object:
-    """What was made, with the original's metadata to the letter: an API server refuses any change but to two maps."""
+    """Return the result with the original's metadata: an API server rejects changes except of two maps."""
     before, after = original.get("metadata") or {}, made.get("metadata") or {}
     for name in ("name", "namespace", "uid"):
         if after.get(name, "") != before.get(name, ""):
             was, now = before.get(name, ""), after.get(name, "")
-            raise ConversionError(f"the conversion changed metadata.{name} from {was!r} to {now!r}: hand metadata on")
+            raise ConversionError(
+                f"the conversion changed metadata.{name} from {was!r} to {now!r}: it must keep the metadata"
+            )
     metadata = {name: value for name, value in before.items() if name not in ("labels", "annotations")}
     metadata |= {name: after[name] for name in ("labels", "annotations") if after.get(name)}
     return {**made, "metadata": metadata}

@@ -1,6 +1,7 @@
-"""Telling the API server whom to trust: `caBundle` in webhook configurations and in CRDs that are converted.
+"""Injection of the CA into webhook configurations and CRDs with conversion (`caBundle`).
 
-Each write names the resourceVersion it was made from, so that nobody's change is lost: who is late reads again.
+Each write contains the resourceVersion it is based on, so that no change of another client is lost; a conflict is
+retried.
 """
 
 from base64 import b64decode, b64encode
@@ -26,39 +27,39 @@ CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinit
 Object = dict[str, Any]
 
 Bundle = Callable[[bytes], bytes]
-"""The bundle (PEM) that is to take the place of one."""
+"""Returns the new bundle (PEM) for the current one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """The names of what has webhooks of one server."""
+    """Names of the objects that refer to the webhooks of one server."""
 
     mutating: tuple[str, ...] = ()
     validating: tuple[str, ...] = ()
     crds: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[GroupVersionResource, str]]:
-        """Each with its resource."""
+        """Yield each name with its resource."""
         for resource, names in ((MUTATING, self.mutating), (VALIDATING, self.validating), (CRDS, self.crds)):
             for name in names:
                 yield resource, name
 
 
 def inject_ca(requester: Requester, targets: Targets, bundle: Bundle) -> None:
-    """Let the API server trust, for each webhook of the targets, what `bundle` makes of whom it trusts now.
+    """Set the `caBundle` of each webhook of the targets to the result of `bundle`.
 
     Raises:
-        ApiError: one of the targets is not there, or may not be read or patched.
+        ApiError: a target does not exist, or may not be read or patched.
     """
     for resource, name in targets:
         retry_on_conflict(partial(_inject, requester, resource, name, bundle), DEFAULT_BACKOFF)
 
 
 def server_names(requester: Requester, targets: Targets) -> list[str]:
-    """The names under which the API server calls the targets' webhooks: what their certificate must be for.
+    """Return the host names of the targets' webhooks, for which their certificate must be valid.
 
     Raises:
-        ApiError: one of the targets is not there, or may not be read.
+        ApiError: a target does not exist, or may not be read.
     """
     found: dict[str, None] = {}
     for resource, name in targets:
@@ -90,7 +91,7 @@ def _get(requester: Requester, resource: GroupVersionResource, name: str) -> Obj
 
 
 def _client_configs(obj: Object) -> Iterator[tuple[str, Object]]:
-    """Each `clientConfig` of a webhook configuration or a CRD, and where it stands."""
+    """Yield each `clientConfig` of a webhook configuration or CRD with its path."""
     for index, hook in enumerate(obj.get("webhooks") or ()):
         yield f"/webhooks/{index}/clientConfig", hook.get("clientConfig") or {}
     conversion = (obj.get("spec") or {}).get("conversion") or {}
@@ -103,7 +104,7 @@ def _decoded(text: str | None) -> bytes:
     try:
         return b64decode(text or "", validate=True)
     except NotBase64:
-        return b""  # a placeholder of somebody's, which nothing trusts
+        return b""  # a placeholder that is not a certificate
 
 
 def _host(url: str | None) -> str:

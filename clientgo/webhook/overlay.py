@@ -1,11 +1,11 @@
-"""What a change of a typed object means for the JSON it was read from.
+"""Transfer of changes of a typed object to the JSON it was decoded from.
 
-A class need not know every field of a kind: a newer version of the CRD has more, and some CRDs keep what nobody
-declared. So a defaulter's answer is never taken for the whole object. It is compared with what the class could see, and
-the differences alone are carried over.
+A class may lack fields of its kind: a newer version of the CRD has more, and some CRDs preserve unknown fields. So the
+result of a defaulter never replaces the whole object. It is compared with the decoded object, and only the differences
+are applied to the JSON.
 
-What a class sees has its defaults in it, or a field that is set back to its default could not be told from one that was
-removed. What is new is written as the codec writes it, without them.
+Both sides of the comparison include defaults; otherwise a field set to its default would look removed. New values are
+encoded by the codec, without defaults.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ _ABSENT: Any = object()
 
 
 def changed(raw: Json, before: object, after: object) -> Json:
-    """`raw`, from which `before` was read, with what differs in `after`; what is the same is `raw`'s own, no copy."""
+    """Return `raw`, from which `before` was decoded, with the changes in `after`; unchanged parts are not copied."""
     return _carried(raw, _seen(to_wire(before)), _seen(to_wire(after)), to_dict(after))
 
 
 def _seen(value: Any) -> Json:
-    """A value with all of its fields, but for those that are None or empty, which mean absent."""
+    """Return a value with all of its fields, except those that are None or empty, which mean absent."""
     if isinstance(value, msgspec.Struct):
         names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
         shown = {wire: getattr(value, name) for name, wire in names}
@@ -62,14 +62,14 @@ def _members(raw: dict[str, Json], before: Json, after: Json, written: dict[str,
         if was is _ABSENT:
             made[name] = text
         elif not same(was, value):
-            # Where the class saw no more than its own defaults there may be nothing in the JSON.
+            # If the decoded value consisted of defaults only, the JSON may lack it.
             start = {} if here is _ABSENT and isinstance(value, dict) else here
             made[name] = text if start is _ABSENT else _carried(start, was, value, text)
     return made
 
 
 def _items(raw: list[Json], before: list[Json], after: list[Json], written: list[Json]) -> list[Json]:
-    """Items at both ends that are the same are `raw`'s; so are, of those between, the ones that only moved."""
+    """Keep the items of `raw` that are equal at both ends, and those between that only moved."""
     begin, shorter = 0, min(len(before), len(after))
     while begin < shorter and same(before[begin], after[begin]):
         begin += 1
@@ -80,7 +80,7 @@ def _items(raw: list[Json], before: list[Json], after: list[Json], written: list
     if len(here) == len(there):
         middle = [_carried(raw[index], before[index], after[index], written[index]) for index in here]
     else:
-        # By their text, because a comparison of each with each would let a long list take minutes.
+        # By their encoding: comparing each pair would take minutes for a long list.
         known = {encode_value(before[index]): raw[index] for index in here}
         middle = [known.get(encode_value(after[index]), written[index]) for index in there]
     return [*raw[:begin], *middle, *raw[len(raw) - end :]]

@@ -1,12 +1,12 @@
-"""Certificates for development: an authority of one's own, made known to the API server, and replaced in time.
+"""Certificates for development: an authority of its own, injected into the API server and rotated in time.
 
     certificates = SelfSignedCertificates(client, server.cert_dir, Targets(validating=("validating-webhook",)))
     certificates.prepare()  # before the server starts
-    manager.add(certificates)  # which replaces them at two thirds of their time
+    manager.add(certificates)  # rotates them after two thirds of their lifetime
 
-No admission fails over a replacement: the API server is told to trust the new authority beside the old one first, then
-the server shows a certificate of the new one, and only then the old one is forgotten. Between these steps passes
-`overlap_seconds`, because API servers hear of configurations by a watch. In production cert-manager does all this.
+A rotation breaks no admission request: first the API server trusts the new authority in addition to the old one, then
+the server uses a certificate of the new one, and only then the old one is removed. Between these steps lie
+`overlap_seconds`, because API servers learn of configurations through a watch. In production use cert-manager.
 """
 
 import logging
@@ -31,18 +31,18 @@ NAME = "clientgo-webhook-ca"
 CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"
 
 LASTS = 90 * 24 * 3600.0
-"""Seconds an authority is one, as cert-manager has it for certificates."""
+"""Lifetime of an authority in seconds (cert-manager's default for certificates)."""
 
 _RETRY_SECONDS = 60.0
 _LOOK_SECONDS = 3600.0
-"""Between two looks at the time: a machine may have slept meanwhile."""
+"""Seconds between checks of the time: the machine may have been suspended meanwhile."""
 
 
 class SelfSignedCertificates:
-    """Keeps `cert_dir` and the `caBundle`s of the targets in step; a runnable that replaces both in time.
+    """Keeps `cert_dir` and the `caBundle`s of the targets consistent; a runnable that rotates both in time.
 
-    The certificate is for `hosts`, and for the names that the targets call. What others have put into a bundle stays,
-    so that several replicas, each with a directory of its own, can serve side by side.
+    The certificate is for `hosts` and the host names of the targets. Certificates that others added to a bundle remain,
+    so several replicas, each with its own directory, can serve side by side.
     """
 
     name = "webhook-certificates"
@@ -72,11 +72,11 @@ class SelfSignedCertificates:
         return f"<SelfSignedCertificates in {self._folder}>"
 
     def prepare(self) -> None:
-        """Have a certificate that is valid for a while, and an API server that trusts it.
+        """Ensure a certificate that is valid for a while, and that the API server trusts it.
 
         Raises:
-            ApiError: a target is not there, or may not be read or patched.
-            OSError: the directory can't be written.
+            ApiError: a target does not exist, or may not be read or patched.
+            OSError: the directory is not writable.
         """
         authority = self._authority()
         if authority is None:
@@ -86,26 +86,26 @@ class SelfSignedCertificates:
             return
         self._inject(add=authority)
         if not authority.has_signed((self._folder / CERTIFICATE).read_bytes(), self._names()):
-            self._write(authority)  # the webhooks have got another name, say
+            self._write(authority)  # for example, the webhooks have a new host name
 
     def rotate(self, stop: threading.Event) -> None:
-        """Replace the authority and the certificate; takes twice `overlap_seconds`, and no time once `stop` is set.
+        """Replace authority and certificate; takes twice `overlap_seconds`, or no time once `stop` is set.
 
         Raises:
-            ApiError: a target is not there, or may not be read or patched. What was trusted before still is.
-            OSError: the directory can't be written.
+            ApiError: a target does not exist, or may not be read or patched. The old authority is still trusted.
+            OSError: the directory is not writable.
         """
         old, new = self._authority(), self._new_authority()
         self._inject(add=new)
         if self._clock.sleep(stop, self._overlap):
-            return  # the old one is in use still; the new one, which nobody has, stays trusted until it ends
+            return  # the old one stays in use; the unused new one stays trusted until it expires
         self._write(new)
-        log.info("the webhooks' certificate is replaced", extra={"directory": str(self._folder)})
+        log.info("webhook certificate rotated", extra={"directory": str(self._folder)})
         if old is not None and not self._clock.sleep(stop, self._overlap):
             self._inject(add=new, remove=old)
 
     def start(self, stop: threading.Event) -> None:
-        """Replace what has a third of its time left, until `stop` is set; what fails is tried again a minute later."""
+        """Rotate when a third of the lifetime is left, until `stop` is set; retry failures after a minute."""
         while not stop.is_set():
             wait = self._due()
             if wait <= 0:
@@ -116,7 +116,7 @@ class SelfSignedCertificates:
         return CertificateAuthority.create(NAME, timedelta(seconds=self._lasts), clock=self._clock)
 
     def _due(self) -> float:
-        """Seconds until the authority has to be replaced."""
+        """Return the seconds until the authority must be replaced."""
         authority = self._authority()
         return 0.0 if authority is None else (authority.remaining - authority.lifetime / 3).total_seconds()
 
@@ -124,19 +124,19 @@ class SelfSignedCertificates:
         try:
             self.rotate(stop)
         except (ClientGoError, OSError) as error:
-            log.error("the webhooks' certificate can't be replaced yet", extra={"err": error})
+            log.error("cannot rotate the webhook certificate; will retry", extra={"err": error})
             return _RETRY_SECONDS
         return 0.0
 
     def _authority(self) -> CertificateAuthority | None:
-        """That of the directory; None if there is none that can be used for some time yet."""
+        """Return the authority in the directory, or None if it is missing, invalid or expired."""
         files = [self._folder / name for name in (CA_CERTIFICATE, CA_KEY, CERTIFICATE, KEY)]
         if not all(file.is_file() for file in files):
             return None
         try:
             authority = CertificateAuthority(files[0].read_bytes(), files[1].read_bytes(), clock=self._clock)
         except ConfigError as error:
-            log.warning("the webhooks' authority is made anew", extra={"err": error})
+            log.warning("creating a new certificate authority for webhooks", extra={"err": error})
             return None
         return authority if authority.remaining > timedelta() else None
 
@@ -152,8 +152,8 @@ class SelfSignedCertificates:
     def _write(self, authority: CertificateAuthority) -> None:
         certificate, key = authority.server(self._names(), authority.remaining)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # The pair last: it is there once everything is. The server goes on with the former until key and certificate
-        # are of each other.
+        # The pair last, so that it exists only once everything does. The server keeps the previous pair until key and
+        # certificate match.
         for name, content in (
             (CA_CERTIFICATE, authority.certificate),
             (CA_KEY, authority.key),
@@ -163,7 +163,7 @@ class SelfSignedCertificates:
             self._replace(name, content)
 
     def _replace(self, name: str, content: bytes) -> None:
-        # Nobody reads half a file, and nobody else a key: temporary files are their owner's alone.
+        # Atomically, so that files are never read half written; temporary files are readable only by their owner.
         descriptor, temporary = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

@@ -1,11 +1,11 @@
-"""The HTTPS server that an API server calls: webhooks by their paths, behind a certificate that is read again.
+"""HTTPS server for webhooks, with a certificate that is reloaded when it changes.
 
     server = WebhookServer(cert_dir="/tmp/k8s-webhook-server/serving-certs")
     webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator()).complete()
     server.start(stop)
 
-It is a runnable: a manager adds it and starts it before its caches. It speaks HTTP/1.1 alone, so the flaws of HTTP/2
-that controller-runtime has a flag against are none of its.
+It is a runnable: a manager starts it before its caches. It speaks only HTTP/1.1, so it needs no flag against the
+vulnerabilities of HTTP/2, as controller-runtime does.
 """
 
 import logging
@@ -37,35 +37,35 @@ log = logging.getLogger(__name__)
 DEFAULT_PORT = 9443
 
 LARGEST_CONVERSION = 64 * 1024 * 1024
-"""Bytes of a ConversionReview: a list is converted at once, and may be long. Only a server that converts takes them."""
+"""Bytes of a ConversionReview, which contains a whole list. Only servers with conversions accept as much."""
 
 DEFAULT_LIMITS = Limits(handshake=10.0, request=10.0, crowded=10.0, idle=120.0, body=LARGEST_ADMISSION)
-"""What a webhook server allows by default.
+"""Default limits of a webhook server.
 
-An API server sends many reviews at once, and each connection that is reset is a user's write that is denied. So a
-client has 10 s for its first request, even in a crowd: as long as Go waits for a handshake, and an API server for a
-webhook. An API server closes connections it has not used for 90 s (Go's default). Were this server the first to close,
-a request could be on its way just then and would fail: a POST is not sent twice.
+An API server sends many reviews at once, and each reset connection denies a user's write. So a client has 10 s for its
+first request, even when all connections are in use: as long as Go waits for a handshake, and an API server for a
+webhook. An API server closes idle connections after 90 s (Go's default). If this server closed one first, a request
+just being sent would fail: a POST is not retried.
 """
 
 TLSOption = Callable[[ssl.SSLContext], object]
-"""Sets up a TLS context that is about to be served with: `tls_minimum(...)`, `client_authority(...)`, one's own."""
+"""Configures a TLS context before use: `tls_minimum(...)`, `client_authority(...)` or your own function."""
 
 SHUTDOWN_SECONDS = 30.0
 
 
 def default_cert_dir() -> Path:
-    """Where certificates are looked for (controller-runtime's place, which kubebuilder's manifests mount)."""
+    """Return the default directory of certificates (controller-runtime's, which kubebuilder's manifests mount)."""
     return Path(tempfile.gettempdir()) / "k8s-webhook-server" / "serving-certs"
 
 
 def webhooks_enabled(environ: Mapping[str, str] = os.environ) -> bool:
-    """False if ENABLE_WEBHOOKS is `false`: for running a program outside of a cluster, without certificates."""
+    """Return False if ENABLE_WEBHOOKS is `false`, for running outside of a cluster without certificates."""
     return environ.get("ENABLE_WEBHOOKS", "").strip().lower() != "false"
 
 
 def tls_minimum(version: ssl.TLSVersion) -> TLSOption:
-    """Refuse clients that speak less than this version; without it that is TLS 1.2."""
+    """Reject clients with a TLS version below this one; the default is TLS 1.2."""
 
     def apply(context: ssl.SSLContext) -> None:
         context.minimum_version = version
@@ -74,26 +74,26 @@ def tls_minimum(version: ssl.TLSVersion) -> TLSOption:
 
 
 def client_authority(file: str | Path) -> TLSOption:
-    """Refuse clients without a certificate that this authority (PEM) has signed: let in the API server alone."""
+    """Reject clients without a certificate of this authority (PEM), to accept only the API server."""
 
     def apply(context: ssl.SSLContext) -> None:
         try:
             add_authorities(context, Path(file).read_text(encoding="utf-8", errors="replace"))
         except (OSError, ValueError) as error:
-            raise ConfigError(f"the authority of clients can't be read from {file}: {error}") from error
+            raise ConfigError(f"cannot read the client certificate authority from {file}: {error}") from error
         context.verify_mode = ssl.CERT_REQUIRED
 
     return apply
 
 
 class WebhookServer:
-    """Serves webhooks on `port` from `start` until its event is set; port 0 takes any.
+    """Serves webhooks on `port` from `start` until its event is set; port 0 selects a free port.
 
-    `cert_dir` has `tls.crt` and `tls.key`, as a mounted Secret of kubernetes.io/tls has them; new ones are served
-    with as soon as they are there. `tls` replaces that altogether. Webhooks are registered before the start.
+    `cert_dir` contains `tls.crt` and `tls.key`, as in a mounted Secret of kubernetes.io/tls; new files are used as soon
+    as they exist. `tls` replaces them. Register webhooks before the start.
     """
 
-    # What a manager asks of a runnable.
+    # Attributes of a runnable.
     name = "webhook-server"
     stage = "webhooks"
     needs_leader_election = False  # an API server calls any replica
@@ -132,24 +132,24 @@ class WebhookServer:
 
     @property
     def paths(self) -> list[str]:
-        """The paths of the webhooks, sorted."""
+        """Paths of the webhooks, sorted."""
         return sorted(self._routes)
 
     @property
     def port(self) -> int:
-        """Where it listens, or is to."""
+        """Port of the server."""
         return (self._server.port if self._server is not None else 0) or self._address.port
 
     @property
     def url(self) -> str:
-        """How this machine reaches it; empty unless it is started."""
+        """URL for clients on this machine; empty unless started."""
         return self._server.url if self._server is not None else ""
 
     def register(self, path: str, handler: AdmissionHandler) -> None:
-        """Let `handler` judge what is asked at `path`.
+        """Handle admission requests at `path`.
 
         Raises:
-            ValueError: the path is taken, or no path.
+            ValueError: the path is invalid or already in use.
             RuntimeError: the server has been started.
         """
         self.register_route(path, admission_route(path, handler, clock=self._clock))
@@ -158,43 +158,43 @@ class WebhookServer:
         """Convert a kind's objects at `/convert`.
 
         Raises:
-            ValueError: the kind has a hub already.
+            ValueError: the kind already has a hub.
             RuntimeError: the server has been started.
         """
         if (hub.group, hub.kind) in self._hubs:
-            raise ValueError(f"{hub.kind}.{hub.group} is converted already")
+            raise ValueError(f"{hub.kind}.{hub.group} already has a conversion")
         if CONVERSION_PATH not in self._routes:
             route = conversion_route(self._hubs, largest=self._largest, clock=self._clock)
             self.register_route(CONVERSION_PATH, route)
             self._limits = replace(self._limits, body=self._largest)
-        self._refuse_late("a conversion")
+        self._check_not_started("a conversion")
         self._hubs[hub.group, hub.kind] = hub
 
     def register_route(self, path: str, handler: Handler) -> None:
-        """Serve anything else at `path`.
+        """Serve other requests at `path`.
 
         Raises:
-            ValueError: the path is taken, or no path.
+            ValueError: the path is invalid or already in use.
             RuntimeError: the server has been started.
         """
-        self._refuse_late(path)
+        self._check_not_started(path)
         if not path.startswith("/"):
-            raise ValueError(f"{path!r} is no path: it begins with /")
+            raise ValueError(f"invalid path {path!r}: it must start with /")
         if path in self._routes:
-            raise ValueError(f"{path} is a webhook already: give this one another path")
+            raise ValueError(f"path {path} is already in use: choose another one")
         self._routes[path] = handler
 
     def start(self, stop: threading.Event) -> None:
-        """Serve until `stop` is set; requests that are being answered then are, for `shutdown_seconds` at most.
+        """Serve until `stop` is set; requests in progress then have `shutdown_seconds` to finish.
 
         Raises:
-            ConfigError: there is no usable certificate, or the address is taken.
-            StillRunning: a request is being answered yet, after that time.
+            ConfigError: the certificate is invalid, or the address is in use.
+            StillRunning: a request is still in progress after that time.
         """
-        group = Group(stop=stop, clock=self._clock)  # a thread that dies sets the event, and is raised by `join`
+        group = Group(stop=stop, clock=self._clock)  # the crash of a thread sets the event and is raised by `join`
         with self._lock:
             if self._server is not None:
-                raise RuntimeError("the webhook server is started once")
+                raise RuntimeError("the webhook server has already been started")
             self._server = Server(
                 self._address, self._routes, tls=self._source(), name=self.name, limits=self._limits, clock=self._clock
             )
@@ -208,14 +208,14 @@ class WebhookServer:
         group.join(self._shutdown_seconds)
 
     def started_checker(self) -> Check:
-        """Fails until webhooks are served, and once they are no more; for readiness.
+        """Return a readiness check that fails while webhooks are not served.
 
-        A pod that is ready is called; before its webhooks are there, that would fail.
+        A ready pod is called; without its webhooks, requests would fail.
         """
 
         def check() -> None:
             if not self.ready.is_set():
-                raise Unhealthy("the webhook server has not been started, or has been stopped")
+                raise Unhealthy("the webhook server is not running")
 
         return check
 
@@ -228,18 +228,18 @@ class WebhookServer:
         missing = [name for name in self._files if not (self.cert_dir / name).is_file()]
         if missing:
             raise ConfigError(
-                f"webhooks need a certificate, and {self.cert_dir} has no {' and no '.join(missing)}: "
+                f"no certificate for webhooks: {self.cert_dir} has no {' and no '.join(missing)}; "
                 "mount one there (cert-manager), or set ENABLE_WEBHOOKS=false to run without webhooks"
             )
         return CertificateDirectory(self.cert_dir, certificate=certificate, key=key)
 
-    def _refuse_late(self, what: str) -> None:
+    def _check_not_started(self, what: str) -> None:
         if self._server is not None:
-            raise RuntimeError(f"{what} can't be registered any more: the webhook server has been started")
+            raise RuntimeError(f"cannot register {what}: the webhook server has been started")
 
 
 class _Prepared:
-    """A source whose contexts are set up by options, each once; asked by one thread at a time."""
+    """TLS source whose contexts are configured by options, each one once."""
 
     def __init__(self, source: TLSSource, options: tuple[TLSOption, ...]) -> None:
         self._source = source
@@ -248,9 +248,9 @@ class _Prepared:
         self._done: weakref.WeakSet[ssl.SSLContext] = weakref.WeakSet()
 
     def context(self) -> ssl.SSLContext:
-        """The source's context, set up."""
-        # All of it under the lock. Nobody is served with a context that is half set up; and nobody with the former
-        # certificate because another thread is just reading the new one: who calls may trust that alone by now.
+        """Return the source's context, configured."""
+        # All under the lock: no connection gets a context that is half configured, or the previous certificate while
+        # another thread loads the new one, because clients may already trust only the new one.
         with self._lock:
             context = self._source.context()
             if context not in self._done:

@@ -1,8 +1,8 @@
-"""An object's JSON with its class' defaults in it.
+"""Conversion of typed objects to dicts that include defaults.
 
-An API server fills in defaults before it has an object converted, and never after. What a conversion leaves out stays
-out: replicas that are 3 by default would be read as none at all, and the scale subresource would say 0. So a default is
-written, unless it is zero or empty, which means absent anyway.
+An API server sets defaults before it has an object converted, and never afterwards. Fields omitted by a conversion stay
+omitted: replicas with the default 3 would be missing, and the scale subresource would report 0. So defaults are
+written, unless they are zero or empty, which equals absence.
 """
 
 from collections.abc import Mapping
@@ -20,21 +20,21 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 class _Plan(NamedTuple):
-    """Of a Struct's fields, by attribute and name in JSON, those whose default means something, and what has parts."""
+    """Fields of a Struct as (attribute, JSON name): those with meaningful defaults, and those with nested values."""
 
     telling: tuple[tuple[str, str], ...]
     deep: tuple[tuple[str, str], ...]
 
 
 def to_dict_with_defaults(obj: object) -> dict[str, Json]:
-    """`obj`, of an API kind, as the dict its JSON stands for, with its defaults."""
+    """Return the JSON dict of `obj`, of an API kind, with its defaults."""
     made = to_dict(obj)
     _fill(made, to_wire(obj))
     return made
 
 
 def _fill(made: dict[str, Json], struct: msgspec.Struct) -> None:
-    """Put into the JSON of a Struct what was left out because it is the default."""
+    """Add the defaults that were omitted from the JSON of a Struct."""
     plan = _plan(type(struct))
     for attribute, name in plan.telling:
         if name not in made and (value := getattr(struct, attribute)) is not msgspec.UNSET:
@@ -77,6 +77,6 @@ def _is_telling(field: msgspec.structs.FieldInfo) -> bool:
 
 
 def _is_scalar(kind: Any) -> bool:
-    """Whether a type is `int`, `str | None`, `Annotated[int, ...]` or alike."""
+    """Return whether a type is scalar, such as `int`, `str | None` or `Annotated[int, ...]`."""
     parts = [kind.__origin__] if hasattr(kind, "__metadata__") else list(get_args(kind)) or [kind]
     return all(part in _SCALARS or (part is not kind and _is_scalar(part)) for part in parts)

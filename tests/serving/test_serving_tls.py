@@ -269,6 +269,6 @@ def test_without_the_library_one_sentence_says_what_to_do() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout == (
-        "no serving certificate was given, and creating one requires cryptography, which is missing: specify a directory with tls.crt and "
-        "tls.key, or pip install 'clientgo[secure-serving]'\n"
+        "no serving certificate was given, and creating one requires cryptography, which is missing: "
+        "specify a directory with tls.crt and tls.key, or pip install 'clientgo[secure-serving]'\n"
     )

@@ -10,7 +10,7 @@ import pytest
 from clientgo.errors import Invalid, NotFound, StatusDetails
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.webhook import allowed, denied, errored, patch_response, patched, validation_response
-from clientgo.webhook.admission import AdmissionResponse, BadReview, read_review, refused, write_review
+from clientgo.webhook.admission import AdmissionResponse, BadReview, read_review, rejected, write_review
 from tests.webhook.homes import GROUP, Home, HomeV2, home, review
 
 REVIEWS = Path(__file__).parent / "reviews"
@@ -58,16 +58,19 @@ def test_what_is_null_or_unknown_or_left_out_is_no_matter() -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"", "the body is no AdmissionReview"),
-        (b"{", "the body is no AdmissionReview"),
-        (b"[]", "the body is no AdmissionReview"),
-        (b"\xff\xfe", "the body is no AdmissionReview"),
-        (b"{}", "sent nothing, Kind=nothing"),
-        (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}', "it was sent admission.k8s.io/v1beta1"),
-        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "the body is no AdmissionReview"),
+        (b"", "the body is not an AdmissionReview"),
+        (b"{", "the body is not an AdmissionReview"),
+        (b"[]", "the body is not an AdmissionReview"),
+        (b"\xff\xfe", "the body is not an AdmissionReview"),
+        (b"{}", "got nothing, Kind=nothing"),
+        (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}', "got admission.k8s.io/v1beta1"),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "the body is not an AdmissionReview"),
         (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}', "no request with a uid"),
-        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":7}}', "is no AdmissionReview"),
-        (b"[" * 100_000, "the body is no AdmissionReview"),
+        (
+            b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":7}}',
+            "is not an AdmissionReview",
+        ),
+        (b"[" * 100_000, "the body is not an AdmissionReview"),
     ],
 )
 def test_what_is_no_review_is_refused_in_a_sentence(body: bytes, why: str) -> None:
@@ -77,7 +80,7 @@ def test_what_is_no_review_is_refused_in_a_sentence(body: bytes, why: str) -> No
 
 def test_an_object_of_another_kind_or_that_is_not_there_is_refused_in_a_sentence() -> None:
     request = read_review(json.dumps(review("CREATE", home())).encode())
-    with pytest.raises(BadReview, match=r"for ajd.my.domain/v2, Kind=Home, and was asked about ajd.my.domain/v1"):
+    with pytest.raises(BadReview, match=r"for ajd.my.domain/v2, Kind=Home, got ajd.my.domain/v1"):
         request.decode(HomeV2)
     with pytest.raises(BadReview, match="the request has no oldObject"):
         request.decode_old(Home)
@@ -112,11 +115,11 @@ def test_a_patch_is_base64_with_its_type() -> None:
 
 
 def test_an_api_server_s_error_is_answered_in_its_words() -> None:
-    assert written(refused(NotFound("no such owner", details=StatusDetails(name="ann", kind="owners"))))["status"] == {
+    assert written(rejected(NotFound("no such owner", details=StatusDetails(name="ann", kind="owners"))))["status"] == {
         "metadata": {},
         "code": 404,
         "reason": "NotFound",
         "message": "no such owner",
         "details": {"name": "ann", "kind": "owners"},
     }
-    assert "details" not in written(refused(Invalid("bad")))["status"]
+    assert "details" not in written(rejected(Invalid("bad")))["status"]

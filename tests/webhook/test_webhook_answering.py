@@ -69,7 +69,7 @@ def test_json_is_taken(content_type: str) -> None:
 def test_anything_but_json_is_refused(content_type: str) -> None:
     response = ROUTE(posted(review("CREATE", home(owner="a")), content_type=content_type))
     assert response.status == 415
-    assert response.body == f"a review is application/json, and this is {content_type or 'nothing'}\n"
+    assert response.body == f"invalid content type {content_type or 'nothing'}: expected application/json\n"
 
 
 def test_bodies_that_are_empty_or_too_long_or_no_review_are_refused_in_a_sentence() -> None:
@@ -80,7 +80,7 @@ def test_bodies_that_are_empty_or_too_long_or_no_review_are_refused_in_a_sentenc
     response = ROUTE(posted(b"{}"))
     assert (response.status, response.body) == (
         400,
-        "this is a webhook for admission.k8s.io/v1, Kind=AdmissionReview; it was sent nothing, Kind=nothing\n",
+        "expected admission.k8s.io/v1, Kind=AdmissionReview, got nothing, Kind=nothing\n",
     )
 
 

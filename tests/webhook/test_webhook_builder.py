@@ -61,9 +61,9 @@ def test_a_path_of_one_s_own_is_taken() -> None:
 
 def test_wrong_use_is_told_at_once() -> None:
     server = Registered()
-    with pytest.raises(ValueError, match="Home has no webhook: give it a defaulter"):
+    with pytest.raises(ValueError, match="Home has no webhook: add a defaulter"):
         webhook_managed_by(server).for_(Home).complete()
-    with pytest.raises(ValueError, match="Home has a webhook at /mutate-ajd-my-domain-v1-home already"):
+    with pytest.raises(ValueError, match="Home already has a webhook at /mutate-ajd-my-domain-v1-home"):
         webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_defaulter(HomeDefaulter())
     with pytest.raises(TypeError, match="mark it with @api_type"):
         webhook_managed_by(server).for_(object)  # type: ignore[type-var]  # that is what is shown
@@ -73,13 +73,13 @@ def test_the_server_has_each_path_once() -> None:
     server = WebhookServer(port=0)
     webhook_managed_by(server).for_(Home).with_validator(HomeValidator()).complete()
     assert server.paths == [validate_path(Home)]
-    with pytest.raises(ValueError, match="is a webhook already: give this one another path"):
+    with pytest.raises(ValueError, match="is already in use: choose another one"):
         webhook_managed_by(server).for_(Home).with_validator(HomeValidator()).complete()
-    with pytest.raises(ValueError, match="it begins with /"):
+    with pytest.raises(ValueError, match="it must start with /"):
         webhook_managed_by(server).for_(Home).with_validator(HomeValidator(), path="x").complete()
     convert = webhook_managed_by(server).for_(HomeV2).with_conversion(Home, to_hub=grown, from_hub=shrunk)
     convert.complete()
-    with pytest.raises(ValueError, match=r"Home.ajd.my.domain is converted already"):
+    with pytest.raises(ValueError, match=r"Home.ajd.my.domain already has a conversion"):
         convert.complete()
     assert repr(server) == "<WebhookServer :0: /convert, /validate-ajd-my-domain-v1-home>"
 

@@ -105,13 +105,13 @@ def objecting(obj: Home) -> HomeV2:
 @pytest.mark.parametrize(
     ("to_hub", "why"),
     [
-        (renaming, "the conversion changed metadata.name from 'villa' to 'other': hand metadata on"),
-        (forgetting, "the conversion changed metadata.name from 'villa' to '': hand metadata on"),
+        (renaming, "the conversion changed metadata.name from 'villa' to 'other': it must keep the metadata"),
+        (forgetting, "the conversion changed metadata.name from 'villa' to '': it must keep the metadata"),
         (failing, "invalid object: ann moved out"),
         (refusing, 'spec.owner: Invalid value: "ann": moved out'),
         (broken, "the conversion failed: KeyError: 'owner'"),
         (objecting, "v2 knows no castles"),
-        (lambda obj: obj, "HomeV2.convert_from made a Home"),
+        (lambda obj: obj, "HomeV2.convert_from returned a Home"),
     ],
 )
 def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> None:
@@ -124,15 +124,19 @@ def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> 
 @pytest.mark.parametrize(
     ("obj", "desired", "why"),
     [
-        (home(), f"{GROUP}/v9", "v9 is no version of Home: there are ajd.my.domain/v2, ajd.my.domain/v1"),
-        ({**home(), "apiVersion": f"{GROUP}/v9"}, f"{GROUP}/v2", "v9 is no version of Home"),
+        (
+            home(),
+            f"{GROUP}/v9",
+            "unknown version ajd.my.domain/v9 of Home: expected one of ajd.my.domain/v2, ajd.my.domain/v1",
+        ),
+        ({**home(), "apiVersion": f"{GROUP}/v9"}, f"{GROUP}/v2", "unknown version ajd.my.domain/v9 of Home"),
         (
             {**home(), "kind": "Castle"},
             f"{GROUP}/v2",
-            "Castle default/villa: nothing is known here of ajd.my.domain/v1",
+            "Castle default/villa: unknown kind ajd.my.domain/v1",
         ),
         (home(rooms="many"), f"{GROUP}/v2", "Home default/villa: invalid object: Expected `int | null`, got `str`"),
-        ({}, "", "an object without kind: nothing is known here of None"),
+        ({}, "", "an object without kind: unknown kind None"),
         ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "Home: invalid object: "),
     ],
 )
@@ -191,9 +195,9 @@ def test_versions_may_know_the_way_themselves() -> None:
 
 
 def test_wrong_use_is_told_at_once() -> None:
-    with pytest.raises(ValueError, match="HomeV3 can't be converted: give it convert_to and convert_from"):
+    with pytest.raises(ValueError, match="HomeV3 has no conversion: define convert_to and convert_from"):
         hub().spoke(HomeV3)  # type: ignore[type-var]  # that is what is shown
-    with pytest.raises(ValueError, match="is a version of Home already"):
+    with pytest.raises(ValueError, match="is already a version of Home"):
         hub().spoke(Home, to_hub=grown, from_hub=shrunk)
-    with pytest.raises(ValueError, match=r"Kind=Castle is no version of Home.ajd.my.domain"):
+    with pytest.raises(ValueError, match=r"Kind=Castle is not a version of Home.ajd.my.domain"):
         hub().spoke(Castle)

@@ -62,7 +62,7 @@ def test_the_defaulter_is_asked_of_new_and_changed_objects_and_never_of_deletion
 
 
 def test_a_defaulter_that_gives_something_else_has_a_bug() -> None:
-    with pytest.raises(TypeError, match="the defaulter of Home gave a NoneType"):
+    with pytest.raises(TypeError, match="the defaulter of Home returned a NoneType"):
         defaulting(Home, Default(lambda obj: None))(request("CREATE", home()))
 
 
@@ -115,7 +115,7 @@ def test_connecting_is_not_judged_and_an_unknown_operation_is_refused() -> None:
 def test_rules_that_name_too_much_are_told_in_a_sentence() -> None:
     response = validating(Home, HomeValidator())(read_review(recorded("scale")))
     assert response.status.code == 400
-    assert "was asked about autoscaling/v1, Kind=Scale: its rules name too much" in response.status.message
+    assert "got autoscaling/v1, Kind=Scale: check the rules" in response.status.message
 
 
 def refusing(error: Exception) -> AdmissionHandler:

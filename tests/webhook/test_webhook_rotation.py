@@ -233,7 +233,7 @@ def test_what_fails_is_tried_again_a_minute_later(
     clock.look = lambda: stop.set() if len(caplog.records) == 2 else None
     missing.start(stop)
     assert clock.slept[0] == 60.0
-    assert {record.getMessage() for record in caplog.records} == {"the webhooks' certificate can't be replaced yet"}
+    assert {record.getMessage() for record in caplog.records} == {"cannot rotate the webhook certificate; will retry"}
 
 
 def test_another_replica_s_authority_stays_trusted(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
