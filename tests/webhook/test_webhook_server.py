@@ -106,7 +106,7 @@ def test_it_is_ready_while_it_serves(tmp_path: Path, authority: CertificateAutho
             server.register("/late", lambda request: allowed())
     with pytest.raises(Unhealthy, match="is not running"):
         check()
-    with pytest.raises(RuntimeError, match="is started once"):
+    with pytest.raises(RuntimeError, match="has already been started"):
         server.start(stopped())
 
 
