@@ -32,6 +32,13 @@ class Address(NamedTuple):
             return self.host == "localhost"
 
 
+def parse_bool(text: str) -> bool:
+    """Parse `true` or `false`, in any case."""
+    if text.lower() not in ("true", "false"):
+        raise ArgumentTypeError(f"invalid value {text!r}: expected true or false")
+    return text.lower() == "true"
+
+
 def whole(text: str) -> int:
     """Parse an integer."""
     try:

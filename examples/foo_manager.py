@@ -1,4 +1,4 @@
-"""The Foo controller, one floor up: what `controller/` does, made with a manager; on the cluster kubectl would use."""
+"""Foo controller built with a manager: the same behaviour as `controller/`, with a higher-level API."""
 
 from clientgo import log
 from clientgo.errors import AlreadyExists
@@ -11,20 +11,20 @@ from controller.desired import Create, Foreign, Resize, plan
 
 
 class FooReconciler:
-    """Keeps one Deployment for each Foo, and says in the Foo's status how many replicas are available."""
+    """Keeps one Deployment for each Foo, and reports the available replicas in the Foo's status."""
 
     def __init__(self, manager: Manager) -> None:
         self.client, self.server, self.recorder = manager.client, manager.api_reader, manager.recorder
 
     def reconcile(self, request: ObjectName) -> None:
-        """Make what exists for one Foo what its spec asks for; writes only what changes."""
+        """Bring one Foo's Deployment and status to the desired state, writing only changes."""
         foo = self.client.find(Foo, request)
         if foo is None or foo.metadata.deletion_timestamp is not None or not foo.spec.deployment_name:
-            return  # gone, going, or to be mended by whoever wrote it: all come as changes
+            return  # deleted, terminating, or invalid until its author changes it
         reported = foo.status.available_replicas
         match step := plan(foo, self.client.find(Deployment, request._replace(name=foo.spec.deployment_name))):
             case Create(_) if reported is not None and self.server.find(Foo, request) is None:
-                return  # the Deployment went with its Foo, and only the cache still has that
+                return  # the Foo and its Deployment were deleted, and the cache is stale
             case Create(wanted):
                 deployment = self.client.create(wanted)
             case Resize(current, replicas):
@@ -43,12 +43,12 @@ class FooReconciler:
 
 
 def add_to(manager: Manager) -> None:
-    """Have the manager run the controller."""
+    """Register the controller with the manager."""
     controller(manager).for_(Foo).owns(Deployment).with_workers(2).complete(FooReconciler(manager))
 
 
 def main() -> None:
-    """Run on the cluster that kubectl would use, until a signal."""
+    """Run on kubectl's current cluster until a signal."""
     manager = Manager(load_config(), options=Options(name="foo-manager"))
     add_to(manager)
     manager.run(stop_on_signals())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.flags import Address, address, amount, natural, port, positive, seconds
+from clientgo.flags import Address, address, amount, natural, parse_bool, port, positive, seconds
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,10 @@ def test_what_cannot_be_read_is_told_in_a_sentence(read: Callable[[str], object]
     with pytest.raises(ArgumentTypeError) as refused:
         read(text)
     assert str(refused.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("true", True), ("False", False)])
+def test_booleans_are_spelled_out(text: str, expected: bool) -> None:
+    assert parse_bool(text) is expected
+    with pytest.raises(ArgumentTypeError, match="invalid value '1': expected true or false"):
+        parse_bool("1")

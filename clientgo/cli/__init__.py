@@ -1,1 +1,1 @@
-"""The command `clientgo`: begins a project, adds kinds to it, and has its manifests and clients written."""
+"""The command `clientgo`: scaffolds projects, and generates their manifests and clients."""

@@ -1,9 +1,9 @@
-"""The command: `clientgo init`, `clientgo create api`, `clientgo manifests`, `clientgo generate` and others.
+"""Entry point of the command `clientgo`.
 
     clientgo init --domain c9g.io --project-name foo
     clientgo create api --group samplecontroller --version v1alpha1 --kind Foo --resource --controller
 
-`python -m clientgo.cli` is the same. What it writes is told, a line for each file; what is wrong, in one sentence.
+`python -m clientgo.cli` is equivalent. Commands list the files they write, and report an error in one sentence.
 """
 
 import argparse
@@ -23,11 +23,11 @@ from clientgo.codegen.problems import reason_of
 from clientgo.version import VERSION
 
 _INTERRUPTED = 130
-"""What a shell shows for a program that Ctrl-C ended."""
+"""Exit code after Ctrl-C, as shells report it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command in the current folder, and return its exit code."""
+    """Run a command in the current folder and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["apiserver"]:
         return _apiserver(given[1:])
@@ -38,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"clientgo {options.command}: {error}", file=sys.stderr)  # noqa: T201  # the command's answer
         return 1
     except OSError as error:
-        told = f"{error.filename}: {reason_of(error)}" if error.filename else str(error)
-        print(f"clientgo {options.command}: {told}", file=sys.stderr)  # noqa: T201  # as above
+        message = f"{error.filename}: {reason_of(error)}" if error.filename else str(error)
+        print(f"clientgo {options.command}: {message}", file=sys.stderr)  # noqa: T201  # as above
         return 1
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _apiserver(arguments: Sequence[str]) -> int:
     try:
-        # Loaded here: no other command needs the server, nor its libraries.
+        # Imported here: only this command needs the server and its dependencies.
         from clientgo.apiserver.__main__ import run as serve  # noqa: PLC0415
     except ModuleNotFoundError as error:
         message = f"clientgo apiserver: {error.name} is missing: install it with pip install 'clientgo[embedded]'"
@@ -57,7 +57,7 @@ def _apiserver(arguments: Sequence[str]) -> int:
 
 
 def _generate(options: argparse.Namespace, root: Path) -> int:
-    # Loaded here: the generators take half of the time that a command has to start, and the others need none of them.
+    # Imported here: the generators take half of the start-up time, and only these commands need them.
     from clientgo.cli.generating import run_codegen  # noqa: PLC0415
 
     return run_codegen(root, options.command, verify=options.verify)

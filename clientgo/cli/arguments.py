@@ -1,55 +1,54 @@
-"""What can be said to the command."""
+"""Command-line parser of `clientgo`."""
 
 import argparse
 from typing import NoReturn
 
+from clientgo.flags import parse_bool
+
 
 class Parser(argparse.ArgumentParser):
-    """Answers what it does not understand with one sentence."""
+    """Argument parser that reports errors on one line."""
 
     def error(self, message: str) -> NoReturn:
-        """End the program with exit code 2."""
+        """Exit with code 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def truth(text: str) -> bool:
-    """`true` or `false`."""
-    if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return text.lower() == "true"
-
-
 def several(text: str) -> list[str]:
-    """What stands between commas."""
+    """Split a comma-separated list."""
     return [one.strip() for one in text.split(",") if one.strip()]
 
 
 def parser() -> Parser:
-    """All commands; what is chosen is in `command` of the result, as `init` or `create api`."""
-    made = Parser(prog="clientgo", description="Begin a project of controllers, and add to it.", allow_abbrev=False)
+    """Return the parser of all commands; it sets `command` to the chosen one, such as `create api`."""
+    made = Parser(
+        prog="clientgo", description="Scaffold and build projects of Kubernetes controllers.", allow_abbrev=False
+    )
     commands = made.add_subparsers(metavar="COMMAND", required=True)
-    _init(_command(commands, "init", "begin a project in this folder, which must be empty"))
-    _edit(_command(commands, "edit", "change what the project in this folder is like"))
-    create = _command(commands, "create", "add to the project in this folder")
+    _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
+    _edit(_command(commands, "edit", "change the settings of the project"))
+    create = _command(commands, "create", "scaffold an API or a webhook")
     what_to_create = create.add_subparsers(metavar="COMMAND", required=True)
-    _api(_command(what_to_create, "api", "add a kind, its controller, or both"))
-    _webhook(_command(what_to_create, "webhook", "add webhooks to a kind that the project has"))
+    _api(_command(what_to_create, "api", "scaffold an API type, its controller, or both"))
+    _webhook(_command(what_to_create, "webhook", "scaffold webhooks for an API type"))
     for name, what in (
-        ("manifests", "write CRDs, roles and webhook configurations, as hack/manifests.yaml says"),
-        ("generate", "write clients, listers and informers, as hack/generate.yaml says"),
+        ("manifests", "generate CRDs, roles and webhook configurations from hack/manifests.yaml"),
+        ("generate", "generate clients, listers and informers from hack/generate.yaml"),
     ):
         command = _command(commands, name, what)
-        command.add_argument("--verify", action="store_true", help="write nothing; show what would change, and fail")
-    _bundle(_command(commands, "bundle", "write what the Operator Lifecycle Manager installs, or validate it"))
-    chart = _command(commands, "chart", "write a Helm chart of config/default into dist/chart")
+        command.add_argument(
+            "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
+        )
+    _bundle(_command(commands, "bundle", "generate or validate a bundle for the Operator Lifecycle Manager"))
+    chart = _command(commands, "chart", "generate a Helm chart from config/default in dist/chart")
     chart.add_argument(
-        "--version", default="0.0.1", help="the chart's version, and the operator's (default: %(default)s)"
+        "--version", default="0.0.1", help="version of the chart and the operator (default: %(default)s)"
     )
-    chart.add_argument("--image", default="controller:latest", help="the manager's image (default: %(default)s)")
-    _run(_command(commands, "run", "run the manager from here, on the cluster that kubectl uses"))
-    # Its flags are the server's own, which `clientgo.cli.__main__` passes on.
-    commands.add_parser("apiserver", help="run an API server for development, in memory, on loopback", add_help=False)
-    completion = _command(commands, "completion", "print what makes a shell complete this command's words")
+    chart.add_argument("--image", default="controller:latest", help="image of the manager (default: %(default)s)")
+    _run(_command(commands, "run", "run the manager on this machine, with kubectl's current cluster"))
+    # `clientgo.cli.__main__` passes the flags on to the server.
+    commands.add_parser("apiserver", help="run an in-memory API server for development on loopback", add_help=False)
+    completion = _command(commands, "completion", "print a shell completion script")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     _command(commands, "version", "print the version")
     return made
@@ -63,12 +62,17 @@ def _command(commands: "argparse._SubParsersAction[Parser]", name: str, what: st
 
 def _init(command: Parser) -> None:
     add = command.add_argument
-    add("--domain", default="my.domain", help="what the API groups end with (default: %(default)s)")
-    add("--project-name", help="what every object of the deployment begins with (default: the folder's name)")
-    add("--repo", default="", help="where the project's source is, for the file PROJECT")
-    add("--owner", default="", help="who holds the copyright, for the head of every generated file")
-    add("--license", choices=("apache2", "none"), default="none", help="what that head says (default: %(default)s)")
-    add("--license-file", default="", metavar="FILE", help="what that head says, in words of your own")
+    add("--domain", default="my.domain", help="domain of the API groups (default: %(default)s)")
+    add("--project-name", help="name of the project and prefix of its objects (default: name of the folder)")
+    add("--repo", default="", help="URL of the source repository, recorded in PROJECT")
+    add("--owner", default="", help="copyright owner named in generated files")
+    add(
+        "--license",
+        choices=("apache2", "none"),
+        default="none",
+        help="license header of generated files (default: %(default)s)",
+    )
+    add("--license-file", default="", metavar="FILE", help="file with your own license header")
     _layout(command)
 
 
@@ -78,59 +82,61 @@ def _edit(command: Parser) -> None:
 
 def _bundle(command: Parser) -> None:
     add = command.add_argument
-    add("--package", default="", help="the package in a catalogue (default: the project's name)")
-    add("--version", default="0.0.1", help="the operator's version (default: %(default)s)")
-    add("--image", default="controller:latest", help="the manager's image (default: %(default)s)")
-    add("--channels", default="alpha", help="where users find it, parted by commas (default: %(default)s)")
-    add("--default-channel", default="", help="which of them users get unless they choose")
-    add("--use-image-digests", action="store_true", help="list images by their digests, which --image has to name")
+    add("--package", default="", help="package name in the catalogue (default: name of the project)")
+    add("--version", default="0.0.1", help="version of the operator (default: %(default)s)")
+    add("--image", default="controller:latest", help="image of the manager (default: %(default)s)")
+    add("--channels", default="alpha", help="comma-separated channels (default: %(default)s)")
+    add("--default-channel", default="", help="default channel")
+    add("--use-image-digests", action="store_true", help="list images by digest; --image must have one")
     what = command.add_subparsers(metavar="validate")
-    validate = _command(what, "validate", "say what of OLM's rules a bundle does not keep")
-    validate.add_argument("folder", nargs="?", default="bundle", help="the bundle's folder (default: %(default)s)")
+    validate = _command(what, "validate", "validate a bundle against the rules of OLM")
+    validate.add_argument("folder", nargs="?", default="bundle", help="folder of the bundle (default: %(default)s)")
     validate.add_argument("--suite", action="append", default=[], choices=("operatorhub", "good-practices"),
-        help="further rules; may be said twice")  # fmt: skip
+        help="additional rules; repeatable")  # fmt: skip
 
 
 def _run(command: Parser) -> None:
-    command.add_argument("--reload", action="store_true", help="start it again whenever its source changes")
-    command.add_argument("arguments", nargs="*", metavar="-- FLAG", help="the manager's own flags, after --")
+    command.add_argument("--reload", action="store_true", help="restart the manager when its source changes")
+    command.add_argument("arguments", nargs="*", metavar="-- FLAG", help="flags of the manager, after --")
 
 
 def _layout(command: Parser) -> None:
     add = command.add_argument
-    add("--multigroup", nargs="?", const=True, type=truth, metavar="BOOL",
-        help="let the project have kinds of several groups, each in folders of its own")  # fmt: skip
-    add("--namespaced", nargs="?", const=True, type=truth, metavar="BOOL",
-        help="watch, and be allowed, the manager's own namespace alone")  # fmt: skip
+    add("--multigroup", nargs="?", const=True, type=parse_bool, metavar="BOOL",
+        help="allow several API groups, each in its own folders")  # fmt: skip
+    add("--namespaced", nargs="?", const=True, type=parse_bool, metavar="BOOL",
+        help="restrict the manager to its own namespace")  # fmt: skip
 
 
 def _api(command: Parser) -> None:
     _kind(command)
     add = command.add_argument
-    add("--plural", default="", help="the resource's name (default: the kind's English plural)")
-    for name, what in (("resource", "write the types"), ("controller", "write the controller")):
-        add(f"--{name}", nargs="?", const=True, type=truth, metavar="BOOL", help=f"{what}; asked if it is not said")
-    add("--namespaced", nargs="?", const=True, default=True, type=truth, metavar="BOOL",
-        help="whether objects belong to a namespace (default: true)")  # fmt: skip
-    add("--controller-name", default="", help="what the controller is called, if there are several (default: the kind)")
-    add("--make", action="store_true", help="do at once what `make manifests generate` does")
+    add("--plural", default="", help="plural resource name (default: English plural of the kind)")
+    for name, what in (("resource", "scaffold the types"), ("controller", "scaffold the controller")):
+        add(
+            f"--{name}", nargs="?", const=True, type=parse_bool, metavar="BOOL", help=f"{what}; prompted for if omitted"
+        )
+    add("--namespaced", nargs="?", const=True, default=True, type=parse_bool, metavar="BOOL",
+        help="namespaced resource (default: true)")  # fmt: skip
+    add("--controller-name", default="", help="name of the controller, if a kind has several (default: the kind)")
+    add("--make", action="store_true", help="run `make manifests generate` afterwards")
 
 
 def _webhook(command: Parser) -> None:
     _kind(command)
     add = command.add_argument
-    add("--defaulting", action="store_true", help="fill in what users leave out")
-    add("--programmatic-validation", action="store_true", help="object to what may not be")
+    add("--defaulting", action="store_true", help="scaffold a defaulting webhook")
+    add("--programmatic-validation", action="store_true", help="scaffold a validating webhook")
     for name in ("defaulting", "validation"):
-        add(f"--{name}-path", default="", metavar="PATH", help=f"where the API server asks for {name}, if not as usual")
-    add("--conversion", action="store_true", help="convert objects between versions; this one is the hub")
+        add(f"--{name}-path", default="", metavar="PATH", help=f"URL path of the {name} webhook")
+    add("--conversion", action="store_true", help="scaffold a conversion webhook; --version is the hub")
     add("--spoke", type=several, action="extend", default=[], metavar="VERSION[,VERSION]",
-        help="which versions are converted (default: every other version of the kind)")  # fmt: skip
+        help="versions to convert (default: all other versions of the kind)")  # fmt: skip
 
 
 def _kind(command: Parser) -> None:
     add = command.add_argument
-    add("--group", default="", help="the API group, without the domain")
-    add("--version", default="", help="the API's version, as v1alpha1")
-    add("--kind", default="", help="the kind, as Foo")
-    add("--force", action="store_true", help="write files anew, even where a hand has changed them")
+    add("--group", default="", help="API group, without the domain")
+    add("--version", default="", help="API version, such as v1alpha1")
+    add("--kind", default="", help="kind, such as Foo")
+    add("--force", action="store_true", help="overwrite modified files")

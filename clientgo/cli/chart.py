@@ -1,8 +1,8 @@
-"""`clientgo chart`: a Helm chart of what `config/default` renders to.
+"""`clientgo chart`: a Helm chart generated from `config/default`.
 
-With the values it comes with, and in the namespace that `make deploy` uses, it installs what `make deploy` does. What
-differs from one cluster to the next is a value; everything else is said once, in `config/`. Templates use nothing but
-values, `if` and `toJson`, so that whoever reads one sees the manifest.
+With its default values and the namespace of `make deploy`, it installs the same objects. Settings that differ between
+clusters are values; everything else stays in `config/`. Templates use only values, `if` and `toJson`, so that they read
+like the manifests.
 """
 
 import argparse
@@ -23,10 +23,10 @@ from clientgo.meta.yamlio import to_scalar
 FOLDER = Path("dist", "chart")
 DEFAULT = "config/default"
 
-# Stand where an expression shall, until the manifest is text: no YAML writer has to know what Helm reads.
+# Placeholders, replaced by expressions after the manifest is written as YAML.
 _MARK = "CLIENTGO-"
 _EXPRESSIONS = {
-    # A namespace may be called 123, and what it is called is known when the chart is installed.
+    # Quoted, because a namespace may be named 123.
     f"{_MARK}WHOLE-NAMESPACE": '"{{ .Release.Namespace }}"',
     f"{_MARK}NAMESPACE": "{{ .Release.Namespace }}",
     f"{_MARK}SERVICE": "{{ .Release.Service }}",
@@ -39,34 +39,34 @@ _EXPRESSIONS = {
     f"{_MARK}AFFINITY": "{{ toJson .Values.affinity }}",
 }
 _VALUES = """\
-# The manager's image.
+# Image of the manager.
 image: {image}
 imagePullPolicy: {pull}
-# Of several managers one works at a time.
+# Only one replica is active at a time.
 replicas: {replicas}
 resources:
 {resources}\
-# Where its pods may run.
+# Scheduling of the pods.
 nodeSelector: {{}}
 tolerations: []
 affinity: {{}}
 crd:
-  # Whether the kinds are installed with the manager,
+  # Install the CRDs with the manager.
   enable: true
-  # and stay, with every object of theirs, when it is uninstalled.
+  # Keep the CRDs and their objects when the chart is uninstalled.
   keep: true
 """
 
 
 def make_chart(options: argparse.Namespace, root: Path, *, say: Callable[[str], object]) -> int:
-    """Write `dist/chart` anew.
+    """Write `dist/chart`, replacing its templates.
 
     Raises:
-        CommandError: there is no project, the version is none, or config/default can't be rendered.
+        CommandError: there is no project, the version is invalid, or config/default cannot be rendered.
     """
     project = Project.read(root)
     if not SEMVER.fullmatch(options.version):
-        raise CommandError(f"{options.version!r} is no semantic version: write one like 0.1.0")
+        raise CommandError(f"invalid version {options.version!r}: expected a semantic version such as 0.1.0")
     objects = render(root, os.environ.get("KUBECTL") or "kubectl", DEFAULT).objects
     files = chart_files(project.name, options.version, options.image, objects)
     for old in sorted((root / FOLDER / "templates").glob("*.yaml")):
@@ -80,7 +80,7 @@ def make_chart(options: argparse.Namespace, root: Path, *, say: Callable[[str], 
 
 
 def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]) -> dict[str, str]:
-    """Every file of the chart by its path in it."""
+    """Return all files of the chart by path."""
     manager = next((one for one in objects if one.get("kind") == "Deployment"), {})
     [container, *_] = [*mappings(at(manager, "spec.template.spec.containers")), {}]
     chart = {"apiVersion": "v2", "name": name, "type": "application", "version": version, "appVersion": version}
@@ -101,7 +101,7 @@ def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]
 
 def _templates(namespace: str, objects: tuple[Object, ...]) -> Iterator[tuple[str, str]]:
     for one in objects:
-        # Helm makes the namespace, if it is told to.
+        # Helm creates the namespace on request.
         if one.get("kind") == "Namespace":
             continue
         obj = _configured(one) if one.get("kind") == "Deployment" else one
@@ -133,12 +133,12 @@ def _configured(deployment: Object) -> Object:
 
 
 def _general(value: Any, namespace: str) -> Any:
-    """The same for any namespace, managed by whoever installs it."""
+    """Replace the namespace and the managed-by label with expressions."""
     if isinstance(value, dict):
-        said = {name: _general(inner, namespace) for name, inner in value.items()}
-        if said.get("app.kubernetes.io/managed-by") == "kustomize":
-            said["app.kubernetes.io/managed-by"] = f"{_MARK}SERVICE"
-        return said
+        made = {name: _general(inner, namespace) for name, inner in value.items()}
+        if made.get("app.kubernetes.io/managed-by") == "kustomize":
+            made["app.kubernetes.io/managed-by"] = f"{_MARK}SERVICE"
+        return made
     if isinstance(value, list):
         return [_general(inner, namespace) for inner in value]
     if value == namespace:
@@ -147,7 +147,7 @@ def _general(value: Any, namespace: str) -> Any:
 
 
 def _text(manifest: str) -> str:
-    # What the manifest itself has of Helm's signs is text to Helm.
+    # Escape braces in the manifest itself.
     escaped = manifest.replace("{{", '{{ "{{" }}')
     for mark, expression in _EXPRESSIONS.items():
         escaped = escaped.replace(mark, expression)
@@ -155,7 +155,6 @@ def _text(manifest: str) -> str:
 
 
 def _optional(manifest: str) -> str:
-    """A CRD that is installed, and kept, if the values say so."""
     keep = "  {{- if .Values.crd.keep }}\n    helm.sh/resource-policy: keep\n  {{- end }}\n"
     if "\n  annotations:\n" in manifest:
         kept = manifest.replace("\n  annotations:\n", f"\n  annotations:\n{keep}", 1)

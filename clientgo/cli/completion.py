@@ -1,16 +1,16 @@
-"""What makes a shell complete the command's words: made from the parser, so that it knows what the command knows."""
+"""Shell completion scripts, generated from the command's parser."""
 
 import argparse
 from collections.abc import Iterator
 
 _BASH = """\
-# clientgo's words, for bash: source <(clientgo completion bash)
+# Completion of clientgo for bash: source <(clientgo completion bash)
 _clientgo() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" said="" word words=""
+    local current="${{COMP_WORDS[COMP_CWORD]}}" given="" word words=""
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-        case "$word" in -*) ;; *) said="$said $word" ;; esac
+        case "$word" in -*) ;; *) given="$given $word" ;; esac
     done
-    case "$said" in
+    case "$given" in
 {cases}
     esac
     COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -20,17 +20,17 @@ complete -o default -F _clientgo clientgo
 
 _ZSH = """\
 #compdef clientgo
-# clientgo's words, for zsh: source <(clientgo completion zsh)
+# Completion of clientgo for zsh: source <(clientgo completion zsh)
 autoload -U +X bashcompinit && bashcompinit
 """
 
 
 def script(shell: str, parser: argparse.ArgumentParser) -> str:
-    """What the shell is to source."""
+    """Return the completion script for a shell."""
     found = list(_words(parser, ()))
     if shell == "fish":
-        return "\n".join(["# clientgo's words, for fish: clientgo completion fish | source", *_fish(found)])
-    # What was said last counts, so the longer of two beginnings has to be tried first.
+        return "\n".join(["# Completion of clientgo for fish: clientgo completion fish | source", *_fish(found)])
+    # Longer prefixes first: the first matching case wins.
     ordered = sorted(found, key=lambda row: -len(row[0]))
     cases = "\n".join(f'        {_case(path)}) words="{" ".join(words)}" ;;' for path, words in ordered)
     bash = _BASH.format(cases=cases)
@@ -43,7 +43,7 @@ Row = tuple[tuple[str, ...], list[str]]
 def _words(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[Row]:
     words: list[str] = []
     below: list[Row] = []
-    for action in parser._actions:  # argparse has no public way to ask what a parser knows
+    for action in parser._actions:  # argparse has no public API for this
         if isinstance(action, argparse._SubParsersAction):
             for name, sub in action.choices.items():
                 words.append(name)

@@ -1,4 +1,4 @@
-"""Controllers: of the project's own kinds, of Kubernetes' kinds, and more than one for a kind."""
+"""Scaffolding of controllers, for the project's kinds and for built-in kinds."""
 
 import importlib
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from clientgo.meta.scheme import ApiType, api_of
 
 @dataclass(frozen=True, slots=True)
 class Controlling:
-    """A controller of a kind; `name` is empty for the one that is called as the kind is."""
+    """A controller of a kind; `name` is empty for the one named after the kind."""
 
     resource: Resource
     name: str = ""
 
     @property
     def there(self) -> bool:
-        """Whether the project has it already."""
+        """True if the project already has the controller."""
         return self.name in self.resource.named if self.name else self.resource.controller
 
     def note(self) -> None:
-        """Have PROJECT remember it."""
+        """Record the controller in the resource."""
         if not self.name:
             self.resource.controller = True
         elif self.name not in self.resource.named:
             self.resource.named.append(self.name)
 
     def words(self) -> dict[str, str]:
-        """What its files are filled in with."""
+        """Return the template words of its files."""
         lower = self.resource.kind.lower()
         if not self.name:
             return {"module": f"{lower}_controller", "reconciler": f"{self.resource.kind}Reconciler", "named": ""}
@@ -45,30 +45,34 @@ class Controlling:
 
 
 def controlling(project: Project, resource: Resource, name: str) -> Controlling:
-    """The controller of that name; raises `CommandError` for a name that can't be, or that another kind's has."""
+    """Return the controller of that name.
+
+    Raises:
+        CommandError: the name is invalid, or used for another kind.
+    """
     if not name or name == resource.kind.lower():
         return Controlling(resource)
     names.controller(name)
     for other in project.resources:
         if other.kind != resource.kind and name in (other.kind.lower(), *other.named):
-            raise CommandError(f"a controller of {other.kind} is called {name} already: choose another name")
+            raise CommandError(f"the controller name {name} is already used for {other.kind}: choose another name")
     return Controlling(resource, name)
 
 
 def add_controller(writer: ScaffoldWriter, project: Project, wanted: Controlling) -> None:
-    """Write a controller, and have the manager run it."""
+    """Write a controller and register it with the manager."""
     resource = wanted.resource
-    add_package(writer, resource, "controllers", "What is done about the kinds of {}.")
+    add_package(writer, resource, "controllers", "Reconcilers of the API types of {}.")
     for archive in ("builtin" if resource.core else "controller", "controlled"):
         for part in parts(archive, {**words_of(project, resource), **wanted.words()}):
             writer.add(part)
 
 
 def built_in(project: Project, group: str, version: str, kind: str) -> Resource | None:
-    """One of Kubernetes' kinds: `apps`, `v1`, `Deployment`; None if there is none of these names in the library.
+    """Return a built-in kind, such as `apps`, `v1`, `Deployment`; None if the library has none of this name.
 
     Raises:
-        CommandError: a kind of the project would be in its way.
+        CommandError: a kind of the project has the same name.
     """
     api = _known(group, version, kind)
     if api is None or project.find(group, version, kind) is not None:
@@ -82,13 +86,13 @@ def built_in(project: Project, group: str, version: str, kind: str) -> Resource 
     for other in project.resources:
         if other.kind.lower() == kind.lower():
             check_beside(other, project, whole, kind)
-            raise CommandError(f"{kind} is a kind of this project already: its controllers would have one name")
+            raise CommandError(f"the project already has a kind {kind}: its controllers would have the same name")
     return made
 
 
 def _known(group: str, version: str, kind: str) -> ApiType | None:
     try:
-        # By its name, because it is one of many, and most commands need none.
+        # Imported by name: it is one of many modules, and most commands need none.
         module = importlib.import_module(types_of(group or "core", version))
         api = api_of(getattr(module, kind))
     except (ImportError, AttributeError, LookupError, TypeError, ValueError):

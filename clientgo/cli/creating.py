@@ -1,4 +1,4 @@
-"""What `init`, `edit` and `create` do in a folder; each tells what it wrote and returns the exit code."""
+"""The commands `init`, `edit` and `create`: they print the files they wrote and return an exit code."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ from clientgo.codegen.problems import reason_of
 
 
 def init(options: argparse.Namespace, root: Path) -> int:
-    """Begin a project; raises `CommandError`."""
+    """Create a project; raises `CommandError`."""
     begin_allowed(root)
     name = options.project_name if options.project_name is not None else proposed(root.name)
     project = Project(
@@ -35,10 +35,10 @@ def init(options: argparse.Namespace, root: Path) -> int:
 
 
 def edit(options: argparse.Namespace, root: Path) -> int:
-    """Change how a project is laid out, or what its manager may do; raises `CommandError`."""
+    """Change the settings of a project; raises `CommandError`."""
     project = Project.read(root)
     if options.multigroup is None and options.namespaced is None:
-        raise CommandError("there is nothing to change: say --multigroup, --namespaced, or both")
+        raise CommandError("nothing to change: give --multigroup, --namespaced, or both")
     writer = ScaffoldWriter(root, tell=tell)
     if options.multigroup is not None:
         regroup(project, multigroup=options.multigroup)
@@ -51,9 +51,9 @@ def edit(options: argparse.Namespace, root: Path) -> int:
 
 
 def create_api(options: argparse.Namespace, root: Path) -> int:
-    """Add a kind, its controller, or both; raises `CommandError`."""
+    """Add an API type, its controller, or both; raises `CommandError`."""
     project = Project.read(root)
-    # Kubernetes' kinds have their types already, unless one's own is to be called so.
+    # Built-in kinds already have types; --resource asks for a new kind of the same name.
     known = None if options.resource else built_in(project, options.group, options.version, options.kind)
     resource = known or resource_of(project, options.group, options.version, options.kind, options.plural)
     asks_for_types = options.resource is None and not resource.core
@@ -62,16 +62,14 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     controller = controlling(project, resource, options.controller_name)
     if not options.force:
         _refuse_again(resource, [("types", wants_api and resource.api)])
-        # One controller is for all versions of a kind.
+        # One controller reconciles all versions of a kind.
         for version in (one for one in project.resources if one.kind == resource.kind):
             there = Controlling(version, controller.name).there
             _refuse_again(version, [(f"a controller {controller.name}".rstrip(), wants_controller and there)])
     if wants_api and resource.core:
-        raise CommandError(
-            f"the project has a controller of Kubernetes' own {resource.kind}: its types are not yours to write"
-        )
+        raise CommandError(f"{resource.kind} is a built-in kind: its types cannot be scaffolded")
     if wants_controller and not (wants_api or resource.api or resource.core):
-        raise CommandError(f"{_whole(resource)} has no types a controller could be for: say --resource")
+        raise CommandError(f"{_whole(resource)} has no types: add them with --resource")
     writer = ScaffoldWriter(root, tell=tell, force=options.force)
     if resource not in project.resources and (wants_api or (resource.core and wants_controller)):
         resource.namespaced = resource.namespaced if resource.core else options.namespaced
@@ -94,7 +92,7 @@ def create_webhook(options: argparse.Namespace, root: Path) -> int:
     known = built_in(project, options.group, options.version, options.kind)
     resource = known or resource_of(project, options.group, options.version, options.kind, "")
     if not (resource.api or resource.core):
-        raise CommandError(f"{_whole(resource)} is no kind of this project: clientgo create api makes it one")
+        raise CommandError(f"{_whole(resource)} not found in this project: add it with clientgo create api")
     wanted = asked(project, resource, options)
     if not options.force:
         _refuse_again(resource, wanted.present(resource))
@@ -108,12 +106,12 @@ def create_webhook(options: argparse.Namespace, root: Path) -> int:
 
 
 def say(text: str) -> None:
-    """Answer the user."""
+    """Print a line of output."""
     print(text)  # noqa: T201  # the command's answer
 
 
 def tell(done: str, path: str) -> None:
-    """Answer what became of a file."""
+    """Print the result for a file."""
     say(f"{done:<8} {path}")
 
 
@@ -126,9 +124,7 @@ def _close(writer: ScaffoldWriter, project: Project, root: Path, done: str) -> N
 def _refuse_again(resource: Resource, wanted: Iterable[tuple[str, bool]]) -> None:
     for what, there in wanted:
         if there:
-            raise CommandError(
-                f"{_whole(resource)} has {what} already: --force writes it anew, over what a hand has changed"
-            )
+            raise CommandError(f"{_whole(resource)} already has {what}: use --force to overwrite it")
 
 
 def _whole(resource: Resource) -> str:
@@ -136,17 +132,17 @@ def _whole(resource: Resource) -> str:
 
 
 def ask(question: str, flag: str) -> bool:
-    """What the user says to `question`; `flag` is what saves the asking.
+    """Ask a yes/no question on standard error and return the answer; `flag` is the option that answers it.
 
     Raises:
-        CommandError: there is nobody to answer.
+        CommandError: standard input is closed.
     """
     while True:
         print(f"{question} [y/n] ", end="", file=sys.stderr, flush=True)  # noqa: T201  # a question to the user
         line = sys.stdin.readline()
         if not line:
             print(file=sys.stderr)  # noqa: T201  # ends the question's line
-            raise CommandError(f"there is no answer: say --{flag} or --{flag}=false")
+            raise CommandError(f"no answer on standard input: give --{flag} or --{flag}=false")
         answer = line.strip().lower()
         if answer in ("y", "yes"):
             return True
@@ -167,53 +163,50 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 """
-"""The notice that the License's own appendix asks for."""
+"""The notice from the appendix of the licence."""
 
 
 def header(licence: str, owner: str, file: str) -> str:
-    """The text that generated files begin with, as comment lines; empty if nobody said anything about it.
+    """Return the header of generated files as comment lines; empty if no option asks for one.
 
-    No year stands in it: what is generated again next year has to be the same.
+    It names no year, so that files generated next year are the same.
 
     Raises:
-        CommandError: the file with the words can't be read.
+        CommandError: the license file cannot be read.
     """
     try:
         own = Path(file).read_text(encoding="utf-8") if file else ""
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"cannot read --license-file {file}: {reason_of(error)}") from error
     owner = " ".join(owner.split())
-    said = [f"Copyright {owner}\n" if owner else "", own or (_APACHE if licence == "apache2" else "")]
-    lines = "\n".join(part for part in said if part).splitlines()
+    notices = [f"Copyright {owner}\n" if owner else "", own or (_APACHE if licence == "apache2" else "")]
+    lines = "\n".join(part for part in notices if part).splitlines()
     return "".join(f"# {line}".rstrip() + "\n" for line in lines)
 
 
 def regroup(project: Project, *, multigroup: bool) -> None:
-    """Let kinds that come from now on lie below folders of their group, or no longer.
-
-    Those that are there stay where they are, which PROJECT remembers: nothing that imports them has to change.
+    """Set whether new kinds are placed in folders of their group; existing files do not move.
 
     Raises:
         CommandError: there is more than one group.
     """
     groups = sorted({one.group for one in project.resources if not one.core})
     if not multigroup and len(groups) > 1:
-        raise CommandError(f"the project has {len(groups)} groups ({', '.join(groups)}): it can't go back to one")
+        raise CommandError(f"cannot disable multigroup: the project has {len(groups)} groups ({', '.join(groups)})")
     project.multigroup = multigroup
 
 
 def confine(writer: ScaffoldWriter, project: Project, *, namespaced: bool) -> None:
-    """Have the manager watch its own namespace, with a Role instead of a ClusterRole.
+    """Restrict the manager to its own namespace, with a Role instead of a ClusterRole.
 
     Raises:
-        CommandError: it was so once and shall be no longer.
+        CommandError: the restriction would be removed.
     """
     if project.namespaced and not namespaced:
         raise CommandError(
-            "what was written for one namespace is not taken back: take role-namespace out of hack/manifests.yaml,"
-            " WATCH_NAMESPACE out of config/manager/manager.yaml, the Namespace's patch out of"
-            " config/default/kustomization.yaml, and namespaced out of PROJECT; then bind the ClusterRole in"
-            " config/rbac/role_binding.yaml"
+            "cannot undo --namespaced automatically: remove role-namespace from hack/manifests.yaml, WATCH_NAMESPACE"
+            " from config/manager/manager.yaml, the Namespace's patch from config/default/kustomization.yaml, and"
+            " namespaced from PROJECT; then bind the ClusterRole in config/rbac/role_binding.yaml"
         )
     if namespaced:
         project.namespaced = True

@@ -1,4 +1,4 @@
-"""`clientgo manifests` and `clientgo generate`: the generators, by what the project's files in hack/ say."""
+"""`clientgo manifests` and `clientgo generate`: the generators, configured by files in hack/."""
 
 import sys
 from contextlib import ExitStack
@@ -11,7 +11,7 @@ from clientgo.meta.yamlio import read_yaml, to_yaml
 
 
 def run_codegen(root: Path, what: str, *, verify: bool) -> int:
-    """Write what `hack/<what>.yaml` says; with `verify` tell what would change instead. Returns the exit code.
+    """Run the outputs of `hack/<what>.yaml`, or with `verify` print what would change; return the exit code.
 
     Raises:
         CommandError: the folder has no project.
@@ -19,9 +19,9 @@ def run_codegen(root: Path, what: str, *, verify: bool) -> int:
     project = Project.read(root)
     kinds = any(resource.api for resource in project.resources)
     if not kinds and (what == "generate" or not project.resources):
-        print("There is nothing to generate yet: add a kind with clientgo create api.")  # noqa: T201  # the answer
+        print("Nothing to generate yet: add a kind with clientgo create api.")  # noqa: T201  # the answer
         return 0
-    # The types are imported by their names in the project, which an installed script has not in its path.
+    # The types are imported from the project, which is not in the path of an installed script.
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     with ExitStack() as stack:
@@ -33,13 +33,13 @@ def run_codegen(root: Path, what: str, *, verify: bool) -> int:
 
 
 def _of_others(config: Path, to: Path) -> Path:
-    """The same without what is about kinds of one's own: a project may have controllers of others' kinds alone."""
+    """Write the configuration without CRDs, for a project that has only controllers of built-in kinds."""
     try:
-        [said] = read_yaml(config.read_text(encoding="utf-8"))
-        for output in said["outputs"]:
+        [content] = read_yaml(config.read_text(encoding="utf-8"))
+        for output in content["outputs"]:
             for word in ("crd-dir", "input-module"):
                 output.pop(word, None)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return config  # which the generator explains
-    to.write_text(to_yaml(said), encoding="utf-8")
+        return config  # the generator reports the error
+    to.write_text(to_yaml(content), encoding="utf-8")
     return to

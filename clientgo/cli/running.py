@@ -1,11 +1,13 @@
-"""`clientgo run`: the manager of this project, started again whenever its source changes.
+"""`clientgo run`: runs the manager of the project, and restarts it when its source changes.
 
     clientgo run --reload -- --leader-elect
 
-One manager runs at a time, as a process of its own, always with the same arguments and variables: the next one begins
-when the last has ended in good order and given back its lease, which it therefore has at once. What is saved is read
-first. If it is no Python, that is told, the manager goes on, and the next save is tried. As long as nothing has been
-saved this is like running `main.py` itself: if that ends, so does this, with its exit code.
+One manager process runs at a time. The next one starts after a graceful shutdown of the last, which releases its lease.
+If a saved file has a syntax error, the error is logged and the running manager stays. Until the first change this is
+like running `main.py` itself: if that exits, so does this command, with its exit code.
+
+Files are polled rather than watched by the operating system: a project has some hundred files, and one scan takes a few
+milliseconds on every system, without a further dependency.
 """
 
 import argparse
@@ -26,62 +28,62 @@ from clientgo.signals import on_signals
 MAIN = "main.py"
 
 POLL_SECONDS = 0.3
-"""Between two looks at the source: short enough for a save to be answered at once, as far as people can tell."""
+"""Seconds between scans of the source."""
 
 GRACE_SECONDS = 40.0
-"""How long a manager may take to end: its own 30 s, and some. config/manager gives it as much in a cluster."""
+"""Time limit of a graceful shutdown: the manager's own 30 s and a margin, as in config/manager."""
 
 Look = Mapping[Path, tuple[int, int]]
-"""When each file was written last, in nanoseconds, and how long it is."""
+"""Modification time in nanoseconds and size of each file."""
 
-_NOT_THE_MANAGERS = frozenset({"__pycache__", "dist", "node_modules", "tests"})
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "dist", "node_modules", "tests"})
 
 
 class Program(Protocol):
-    """A manager that runs."""
+    """A running manager."""
 
     def exit_code(self) -> int | None:
-        """What it ended with; None as long as it runs."""
+        """Return the exit code, or None while it runs."""
 
     def end(self) -> int:
-        """Have it end in good order, and by force if that takes too long; returns what it ended with."""
+        """Stop it gracefully, or kill it after a timeout; return the exit code."""
 
-    def hurry(self) -> None:
-        """Have it end at once."""
+    def terminate(self) -> None:
+        """Stop it immediately."""
 
 
 class Process:
-    """A manager in a process, and a process group, of its own.
+    """A manager in its own process group.
 
-    The terminal's Ctrl-C is for whoever watches over it, who passes it on once: a second one would end the manager
-    before it has given back its lease.
+    The terminal sends Ctrl-C only to this command, which passes it on once: a second signal would stop the manager
+    before it has released its lease.
     """
 
     def __init__(self, command: list[str], folder: Path) -> None:
         self._process = subprocess.Popen(command, cwd=folder, process_group=0)  # nosec B603  # the project's own main
 
     def exit_code(self) -> int | None:
-        """What it ended with; None as long as it runs."""
+        """Return the exit code, or None while it runs."""
         code = self._process.poll()
         return code if code is None else _as_shells_say(code)
 
     def end(self) -> int:
-        """Have it end in good order, and by force if that takes more than `GRACE_SECONDS`."""
-        self.hurry()
+        """Stop it gracefully, or kill it after `GRACE_SECONDS`; return the exit code."""
+        self.terminate()
         try:
             return _as_shells_say(self._process.wait(GRACE_SECONDS))
         except subprocess.TimeoutExpired:
             self._process.kill()
             return _as_shells_say(self._process.wait())
 
-    def hurry(self) -> None:
-        """Tell it to end; one that was told before ends at once."""
+    def terminate(self) -> None:
+        """Send SIGTERM; the second one stops the manager immediately."""
         if self._process.poll() is None:
             self._process.terminate()
 
 
 class Reloader:
-    """Keeps a program running that is what its source says."""
+    """Keeps a program running, and restarts it when its source changes."""
 
     def __init__(self, root: Path, start: Callable[[], Program], *, tell: Callable[[str], object]) -> None:
         self._root, self._start, self._tell = root, start, tell
@@ -91,15 +93,15 @@ class Reloader:
         self.program = start()
 
     def check(self) -> int | None:
-        """Look once at the program and at its source, and act; an exit code if there is no more to do."""
+        """Check the program and its source once, and restart it if needed; return an exit code to end with, or None."""
         code = self.program.exit_code()
         if code is not None and self._as_begun:
             return code
         if code is not None and not self._end_told:
             self._end_told = True
-            self._tell(f"the manager ended with exit code {code}; it is started again when its source changes")
+            self._tell(f"the manager exited with code {code}; it restarts when its source changes")
         now = look(self._root)
-        # Whoever saves several files is waited for: what changed since the last look may change again.
+        # Wait until a scan finds no further change: editors save several files.
         settled, self._seen = now == self._seen, now
         if settled and now not in (self._running, self._refused):
             self._take(now)
@@ -108,26 +110,26 @@ class Reloader:
     def _take(self, now: Look) -> None:
         paths = changed(self._running, now)
         names = ", ".join(str(path.relative_to(self._root)) for path in paths[:3]) + (", ..." if paths[3:] else "")
-        # Everything since the start, not only the last save: an earlier one may have left something broken.
+        # All changes since the start, not only the last save: an earlier one may have left a syntax error.
         if wrong := broken(paths):
             self._refused = now
-            self._tell(f"{names} changed, which is left for the next save to mend: {wrong}")
+            self._tell(f"{names} changed; not restarting: {wrong}")
             return
-        self._tell(f"{names} changed: the manager is started again")
+        self._tell(f"{names} changed; restarting the manager")
         self._running, self._as_begun, self._end_told = now, False, False
         self.program.end()
         self.program = self._start()
 
 
 def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK) -> int:
-    """Run the manager, with `--reload` again after each change; returns its exit code.
+    """Run the manager, with `--reload` again after each change, and return its exit code.
 
     Raises:
-        CommandError: the folder has no project, or the project no main.py.
+        CommandError: there is no project, or it has no main.py.
     """
     Project.read(root)
     if not (root / MAIN).is_file():
-        raise CommandError(f"the project has no {MAIN}, which is what is run")
+        raise CommandError(f"{MAIN} not found in the project")
     command = [sys.executable, MAIN, *options.arguments]
     if not options.reload:
         os.execv(sys.executable, command)  # nosec B606  # the project's own main, in this one's place
@@ -138,14 +140,14 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
         programs[:] = [Process(command, root)]
         return programs[0]
 
-    def stop_or_hurry(_: int) -> None:
+    def stop_or_terminate(_: int) -> None:
         if stop.is_set():
             for program in programs:
-                program.hurry()
+                program.terminate()
         stop.set()
 
-    # SIGHUP, too: a terminal that is closed must not leave a manager behind.
-    restore = on_signals((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), stop_or_hurry)
+    # SIGHUP too: closing the terminal must not leave a manager behind.
+    restore = on_signals((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), stop_or_terminate)
     try:
         reloader = Reloader(root, start, tell=_tell)
         while not clock.sleep(stop, POLL_SECONDS):
@@ -166,17 +168,17 @@ def _tell(text: str) -> None:
 
 
 def look(root: Path) -> Look:
-    """The files that the manager may be made of: not its tests, nothing hidden, no environment of Python's."""
+    """Scan the source files of the manager, without tests, hidden files and virtual environments."""
     return dict(_files(root))
 
 
 def changed(before: Look, after: Look) -> list[Path]:
-    """What was written, made or removed between two looks, in order."""
+    """Return the files that were written, created or removed between two scans, sorted."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
 def broken(paths: Iterable[Path]) -> str:
-    """The first of these files that is no Python, as `path:line: what is wrong with it`; empty if all are well."""
+    """Return the first syntax error in these files as `path:line: message`, or an empty string."""
     for path in paths:
         try:
             compile(path.read_bytes(), str(path), "exec")
@@ -195,13 +197,13 @@ def _files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
-        return  # removed meanwhile, or not for us to read
+        return  # removed meanwhile, or not readable
     if any(entry.name == "pyvenv.cfg" for entry in entries):
         return
     for entry in entries:
         try:
             if entry.is_dir(follow_symlinks=False):
-                if not entry.name.startswith(".") and entry.name not in _NOT_THE_MANAGERS:
+                if not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS:
                     yield from _files(Path(entry.path))
             elif entry.name.endswith(".py"):
                 seen = entry.stat()

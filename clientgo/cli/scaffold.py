@@ -1,4 +1,4 @@
-"""What each `init` and `create` writes: which archives, filled in with which words."""
+"""Templates and template words of `init` and `create api`."""
 
 import hashlib
 import keyword
@@ -12,11 +12,11 @@ from clientgo.cli.template_files import Part, parts
 from clientgo.version import VERSION
 
 _OWN = frozenset({"controller", "log", "logging", "manager", "name", "rbac", "request", "self"})
-"""Words that the scaffold's code has a use for, besides Python's."""
+"""Names that the scaffolded code uses, besides Python's keywords."""
 
 
 def begin(writer: ScaffoldWriter, project: Project, header: str = "") -> None:
-    """The files of a project that has no kinds yet; `header` is what generated files begin with."""
+    """Write the files of a new project; `header` is the header of its generated files."""
     words = {**_project_words(project), "header": header.removesuffix("\n") or f"# Part of {project.name}."}
     for archive in ("project", "make", "config", *(("namespaced",) if project.namespaced else ())):
         for part in parts(archive, words):
@@ -24,24 +24,24 @@ def begin(writer: ScaffoldWriter, project: Project, header: str = "") -> None:
 
 
 def begin_allowed(root: Path) -> None:
-    """Raises `CommandError` unless a project may begin in this folder: one that is empty, but for version control's."""
+    """Raise `CommandError` unless the folder is empty, except for `.git`."""
     there = sorted(path.name for path in root.iterdir() if path.name != ".git")
     if there:
         raise CommandError(f"{root.resolve()} is not empty ({', '.join(there[:3])}): run init in an empty folder")
 
 
 def add_api(writer: ScaffoldWriter, project: Project, resource: Resource) -> None:
-    """The types, sample and roles of a kind."""
-    add_package(writer, resource, "api", "The kinds of {}.")
+    """Write the types, the sample and the roles of a kind."""
+    add_package(writer, resource, "api", "API types of {}.")
     for part in parts("api", words_of(project, resource)):
         writer.add(part)
 
 
 def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> Resource:
-    """The resource of these names in the project, or a new one that is not in it yet.
+    """Return the resource from the project, or a new one, which is not added to the project.
 
     Raises:
-        CommandError: a name can't be used.
+        CommandError: a name is invalid or conflicts with another.
     """
     names.group(group), names.version(version), names.kind(kind)
     known = project.find(group, version, kind)
@@ -55,7 +55,7 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     taken = next((one for one in project.resources if _is_served_as(one, made)), None)
     if taken is not None:
         raise CommandError(f"the plural {made.plural!r} is already used by {taken.kind}: choose another with --plural")
-    # A kind's versions lie side by side, because its one controller is for all of them.
+    # Versions of a kind share a folder, because they share a controller.
     made.grouped = sibling.grouped if sibling else project.multigroup
     return made
 
@@ -65,24 +65,22 @@ def _is_served_as(one: Resource, other: Resource) -> bool:
 
 
 def check_beside(other: Resource, project: Project, group: str, kind: str) -> None:
-    """Raises `CommandError` if a kind of the project would be in the way of a kind of this group."""
+    """Raise `CommandError` if a kind of the project conflicts with this group and kind."""
     if other.group != group and not project.multigroup and not other.core:
-        raise CommandError(
-            f"this project's group is {other.group}: clientgo edit --multigroup lets it have others beside it"
-        )
+        raise CommandError(f"the project has the group {other.group}: run clientgo edit --multigroup to allow others")
     if other.group != group and package_of(other.group) == package_of(group):
-        raise CommandError(f"the groups {group} and {other.group} would be one Python package: choose another name")
+        raise CommandError(f"the groups {group} and {other.group} map to the same Python package: choose another name")
     if other.kind.lower() != kind.lower():
         return
     if other.kind != kind:
-        raise CommandError(f"{kind} differs from {other.kind} by its case alone: their files would have one name")
+        raise CommandError(f"{kind} and {other.kind} differ only in case: their files would have the same name")
     if other.group != group:
-        # Controllers and roles are called by their kinds.
-        raise CommandError(f"{kind} is a kind of the group {other.group} already: choose another name")
+        # Controllers and roles are named after their kinds.
+        raise CommandError(f"the group {other.group} already has a kind {kind}: choose another name")
 
 
 def _project_words(project: Project) -> dict[str, str]:
-    # Other programs may use a Lease of the same domain in one namespace: what the project is called tells them apart.
+    # The hash distinguishes Leases of projects with the same domain in one namespace.
     unique = hashlib.sha256(f"{project.repo or project.name}".encode()).hexdigest()[:8]
     return {
         "project": project.name,
@@ -93,7 +91,7 @@ def _project_words(project: Project) -> dict[str, str]:
 
 
 def words_of(project: Project, resource: Resource) -> dict[str, str]:
-    """What the archives of a kind are filled in with."""
+    """Return the template words of a kind."""
     lower = resource.kind.lower()
     return {
         **_project_words(project),
@@ -112,14 +110,14 @@ def words_of(project: Project, resource: Resource) -> dict[str, str]:
 
 
 def add_package(writer: ScaffoldWriter, resource: Resource, package: str, what: str) -> None:
-    """The package of a kind's group, where kinds lie by groups; `what` says what is in that of `{}`."""
+    """Write the package of a kind's group, if it has one; `what` is the docstring, with `{}` for the group."""
     if resource.grouped:
         text = f'"""{what.format(resource.whole_group)}"""\n'
         writer.add(Part(f"{package}/{resource.package}/__init__.py", text))
 
 
 def _places(resource: Resource) -> dict[str, str]:
-    """Where the files of a kind lie, as packages and as folders."""
+    """Return the packages and folders of a kind's files."""
     group = f".{resource.package}" if resource.grouped else ""
     packages = {
         "api": resource.path,
@@ -136,7 +134,7 @@ def _api_arguments(project: Project, resource: Resource) -> list[str]:
         said.append(f'plural="{resource.plural}"')
     if not resource.namespaced:
         said.append('scope="Cluster"')
-    # One version of a kind is what is stored: the one that was there first, until a hand says otherwise.
+    # The first version of a kind is the storage version by default.
     first = next(
         (one for one in project.resources if (one.group, one.kind) == (resource.group, resource.kind)), resource
     )

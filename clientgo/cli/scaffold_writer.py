@@ -1,7 +1,7 @@
-"""A project's files, written so that nothing a hand has changed is lost.
+"""Writer of scaffolded files that keeps the user's changes.
 
-What was written is remembered by its hash in `.clientgo/scaffold.json`, which belongs into version control. A file is
-written again only if it still is what was written last, or with force; what becomes of each file is told.
+`.clientgo/scaffold.json`, which belongs in version control, records a hash of each written file. A file is overwritten
+only if it still has that hash, or with `force`.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ RECORD = Path(".clientgo", "scaffold.json")
 _MARK = "# +clientgo:scaffold:"
 
 Tell = Callable[[str, str], object]
-"""Takes what was done to a file, and its path."""
+"""Receives the action and the path of a file."""
 
 
 class ScaffoldWriter:
-    """The files below `root`; `tell` hears what becomes of each."""
+    """Writes files below `root` and reports each to `tell`."""
 
     def __init__(self, root: Path, *, tell: Tell, force: bool = False) -> None:
         self._root = root
@@ -34,14 +34,14 @@ class ScaffoldWriter:
         self._done: dict[str, str] = {}
 
     def add(self, part: Part) -> None:
-        """Write a file, or put lines into one."""
+        """Write a file, or insert lines into one."""
         if part.marker:
             self._insert(part)
         else:
             self._write(part)
 
     def close(self) -> None:
-        """Remember what was written, and tell of each file once."""
+        """Save the hashes and report each file once."""
         place = self._root / RECORD
         place.parent.mkdir(exist_ok=True)
         place.write_text(json.dumps(self._hashes, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -49,11 +49,11 @@ class ScaffoldWriter:
             self._tell(done, path)
 
     def note(self, done: str, path: str) -> None:
-        """Tell, at the end, what was done; of a file that several parts are for, what was done first."""
+        """Report an action when the writer closes; the first action on a file wins."""
         self._done.setdefault(path, done)
 
     def ours(self, path: str) -> bool:
-        """Whether a file is as it was written, by this command and no hand."""
+        """Report whether a file is unchanged since this command wrote it."""
         place = self._root / path
         return place.is_file() and self._hashes.get(path) == _hash(place.read_bytes())
 
@@ -64,7 +64,7 @@ class ScaffoldWriter:
             self._hashes[part.path] = _hash(new)
             self.note("kept", part.path)
         elif there and not self._force and not self.ours(part.path):
-            self.note("kept", f"{part.path} (changed by hand; --force writes it anew)")
+            self.note("kept", f"{part.path} (modified; use --force to overwrite)")
         else:
             self._put(part.path, new)
             self.note("updated" if there else "created", part.path)
@@ -80,9 +80,9 @@ class ScaffoldWriter:
         after = inserted(before, part.marker, part.text)
         if after is None:
             lines = "; ".join(line.strip() for line in part.text.splitlines())
-            self.note("kept", f"{part.path} (it has no line {_MARK}{part.marker}: put there yourself: {lines})")
+            self.note("kept", f"{part.path} (marker {_MARK}{part.marker} not found; add these lines yourself: {lines})")
         elif after != before:
-            # What a hand has changed remains a hand's: its hash, which differs, stays as it is.
+            # A modified file stays marked as modified: its recorded hash does not change.
             if self.ours(part.path):
                 self._put(part.path, after.encode())
             else:
@@ -97,9 +97,9 @@ class ScaffoldWriter:
 
 
 def inserted(text: str, marker: str, lines: str) -> str | None:
-    """`text` with the lines above the marker, as far in as it is; the same if they are there, None without a marker.
+    """Insert lines above the marker, with its indentation; return None if there is no marker.
 
-    Among imports they get the place that their order wants, so that no formatter moves them away from the marker.
+    Lines that exist already are not inserted again. Imports are sorted, so that formatters do not move them.
     """
     have = text.splitlines()
     places = [number for number, line in enumerate(have) if line.strip() == _MARK + marker]
@@ -116,7 +116,7 @@ def inserted(text: str, marker: str, lines: str) -> str | None:
 
 
 def _with_imports(have: list[str], place: int, new: list[str]) -> list[str]:
-    # Below the library's imports stand the project's own, as a block with an empty line on either side.
+    # The project's own imports are a block below those of the library, with an empty line on either side.
     end = place - 1 if place and not have[place - 1] else place
     first = end
     while first and have[first - 1].startswith("from ") and not have[first - 1].startswith("from clientgo"):

@@ -1,13 +1,13 @@
-"""Templates: several files, or lines to put into files, in one text that looks like them.
+"""Templates of the scaffold: several files, or lines to insert into files, in one text.
 
     -- config/samples/{{sample}}.yaml --
     the whole text of a file
     -- main.py @ imports --
     lines that go above the line `# +clientgo:scaffold:imports` of main.py
 
-Words in double braces, without spaces, are replaced, in paths too. There are no conditions and no loops: what varies is
-which archives are used. In YAML a word that is a whole value is quoted if a reader would take it for another type: a
-project may be called `on`, and a kind `Y`.
+Words in double braces, without spaces, are replaced, also in paths. There are no conditions and no loops: variants are
+templates of their own. In YAML, a word that is a complete value is quoted if it would be read as another type: a
+project may be named `on`, and a kind `Y`.
 """
 
 import re
@@ -24,7 +24,7 @@ _SCALAR = re.compile(r"([:-] \[?)\{\{(\w+)\}\}(?=\]?$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file's path and text; with a `marker`, lines for a file that is there."""
+    """A file, or with a `marker`, lines to insert into an existing file."""
 
     path: str
     text: str
@@ -32,7 +32,11 @@ class Part:
 
 
 def parts(name: str, values: Mapping[str, str | bool]) -> Iterator[Part]:
-    """Yield the parts of an archive, filled in; a word without a value is a KeyError."""
+    """Yield the parts of a template with its words replaced.
+
+    Raises:
+        KeyError: a word has no value.
+    """
     source = files("clientgo.cli.templates").joinpath(f"{name}.tmpl").read_text(encoding="utf-8")
     heads = list(_HEAD.finditer(source))
     ends = [*(head.start() for head in heads[1:]), len(source)]

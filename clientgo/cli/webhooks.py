@@ -1,6 +1,6 @@
-"""What `create webhook` is asked for, and what it writes: admission webhooks, and conversion between versions.
+"""`clientgo create webhook`: admission webhooks, and conversion between versions.
 
-Of a kind's versions one is the hub; each other, a spoke, is converted to it and from it. PROJECT remembers all this.
+One version of a kind is the hub; the others, the spokes, are converted to and from it.
 """
 
 import argparse
@@ -20,17 +20,17 @@ _FLAGS = {"defaulting": "--defaulting", "validation": "--programmatic-validation
 _PREFIXES = {"defaulting": "mutate", "validation": "validate"}
 
 _IGNORE = """\
-    # With "Fail" the manager's own pods could not start while it does not answer.
+    # "Fail" would keep the manager's own pods from starting while the webhook is down.
     failure_policy="Ignore",
 """
 
 _OF_A_SPOKE = ("version", "api", "webhooks", "webhooks_folder")
-"""Words of a version that the files of a spoke need beside the hub's; there they begin with `spoke_`."""
+"""Template words of a spoke, passed with the prefix `spoke_` besides those of the hub."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which webhooks a version of a kind is to have, and at which paths those are that have one of their own."""
+    """Webhooks requested for a version of a kind, and their custom paths."""
 
     sorts: tuple[str, ...]
     paths: Mapping[str, str]
@@ -38,38 +38,38 @@ class Asked:
     force: bool
 
     def present(self, resource: Resource) -> list[tuple[str, bool]]:
-        """What each is called, and whether the resource has it already."""
+        """Return the name of each, and whether the resource already has it."""
         known = _known_spokes(resource)
         sorts = [(f"a webhook for {sort}", bool(resource.webhooks.get(sort))) for sort in self.sorts]
         return [*sorts, *((f"a conversion of {spoke.version}", spoke.version in known) for spoke in self.spokes)]
 
 
 def asked(project: Project, resource: Resource, options: argparse.Namespace) -> Asked:
-    """What the options ask for.
+    """Return the webhooks that the options request.
 
     Raises:
-        CommandError: it is nothing, or nothing that can be.
+        CommandError: none is requested, or the options are invalid.
     """
     chosen = {"defaulting": options.defaulting, "validation": options.programmatic_validation}
     given = {"defaulting": options.defaulting_path, "validation": options.validation_path}
     for sort, path in given.items():
         _check_path(sort, path, wanted=chosen[sort])
     if options.spoke and not options.conversion:
-        raise CommandError("--spoke names the versions that are converted: say --conversion too")
+        raise CommandError("--spoke requires --conversion")
     if not any(chosen.values()) and not options.conversion:
         raise CommandError(
-            "there is nothing to create: say --defaulting, --programmatic-validation, --conversion, or several of them"
+            "nothing to create: give --defaulting, --programmatic-validation, --conversion, or several of them"
         )
     if options.conversion and resource.core:
-        raise CommandError(f"{resource.kind} is a kind of Kubernetes' own: the API server converts it by itself")
+        raise CommandError(f"{resource.kind} is a built-in kind: the API server converts it")
     spokes = _spokes(project, resource, options.spoke, force=options.force) if options.conversion else []
     sorts = tuple(sort for sort, wanted in chosen.items() if wanted)
     return Asked(sorts, {sort: path for sort, path in given.items() if path}, tuple(spokes), options.force)
 
 
 def add_webhooks(writer: ScaffoldWriter, project: Project, resource: Resource, wanted: Asked) -> None:
-    """Write the webhooks of a kind, with the project's first their server, and have the resource remember them."""
-    # Of Kubernetes' kinds there are no samples that a test could take.
+    """Write the webhooks of a kind and record them; the first webhook of a project adds the server."""
+    # Built-in kinds have no samples for tests.
     tests = "served" if resource.core else "test"
     archives = [*_shared(project, resource, wanted)]
     archives += [archive for sort in wanted.sorts for archive in (sort, f"{sort}{tests}")]
@@ -88,7 +88,7 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: Resource, w
 
 
 def _shared(project: Project, resource: Resource, wanted: Asked) -> Iterator[str]:
-    """What comes once in a project, with the first webhook, and with the first conversion."""
+    # Once in a project: with the first webhook, and with the first conversion.
     if not any(one.webhooks for one in project.resources):
         yield "webhook"
     if wanted.spokes and not any(one.webhooks.get("conversion") for one in project.resources):
@@ -108,7 +108,7 @@ def _words(project: Project, resource: Resource) -> dict[str, str]:
     own = f"\nfrom {words['api']}.{words['lower']}_types import {resource.kind}\n"
     words |= {"types_above": "", "types_below": own, "hook_domain": resource.whole_group, "policy": ""}
     if resource.core:
-        # Above, because it is the library's; and the name of a webhook is one of the project's.
+        # The types are imported from the library; the name of the webhook has the project's domain.
         words |= {"types_above": f"from {words['api']} import {resource.kind}\n", "types_below": ""}
         words |= {"hook_domain": f"{project.name}.{project.domain}", "policy": _IGNORE}
     group = "" if resource.core and resource.group == "core" else words["dashed"]
@@ -120,24 +120,23 @@ def _words(project: Project, resource: Resource) -> dict[str, str]:
 
 def _check_path(sort: str, path: str, *, wanted: bool) -> None:
     if path and not wanted:
-        raise CommandError(f"--{sort}-path is where {_FLAGS[sort]} puts a webhook: say that too")
+        raise CommandError(f"--{sort}-path requires {_FLAGS[sort]}")
     if path and not _PATH.fullmatch(path):
-        raise CommandError(f"{path!r} can't be a webhook's path: write one like /{_PREFIXES[sort]}-foo")
+        raise CommandError(f"invalid webhook path {path!r}: expected a path such as /{_PREFIXES[sort]}-foo")
 
 
 def _spokes(project: Project, hub: Resource, versions: Sequence[str], *, force: bool) -> list[Resource]:
-    """The spokes of these versions, or, if none is named, every other version of the kind that is none yet.
+    """Return the spokes of these versions; by default all other versions of the kind that are not spokes yet.
 
-    With `force` those that the hub has come with them: what is written anew names them all.
+    With `force`, the existing spokes are included, because the rewritten hub names all of them.
     """
     others = [one for one in project.resources if _is_kind_of(one, hub) and one.api and one is not hub]
     for other in others:
         if other.webhooks.get("conversion"):
-            raise CommandError(f"{other.version} is the hub of {hub.kind} already: a kind has one")
+            raise CommandError(f"{hub.kind} already has the hub {other.version}: a kind has only one")
     if not others:
         raise CommandError(
-            f"there is nothing to convert: {hub.version} is the only version of {hub.kind}; clientgo create api"
-            " makes another"
+            f"nothing to convert: {hub.version} is the only version of {hub.kind}; add another with clientgo create api"
         )
     known = _known_spokes(hub)
     wanted = list(versions) or [one.version for one in others if one.version not in known] or known
@@ -146,10 +145,12 @@ def _spokes(project: Project, hub: Resource, versions: Sequence[str], *, force: 
 
 def _version(others: Iterable[Resource], hub: Resource, version: str) -> Resource:
     if version == hub.version:
-        raise CommandError(f"{version} is the hub and can't be a spoke too: name other versions with --spoke")
+        raise CommandError(f"{version} is the hub and cannot be a spoke: give other versions to --spoke")
     found = next((one for one in others if one.version == version), None)
     if found is None:
-        raise CommandError(f"{version} is no version of {hub.kind} in this project: clientgo create api makes it one")
+        raise CommandError(
+            f"version {version} of {hub.kind} not found in this project: add it with clientgo create api"
+        )
     return found
 
 

@@ -1,4 +1,4 @@
-"""The manager of home: flags, then its controllers, until a signal ends it."""
+"""Entry point of home: parses flags and runs the manager until a signal stops it."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from clientgo.flags import address
+from clientgo.flags import address, parse_bool
 from clientgo.log import FORMATS, LEVELS, setup
 from clientgo.manager import CacheOptions, LeaderElectionOptions, Manager, Options, exit_code, stop_on_signals
 from clientgo.meta.declarations import rbac
@@ -19,37 +19,30 @@ from webhooks.server import add_webhook_flags, add_webhooks
 
 
 def parser() -> argparse.ArgumentParser:
-    """The flags that the manager has."""
+    """Define the flags of the manager."""
     made = argparse.ArgumentParser(prog="home", description="Run the controllers of home.")
     add = made.add_argument
-    add("--kubeconfig", default="", help="how to reach the cluster; by default as kubectl does, or from within a pod")
-    add("--health-probe-bind-address", type=address, default=":8081", help="where /healthz and /readyz are; 0: nowhere")
-    add("--metrics-bind-address", type=address, default="0", help="where /metrics is; 0: nowhere")
-    add("--metrics-secure", type=truth, default=True, metavar="BOOL", help="metrics by HTTPS, to whom the cluster says")
-    add("--metrics-cert-path", help="folder with tls.crt and tls.key for the metrics; by default one is made")
-    add("--leader-elect", action="store_true", help="let one replica work at a time")
-    add("--log-level", choices=LEVELS, default="info", help="what is logged at least (default: %(default)s)")
-    add("--log-format", choices=FORMATS, default="text", help="how it is logged (default: %(default)s)")
+    add("--kubeconfig", default="", help="path to a kubeconfig (default: as kubectl, or the pod's service account)")
+    add("--health-probe-bind-address", type=address, default=":8081", help="address of /healthz and /readyz (0: none)")
+    add("--metrics-bind-address", type=address, default="0", help="address of /metrics (0: none)")
+    add("--metrics-secure", type=parse_bool, default=True, metavar="BOOL", help="serve metrics over HTTPS, authorized")
+    add("--metrics-cert-path", help="folder with tls.crt and tls.key for the metrics (default: self-signed)")
+    add("--leader-elect", action="store_true", help="enable leader election: one active replica at a time")
+    add("--log-level", choices=LEVELS, default="info", help="minimum level to log (default: %(default)s)")
+    add("--log-format", choices=FORMATS, default="text", help="log format (default: %(default)s)")
     add_webhook_flags(made)
     # +clientgo:scaffold:flags
     return made
 
 
-def truth(text: str) -> bool:
-    """`true` or `false`."""
-    if text not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return text == "true"
-
-
 def namespaces() -> tuple[str, ...]:
-    """The namespaces to watch: those in WATCH_NAMESPACE, parted by commas; none for all of them."""
+    """Return the namespaces to watch: the comma-separated WATCH_NAMESPACE, or () for all namespaces."""
     return tuple(name for name in os.environ.get("WATCH_NAMESPACE", "").split(",") if name)
 
 
 @rbac(groups="core", resources="events", verbs=("create", "patch"))
 def manager_of(options: argparse.Namespace) -> Manager:
-    """The manager that the flags ask for, with every controller."""
+    """Create the manager with all controllers, configured by the flags."""
     manager = Manager(
         load_config(kubeconfig=options.kubeconfig),
         options=Options(
@@ -70,7 +63,7 @@ def manager_of(options: argparse.Namespace) -> Manager:
 
 
 def main(arguments: Sequence[str], stop: threading.Event) -> int:
-    """Run until `stop` is set; returns the exit code."""
+    """Run the manager until `stop` is set, and return the exit code."""
     options = parser().parse_args(arguments)
     setup(level=options.log_level, style=options.log_format)
     return exit_code(lambda: manager_of(options).run(stop))

@@ -103,4 +103,4 @@ def test_a_version_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Captur
     project = foo_project(tmp_path / "p")
 
     assert clientgo(project, "chart", "--version", "v1") == 1
-    assert "'v1' is no semantic version" in capsys.readouterr().err
+    assert "invalid version 'v1': expected a semantic version" in capsys.readouterr().err

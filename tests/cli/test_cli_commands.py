@@ -36,7 +36,7 @@ def test_it_tells_its_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (("bundles",), "invalid choice: 'bundles'"),
         (("bundle", "validate", "--suite", "all"), "invalid choice: 'all'"),
         (("create", "foo"), "invalid choice: 'foo'"),
-        (("create", "api", "--resource=perhaps"), "'perhaps' is neither true nor false"),
+        (("create", "api", "--resource=perhaps"), "invalid value 'perhaps': expected true or false"),
     ],
 )
 def test_what_is_no_command_is_answered_in_one_line(
@@ -131,7 +131,7 @@ def test_nobody_to_answer_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     finally:
         sys.stdin = before
 
-    assert "there is no answer: say --resource or --resource=false" in capsys.readouterr().err
+    assert "no answer on standard input: give --resource or --resource=false" in capsys.readouterr().err
 
 
 @pytest.mark.feature("A-62")
@@ -140,7 +140,7 @@ def test_create_api_twice_is_refused_without_force(project: Path, capsys: pytest
     before = texts(project)
 
     assert clientgo(project, "create", "api", *FOO, "--resource", "--controller=false") == 1
-    assert "Foo of samplecontroller.c9g.io/v1alpha1 has types already: --force" in capsys.readouterr().err
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has types: use --force" in capsys.readouterr().err
     assert texts(project) == before
 
 
@@ -149,7 +149,7 @@ def test_one_controller_is_for_all_versions_of_a_kind(project: Path, capsys: pyt
     second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
 
     assert clientgo(project, "create", "api", *second, "--resource", "--controller") == 1
-    assert "Foo of samplecontroller.c9g.io/v1alpha1 has a controller already" in capsys.readouterr().err
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller" in capsys.readouterr().err
     assert texts(project) == before
 
 
@@ -195,9 +195,12 @@ def test_a_kind_without_namespace_and_a_second_version_say_so(project: Path) -> 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--group", "other", "--version", "v1", "--kind", "Bar", "--resource"), "this project's group is samplecontr"),
-        (("--group", "samplecontroller", "--version", "v1", "--kind", "FOO", "--resource"), "by its case alone"),
-        (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=0"), "neither true nor false"),
+        (
+            ("--group", "other", "--version", "v1", "--kind", "Bar", "--resource"),
+            "the project has the group samplecontr",
+        ),
+        (("--group", "samplecontroller", "--version", "v1", "--kind", "FOO", "--resource"), "differ only in case"),
+        (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=0"), "expected true or false"),
         (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=false"), "has no types"),
     ],
 )
@@ -242,9 +245,9 @@ def test_webhooks_come_one_after_another_and_the_server_stays(project: Path) -> 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((*HOME, "--defaulting"), "this project's group is"),
-        ((*FOO[:4], "--kind", "Bar", "--defaulting"), "is no kind of this project: clientgo create api makes it one"),
-        (FOO, "there is nothing to create"),
+        ((*HOME, "--defaulting"), "the project has the group"),
+        ((*FOO[:4], "--kind", "Bar", "--defaulting"), "not found in this project: add it with clientgo create api"),
+        (FOO, "nothing to create"),
     ],
 )
 def test_webhooks_of_nothing_are_refused(
@@ -261,7 +264,7 @@ def test_there_is_nothing_to_generate_without_kinds(tmp_path: Path, capsys: pyte
     project = new_project(tmp_path / "p")
 
     assert clientgo(project, "manifests") == 0
-    assert "nothing to generate yet: add a kind with clientgo create api" in capsys.readouterr().out
+    assert "Nothing to generate yet: add a kind with clientgo create api" in capsys.readouterr().out
 
 
 def occupy(path: Path) -> None:
@@ -285,7 +288,7 @@ def occupy(path: Path) -> None:
          "config/samples: File exists"),
         ("hack/manifests.yaml", "manifests", "hack/manifests.yaml: cannot read the file: Is a directory"),
         ("hack/boilerplate.py.txt", "generate", "hack/boilerplate.py.txt: cannot read the boilerplate: Is a directory"),
-        ("main.py", "run", "the project has no main.py"),
+        ("main.py", "run", "main.py not found in the project"),
     ],
 )  # fmt: skip
 def test_path_of_another_sort_than_expected_is_one_line(

@@ -79,12 +79,12 @@ def test_a_kind_may_have_several_controllers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((*FOO, *SECOND), "Foo of samplecontroller.c9g.io/v1alpha1 has a controller backup already"),
-        ((*DEPLOYMENT, *SECOND), "a controller of Foo is called backup already: choose another name"),
+        ((*FOO, *SECOND), "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller backup"),
+        ((*DEPLOYMENT, *SECOND), "the controller name backup is already used for Foo: choose another name"),
         ((*DEPLOYMENT, "--controller", "--controller-name", "Foo_"), "invalid controller name 'Foo_'"),
-        (("--group", "core", "--version", "v1", "--kind", "Pod", "--resource"), "this project's group is"),
-        (("--group", "apps", "--version", "v2", "--kind", "Deployment", *SECOND), "this project's group is"),
-        (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "this project's group is"),
+        (("--group", "core", "--version", "v1", "--kind", "Pod", "--resource"), "the project has the group"),
+        (("--group", "apps", "--version", "v2", "--kind", "Deployment", *SECOND), "the project has the group"),
+        (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "the project has the group"),
     ],
 )
 def test_controllers_of_one_name_or_of_nothing_are_refused(
@@ -107,7 +107,7 @@ def test_a_kind_of_kubernetes_neither_becomes_ones_own_nor_counts_as_a_group(
     before = texts(project)
 
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--resource", "--controller=false") == 1
-    assert "a controller of Kubernetes' own Deployment: its types are not yours to write" in capsys.readouterr().err
+    assert "Deployment is a built-in kind: its types cannot be scaffolded" in capsys.readouterr().err
     assert clientgo(project, "edit", "--multigroup") == clientgo(project, "edit", "--multigroup=false") == 0
     assert texts(project) == before
 

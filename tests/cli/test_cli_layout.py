@@ -69,8 +69,8 @@ def test_what_is_there_stays_where_it_is_when_more_groups_are_let_in(tmp_path: P
 @pytest.mark.parametrize(
     ("first", "words", "told"),
     [
-        ((), FRIGATE, "clientgo edit --multigroup lets it have others beside it"),
-        (("--multigroup",), ("--group", "ship-yard", *FOO[2:]), "Foo is a kind of the group samplecontroller already"),
+        ((), FRIGATE, "run clientgo edit --multigroup to allow others"),
+        (("--multigroup",), ("--group", "ship-yard", *FOO[2:]), "the group samplecontroller already has a kind Foo"),
     ],
 )
 def test_kinds_that_would_get_in_each_others_way_are_refused(
@@ -93,22 +93,24 @@ def test_groups_that_would_be_one_package_are_refused(tmp_path: Path, capsys: py
 
     words = ("--group", "ship.yard", "--version", "v1", "--kind", "Dinghy")
     assert clientgo(project, "create", "api", *words, *BOTH) == 1
-    assert "the groups ship.yard and ship-yard would be one Python package" in capsys.readouterr().err
+    assert "the groups ship.yard and ship-yard map to the same Python package" in capsys.readouterr().err
 
 
 def test_a_change_that_is_none_or_can_not_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = new_project(tmp_path / "p")
     assert clientgo(project, "edit") == 1
-    assert "say --multigroup, --namespaced, or both" in capsys.readouterr().err
+    assert "give --multigroup, --namespaced, or both" in capsys.readouterr().err
 
     assert clientgo(project, "edit", "--multigroup", "--namespaced") == 0
     assert clientgo(project, "create", "api", *FOO, *BOTH) == 0
     assert clientgo(project, "create", "api", *FRIGATE, *BOTH) == 0
     capsys.readouterr()
     assert clientgo(project, "edit", "--multigroup=false") == 1
-    assert "the project has 2 groups (samplecontroller, ship-yard): it can't go back to one" in capsys.readouterr().err
+    assert (
+        "cannot disable multigroup: the project has 2 groups (samplecontroller, ship-yard)" in capsys.readouterr().err
+    )
     assert clientgo(project, "edit", "--namespaced=false") == 1
-    assert "take role-namespace out of hack/manifests.yaml" in capsys.readouterr().err
+    assert "remove role-namespace from hack/manifests.yaml" in capsys.readouterr().err
 
 
 @pytest.mark.feature("C-40")

@@ -52,7 +52,7 @@ def test_what_is_written_is_read(tmp_path: Path, plural: str, several: bool) -> 
 
 
 def test_a_folder_without_project_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="there is no project in this folder"):
+    with pytest.raises(CommandError, match="no project in this folder"):
         Project.read(tmp_path)
 
 

@@ -79,7 +79,7 @@ def test_a_save_ends_the_manager_and_starts_it_again(scene: Scene, reloader: Rel
 
     assert looks(reloader) == [None, None]
     assert [one.ended for one in scene.started] == [True, False]
-    assert scene.told == ["controllers/foo.py changed: the manager is started again"]
+    assert scene.told == ["controllers/foo.py changed; restarting the manager"]
 
 
 def test_nothing_is_done_while_nothing_changes(scene: Scene, reloader: Reloader) -> None:
@@ -100,16 +100,14 @@ def test_files_that_are_saved_one_after_another_are_one_change(scene: Scene, rel
 
     reloader.check()
     assert len(scene.started) == 2
-    assert scene.told == ["controllers/bar.py, controllers/foo.py changed: the manager is started again"]
+    assert scene.told == ["controllers/bar.py, controllers/foo.py changed; restarting the manager"]
 
 
 def test_what_is_no_python_is_told_and_the_manager_goes_on_until_it_is_mended(scene: Scene, reloader: Reloader) -> None:
     scene.save("controllers/foo.py", "A = 1\ndef f(:\n")
     looks(reloader), looks(reloader)
     assert len(scene.started) == 1
-    assert [text.partition(": ")[0] for text in scene.told] == [
-        "controllers/foo.py changed, which is left for the next save to mend"
-    ]
+    assert [text.partition(": ")[0] for text in scene.told] == ["controllers/foo.py changed; not restarting"]
     assert f"{scene.folder}/controllers/foo.py:2: " in scene.told[0]
 
     scene.save("main.py", "import controllers.foo\n")
@@ -126,7 +124,7 @@ def test_a_manager_that_ends_by_itself_is_started_again_by_the_next_save(scene: 
     looks(reloader)
     scene.started[-1].code = 1
     assert looks(reloader) == [None, None]
-    assert scene.told[-1] == "the manager ended with exit code 1; it is started again when its source changes"
+    assert scene.told[-1] == "the manager exited with code 1; it restarts when its source changes"
 
     scene.save("main.py", "import controllers\n")
     looks(reloader)
@@ -179,9 +177,9 @@ sys.exit(7)
 
 def test_a_folder_with_nothing_to_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert clientgo(tmp_path, "run") == 1
-    assert "there is no project in this folder" in capsys.readouterr().err
+    assert "no project in this folder" in capsys.readouterr().err
     project = new_project(tmp_path / "p")
     (project / "main.py").unlink()
 
     assert clientgo(project, "run", "--reload") == 1
-    assert "the project has no main.py" in capsys.readouterr().err
+    assert "main.py not found in the project" in capsys.readouterr().err

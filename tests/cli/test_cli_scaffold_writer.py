@@ -47,7 +47,7 @@ def test_what_a_hand_has_changed_is_kept_unless_forced(tmp_path: Path) -> None:
     write(tmp_path, Part("a", "1\n"))
     (tmp_path / "a").write_text("mine\n")
 
-    assert write(tmp_path, Part("a", "2\n")) == [("kept", "a (changed by hand; --force writes it anew)")]
+    assert write(tmp_path, Part("a", "2\n")) == [("kept", "a (modified; use --force to overwrite)")]
     assert (tmp_path / "a").read_text() == "mine\n"
     assert write(tmp_path, Part("a", "2\n"), force=True) == [("updated", "a")]
     assert (tmp_path / "a").read_text() == "2\n"
@@ -70,7 +70,7 @@ def test_lines_may_be_put_into_what_a_hand_has_changed_and_it_stays_the_hands(tm
 
     assert (tmp_path / "main.py").read_text().startswith("# mine\n")
     assert "    add()\n    # +clientgo:scaffold:controllers\n" in (tmp_path / "main.py").read_text()
-    assert told == [("kept", "main.py (changed by hand; --force writes it anew)")]
+    assert told == [("kept", "main.py (modified; use --force to overwrite)")]
 
 
 def test_lines_are_put_in_once(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_file_without_the_marker_is_left_alone_and_the_lines_are_told(tmp_path
 
     assert (tmp_path / "main.py").read_text() == "mine\n"
     assert done == "kept"
-    assert "has no line # +clientgo:scaffold:controllers" in told
+    assert "marker # +clientgo:scaffold:controllers not found" in told
     assert "add()" in told
 
 

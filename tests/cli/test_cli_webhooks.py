@@ -125,7 +125,7 @@ def test_a_webhook_may_be_asked_at_a_path_of_its_own(project: Path) -> None:
     assert (
         webhooks_in_project(project)[1].items() >= {"defaultingPath": "/fill-in", "validationPath": "/judge/v1"}.items()
     )
-    # Written anew, it is where it was.
+    # Overwritten, it is where it was.
     before = texts(project)
     assert webhook(project, *HUB, "--defaulting", "--force") == 0
     assert texts(project) == before
@@ -180,7 +180,7 @@ def test_what_is_there_is_not_written_again_without_force(
     before = texts(project)
 
     assert webhook(project, *HUB, sort) == 1
-    assert "already: --force writes it anew, over what a hand has changed" in capsys.readouterr().err
+    assert "use --force to overwrite it" in capsys.readouterr().err
     assert texts(project) == before
 
 
@@ -209,20 +209,20 @@ def test_with_force_it_is_as_it_was_made_with_every_spoke(project: Path) -> None
     [
         (
             ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--conversion"),
-            "Deployment is a kind of Kubernetes' own: the API server converts it by itself",
+            "Deployment is a built-in kind: the API server converts it",
         ),
-        ((*HUB, "--spoke", "v1alpha1"), "--spoke names the versions that are converted: say --conversion too"),
+        ((*HUB, "--spoke", "v1alpha1"), "--spoke requires --conversion"),
         (
             (*HUB, "--conversion", "--defaulting-path", "/x"),
-            "--defaulting-path is where --defaulting puts a webhook: say",
+            "--defaulting-path requires --defaulting",
         ),
         (
             (*HUB, "--defaulting", "--defaulting-path", "x y"),
-            "'x y' can't be a webhook's path: write one like /mutate-foo",
+            "invalid webhook path 'x y': expected a path such as /mutate-foo",
         ),
-        ((*HUB, "--conversion", "--spoke", "v1"), "v1 is the hub and can't be a spoke too"),
-        ((*HUB, "--conversion", "--spoke", "v9"), "v9 is no version of Foo in this project: clientgo create api makes"),
-        ((*HUB[:4], "--kind", "Bar", "--conversion"), "there is nothing to convert: v1 is the only version of Bar"),
+        ((*HUB, "--conversion", "--spoke", "v1"), "v1 is the hub and cannot be a spoke"),
+        ((*HUB, "--conversion", "--spoke", "v9"), "version v9 of Foo not found in this project: add it with clientgo"),
+        ((*HUB[:4], "--kind", "Bar", "--conversion"), "nothing to convert: v1 is the only version of Bar"),
     ],
 )
 def test_what_can_not_be_is_refused_and_nothing_is_written(
@@ -243,7 +243,7 @@ def test_a_kind_has_one_hub(project: Path, capsys: pytest.CaptureFixture[str]) -
     assert webhook(project, *HUB, "--conversion") == 0
 
     assert webhook(project, *FOO, "--conversion") == 1
-    assert "v1 is the hub of Foo already: a kind has one" in capsys.readouterr().err
+    assert "Foo already has the hub v1: a kind has only one" in capsys.readouterr().err
 
 
 @pytest.mark.feature("A-63")

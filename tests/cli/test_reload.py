@@ -25,9 +25,9 @@ def test_what_is_saved_runs_with_the_same_lease_and_what_is_broken_is_told(
         run(project, variables, *kubectl, "apply", "-k", "config/samples")
         with in_background(project, variables, "make", "run", f"ARGS={flags}", sign='foo="foo-sample"') as said:
             controller.write_text(first.replace('log.info("reconciled"', 'log.info("reconciled"('))
-            wait_for(said, "foo_controller.py changed, which is left for the next save to mend")
-            controller.write_text(first.replace('log.info("reconciled"', 'log.info("reconciled anew"'))
-            wait_for(said, "reconciled anew")
+            wait_for(said, "foo_controller.py changed; not restarting")
+            controller.write_text(first.replace('log.info("reconciled"', 'log.info("reconciled again"'))
+            wait_for(said, "reconciled again")
             lease = run(project, variables, *kubectl, "get", "lease", "-A", "-o", "jsonpath={.items[*].spec}")
     log = said.read_text()
 

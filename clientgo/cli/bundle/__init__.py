@@ -1,1 +1,1 @@
-"""What the Operator Lifecycle Manager (OLM) installs a project from: a bundle, made of its manifests, and validated."""
+"""Bundles for the Operator Lifecycle Manager (OLM): generated from a project's manifests, and validated."""

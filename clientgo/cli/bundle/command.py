@@ -1,4 +1,4 @@
-"""`clientgo bundle` makes the bundle of this project; `clientgo bundle validate` judges one, whoever made it."""
+"""The commands `clientgo bundle` and `clientgo bundle validate`."""
 
 import argparse
 import os
@@ -20,16 +20,16 @@ Say = Callable[[str], object]
 
 
 def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
-    """Write `bundle/` and `bundle.Dockerfile`, after config/manifests, which is begun if it is not there.
+    """Write `bundle/` and `bundle.Dockerfile` from config/manifests, which is scaffolded if missing.
 
     Raises:
-        CommandError: there is no project, nothing to bundle, or it can't be rendered.
+        CommandError: there is no project, it has no kinds, or it cannot be rendered.
     """
     project = Project.read(root)
     if not any(one.api for one in project.resources):
-        raise CommandError("there is nothing to bundle yet: add a kind with clientgo create api")
+        raise CommandError("nothing to bundle yet: add a kind with clientgo create api")
     if not SEMVER.fullmatch(options.version):
-        raise CommandError(f"{options.version!r} is no semantic version: write one like 0.1.0")
+        raise CommandError(f"invalid version {options.version!r}: expected a semantic version such as 0.1.0")
     writer = ScaffoldWriter(root, tell=lambda done, path: done != "kept" and say(f"{done:<8} {path}"))
     for part in parts("olm", _words(project)):
         writer.add(part)
@@ -43,14 +43,14 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
 
 
 def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
-    """Say every violation, a line each; 1 if there is one that keeps the bundle from being installed.
+    """Print all violations, one per line; return 1 if there are errors.
 
     Raises:
-        CommandError: there is no such folder.
+        CommandError: the folder does not exist.
     """
     folder = root / options.folder
     if not folder.is_dir():
-        raise CommandError(f"there is no folder {options.folder}: clientgo bundle makes it")
+        raise CommandError(f"folder {options.folder} not found: generate it with clientgo bundle")
     bundle = read(folder)
     found = list(required(bundle))
     if bundle.version:
@@ -59,7 +59,7 @@ def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int
         say(str(finding))
     errors = sum(finding.level == "error" for finding in found)
     if errors:
-        say(f"{options.folder}: {errors} errors: OLM would not take it")
+        say(f"{options.folder}: {errors} errors: OLM would reject the bundle")
         return 1
     say(f"{options.folder} is valid")
     return 0

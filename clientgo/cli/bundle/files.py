@@ -1,4 +1,4 @@
-"""The files of a bundle: manifests, metadata, the scorecard's tests, and the Dockerfile of its image."""
+"""Files of a bundle: manifests, metadata, scorecard tests, and the Dockerfile of its image."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ DOCKERFILE = "bundle.Dockerfile"
 
 _BUNDLE = "operators.operatorframework.io.bundle"
 _TEST = "operators.operatorframework.io.test"
-# What the API server sets, and OLM decides.
+# Set by the API server, or by OLM.
 _NOT_OURS = ("creationTimestamp", "namespace")
 _INJECTION = "cert-manager.io/inject-ca-from"
 
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Under which channels a package's users find the bundle, and which of them they get unless they choose."""
+    """Channels that offer the bundle, and the default channel."""
 
     names: tuple[str, ...] = ("alpha",)
     default: str = ""
 
 
 def labels(package: str, channels: Channels, *, tested: bool) -> dict[str, str]:
-    """What the image's labels and metadata/annotations.yaml say alike."""
+    """Return the labels of the image, which are also the annotations of the bundle."""
     said = {
         f"{_BUNDLE}.mediatype.v1": "registry+v1",
         f"{_BUNDLE}.manifests.v1": "manifests/",
@@ -50,7 +50,7 @@ def labels(package: str, channels: Channels, *, tested: bool) -> dict[str, str]:
 
 
 def bundle_files(rendered: Rendered, release: Release, channels: Channels) -> dict[str, str]:
-    """Every file of the bundle by its path in the project; raises `CommandError`."""
+    """Return all files of the bundle by path in the project; raises `CommandError`."""
     scorecard = rendered.scorecard
     said = labels(release.package, channels, tested=scorecard is not None)
     version = service_version(rendered, release)
@@ -70,9 +70,9 @@ def bundle_files(rendered: Rendered, release: Release, channels: Channels) -> di
 
 
 def write(root: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Make the bundle's folder hold these files and no others; returns what was done to which.
+    """Write the files and remove others from the bundle; return the actions and paths.
 
-    The folder is the command's: what a hand has to say stands in config/manifests, from which this is made.
+    Users edit config/manifests, from which the folder is generated.
     """
     done = []
     for path, content in files.items():
@@ -91,7 +91,7 @@ def write(root: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def dumped(obj: Mapping[str, Any]) -> str:
-    """Return an object as YAML, texts of several lines as blocks."""
+    """Return an object as YAML, with multi-line strings as blocks."""
     return to_yaml(dict(obj), sort_keys=True, literal=True)
 
 
@@ -112,10 +112,10 @@ def _file_name(obj: Object) -> str:
 
 def _dockerfile(said: Mapping[str, str], *, tested: bool) -> str:
     lines: Iterable[str] = [
-        "# The bundle's image, which holds files and nothing that runs: make bundle-build.",
+        "# Image of the bundle, which only holds files: make bundle-build.",
         "FROM scratch",
         "",
-        "# As bundle/metadata/annotations.yaml says.",
+        "# Must equal bundle/metadata/annotations.yaml.",
         *(f"LABEL {name}={value}" for name, value in said.items()),
         "",
         f"COPY {FOLDER}/manifests /manifests/",

@@ -1,4 +1,4 @@
-"""Objects as YAML gives them, read without trust: whoever wrote them may have put anything anywhere."""
+"""Accessors for untrusted objects read from YAML, whose fields may have any type."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,42 +10,42 @@ OPERATORS = "operators.coreos.com/v1alpha1"
 
 
 def mapping(value: object) -> Object:
-    """The mapping at this place; an empty one if it is something else."""
+    """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def mappings(value: object) -> list[Object]:
-    """The mappings in the list at this place."""
+    """Return the mappings in a list; empty if the value is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def text(value: object) -> str:
-    """The text at this place; empty if it is something else."""
+    """Return the value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def texts(value: object) -> list[str]:
-    """The texts in the list at this place."""
+    """Return the strings in a list; empty if the value is not a list."""
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def at(obj: object, path: str) -> Any:
-    """What is at `spec.install.spec`; None if there is nothing."""
+    """Return the value at a path such as `spec.install.spec`, or None."""
     for name in path.split("."):
         obj = mapping(obj).get(name)
     return obj
 
 
 def name_of(obj: Object) -> str:
-    """An object's name."""
+    """Return the name of an object."""
     return text(at(obj, "metadata.name"))
 
 
 def group_of(obj: Object) -> str:
-    """The group in an object's apiVersion; empty is the core group."""
+    """Return the group of an object's apiVersion; empty for the core group."""
     return text(obj.get("apiVersion")).rpartition("/")[0]
 
 
 def of_kind(objects: Iterable[Object], *kinds: str) -> list[Object]:
-    """The objects of these kinds, in their order."""
+    """Return the objects of these kinds, in order."""
     return [one for one in objects if one.get("kind") in kinds]

@@ -1,4 +1,4 @@
-"""A bundle as it lies in a folder, and what is wrong with the folder itself."""
+"""Reader of bundle folders."""
 
 import gzip
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ Level = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation of a rule: in one sentence, where it is and what to do. Warnings keep nobody from installing."""
+    """A violation of a rule, with its place and a fix; warnings do not prevent an installation."""
 
     level: Level
     where: str
@@ -26,7 +26,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The objects of a bundle by their files, its annotations, and how large it is in bytes, packed."""
+    """A bundle: its objects by file, its annotations, and its compressed size in bytes."""
 
     objects: dict[str, Object]
     annotations: Object
@@ -35,26 +35,26 @@ class Bundle:
     problems: tuple[Finding, ...] = field(default=())
 
     def of(self, *kinds: str) -> list[Object]:
-        """Its objects of these kinds."""
+        """Return the objects of these kinds."""
         return of_kind(self.objects.values(), *kinds)
 
     @property
     def version(self) -> Object:
-        """Its ClusterServiceVersion; empty if it has none."""
+        """The ClusterServiceVersion; empty if there is none."""
         return next(iter(self.of("ClusterServiceVersion")), {})
 
     @property
     def version_file(self) -> str:
-        """Where that stands."""
+        """File of the ClusterServiceVersion."""
         found = (path for path, one in self.objects.items() if one.get("kind") == "ClusterServiceVersion")
         return next(found, "manifests")
 
 
 def read(folder: Path) -> Bundle:
-    """The bundle in a folder; what can't be read is among its problems."""
+    """Read a bundle from a folder; unreadable files are among its problems."""
     objects: dict[str, Object] = {}
     missing = (part for part in ("manifests", "metadata") if not (folder / part).is_dir())
-    problems = [Finding("error", part, "there is no such folder: make bundle writes it") for part in missing]
+    problems = [Finding("error", part, "folder not found: generate it with make bundle") for part in missing]
     packed = 0
     for file in sorted(folder.glob("manifests/*")):
         if file.is_file():
@@ -74,12 +74,12 @@ def _one_object(path: str, content: bytes) -> Iterator[Object | Finding]:
     try:
         documents = [one for one in read_yaml(content.decode()) if one is not None]
     except (NotYAML, UnicodeDecodeError) as error:
-        yield Finding("error", path, f"it is no YAML: {error}")
+        yield Finding("error", path, f"invalid YAML: {error}")
         return
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        yield Finding("error", path, "a file holds one object, and this one does not: part it")
+        yield Finding("error", path, "expected exactly one object in the file")
     elif not text(documents[0].get("kind")) or not text(documents[0].get("apiVersion")):
-        yield Finding("error", path, "the object says no apiVersion or no kind")
+        yield Finding("error", path, "the object has no apiVersion or no kind")
     else:
         yield documents[0]
 
@@ -91,16 +91,18 @@ def _annotations(folder: Path, problems: list[Finding]) -> Object:
         try:
             [document] = read_yaml(file.read_text(encoding="utf-8"))
         except (NotYAML, ValueError, OSError) as error:
-            problems.append(Finding("error", f"metadata/{file.name}", f"it is not one YAML document: {error}"))
+            problems.append(Finding("error", f"metadata/{file.name}", f"expected one YAML document: {error}"))
             continue
         if isinstance(document, dict) and "annotations" in document:
             return mapping(document["annotations"])
-    problems.append(Finding("error", "metadata", "no file says `annotations:`: make bundle writes annotations.yaml"))
+    problems.append(
+        Finding("error", "metadata", "no file has `annotations`: generate annotations.yaml with make bundle")
+    )
     return {}
 
 
 def _labels(dockerfile: Path) -> dict[str, str] | None:
-    """The labels of the bundle's image; None without a Dockerfile, which a bundle that is no folder of ours has not."""
+    """Return the labels of the bundle's image; None without a Dockerfile, as in bundles of other tools."""
     try:
         lines = dockerfile.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

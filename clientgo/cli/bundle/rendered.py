@@ -1,4 +1,4 @@
-"""What `config/manifests` renders to, and which part of it goes where in a bundle."""
+"""Rendered manifests of a kustomization, sorted by their place in a bundle."""
 
 import subprocess
 from collections.abc import Iterable
@@ -10,70 +10,70 @@ from clientgo.cli.names import CommandError
 from clientgo.meta.yamlio import NotYAML, read_yaml
 
 MANIFESTS = "config/manifests"
-"""The kustomization that a bundle is made of (operator-sdk's place for it)."""
+"""Kustomization of the bundle, at the same path as operator-sdk's."""
 
 SCORECARD = "Configuration"
 _WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
-# Made by OLM itself (the namespace), said in the ClusterServiceVersion, or needed without OLM alone.
+# Created by OLM, part of the ClusterServiceVersion, or needed only without OLM.
 _ELSEWHERE = ("Namespace", "Deployment", "ClusterServiceVersion", SCORECARD, "CustomResourceDefinition", *_WEBHOOKS)
 _CERT_MANAGER = "cert-manager.io"
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The objects of one kustomization, sorted out."""
+    """Objects of one kustomization."""
 
     objects: tuple[Object, ...]
 
     @property
     def base(self) -> Object:
-        """The ClusterServiceVersion that a hand wrote; raises `CommandError` unless there is one."""
+        """The user's ClusterServiceVersion; raises `CommandError` unless there is exactly one."""
         found = of_kind(self.objects, "ClusterServiceVersion")
         if len(found) != 1:
-            raise CommandError(f"{MANIFESTS} has {len(found)} ClusterServiceVersions: it needs one, below bases/")
+            raise CommandError(f"expected one ClusterServiceVersion in {MANIFESTS}/bases, got {len(found)}")
         return found[0]
 
     @property
     def definitions(self) -> list[Object]:
-        """The kinds."""
+        """The CustomResourceDefinitions."""
         return of_kind(self.objects, "CustomResourceDefinition")
 
     @property
     def deployments(self) -> list[Object]:
-        """What runs."""
+        """The Deployments."""
         return of_kind(self.objects, "Deployment")
 
     @property
     def webhooks(self) -> list[Object]:
-        """The configurations of admission webhooks."""
+        """The admission webhook configurations."""
         return of_kind(self.objects, *_WEBHOOKS)
 
     @property
     def samples(self) -> list[Object]:
-        """Objects of the kinds."""
+        """The objects of the project's own kinds."""
         kinds = {(at(one, "spec.group"), at(one, "spec.names.kind")) for one in self.definitions}
         return [one for one in self.objects if (group_of(one), one.get("kind")) in kinds]
 
     @property
     def scorecard(self) -> Object | None:
-        """What the scorecard is to test."""
+        """The scorecard configuration, or None."""
         found = [one for one in of_kind(self.objects, SCORECARD) if group_of(one) == "scorecard.operatorframework.io"]
         return found[0] if found else None
 
     @property
     def accounts(self) -> set[str]:
-        """The service accounts that the Deployments run as, which OLM makes."""
+        """The service accounts of the Deployments, which OLM creates."""
         found = (at(one, "spec.template.spec.serviceAccountName") for one in self.deployments)
         return {text(one) or "default" for one in found}
 
     def bindings(self) -> list[Object]:
-        """The bindings for nobody but the Deployments' accounts: OLM binds what they grant."""
+        """Return the bindings whose subjects are all accounts of Deployments: OLM creates these."""
         accounts = self.accounts
         return [one for one in of_kind(self.objects, *_BINDINGS) if _subjects(one) and _subjects(one) <= accounts]
 
     def others(self) -> list[Object]:
-        """What OLM is to apply as it is: services, roles for people, monitors, policies and the like."""
+        """Return the objects that OLM applies unchanged, such as services, roles for users, monitors and policies."""
         bound = self.bindings()
         roles = {(at(one, "roleRef.kind"), at(one, "roleRef.name")) for one in bound}
         kept = of_kind(self.objects, *_BINDINGS)
@@ -95,7 +95,7 @@ def render(root: Path, kubectl: str, folder: str = MANIFESTS) -> Rendered:
     """Render a kustomization with kubectl.
 
     Raises:
-        CommandError: there is no kubectl, or it can't render the folder, or what comes out is no YAML.
+        CommandError: kubectl is missing or fails, or its output is not YAML.
     """
     command = [kubectl, "kustomize", folder]
     try:
@@ -110,16 +110,16 @@ def render(root: Path, kubectl: str, folder: str = MANIFESTS) -> Rendered:
 
 
 def parse(said: str, folder: str = MANIFESTS) -> Rendered:
-    """The objects in a rendered text; raises `CommandError`."""
+    """Parse rendered manifests; raises `CommandError`."""
     try:
         documents: Iterable[object] = read_yaml(said)
     except NotYAML as error:
-        raise CommandError(f"what {folder} renders to is no YAML: line {error.line}: {error}") from error
+        raise CommandError(f"{folder} rendered invalid YAML: line {error.line}: {error}") from error
     return Rendered(tuple(mappings(list(documents))))
 
 
 def _subjects(binding: Object) -> set[str]:
-    # Whoever is no service account makes the binding one that OLM has to apply.
+    # A subject of another kind makes the binding one that OLM has to apply.
     return {
         text(one.get("name")) if one.get("kind") == "ServiceAccount" else f"{one.get('kind')}/{one.get('name')}"
         for one in mappings(mapping(binding).get("subjects"))

@@ -1,7 +1,7 @@
-"""The rules that every bundle has to keep, as the operator framework publishes and checks them.
+"""Validation rules for all bundles, as published by the operator framework.
 
-Sources: its API's validators (ClusterServiceVersion, bundle, CRD), the CRD of ClusterServiceVersions, and its
-registry's checks of a bundle's format. Texts are ours.
+Sources: the validators of its API (ClusterServiceVersion, bundle, CRD), the CRD of ClusterServiceVersions, and the
+registry's checks of the bundle format. The messages are this project's.
 """
 
 import json
@@ -14,7 +14,7 @@ from clientgo.cli.bundle.reading import Bundle, Finding
 from clientgo.cli.bundle.shape import CLUSTER_SERVICE_VERSION, misshapen
 
 MOST_BYTES = 1 << 20
-"""What a bundle may be, packed: OLM keeps it in one ConfigMap."""
+"""Limit of the compressed size: OLM stores a bundle in one ConfigMap."""
 
 SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -26,13 +26,13 @@ _CASED = ("olm.operatorGroup", "olm.operatorNamespace", "olm.targetNamespaces", 
 
 
 def required(bundle: Bundle) -> Iterator[Finding]:
-    """Everything in which a bundle is not what OLM and its registries take."""
+    """Yield all violations of the rules of OLM and its registries."""
     yield from bundle.problems
     yield from metadata_rules(bundle)
     yield from _size(bundle)
     count = len(bundle.of("ClusterServiceVersion"))
     if count != 1:
-        yield Finding("error", "manifests", f"there are {count} ClusterServiceVersions: a bundle has one")
+        yield Finding("error", "manifests", f"expected one ClusterServiceVersion, got {count}")
         return
     where = bundle.version_file
     yield from (Finding("error", where, sentence) for sentence in misshapen(CLUSTER_SERVICE_VERSION, bundle.version))
@@ -49,65 +49,68 @@ def required(bundle: Bundle) -> Iterator[Finding]:
 
 
 Sentences = Iterator[tuple[bool, str]]
-"""Whether it is an error, and what it is."""
+"""Pairs of (is an error, message)."""
 
 
 def _version(csv: Object) -> Sentences:
     if csv.get("apiVersion") != OPERATORS:
-        yield True, f"apiVersion is {csv.get('apiVersion')}, and has to be {OPERATORS}"
+        yield True, f"invalid apiVersion {csv.get('apiVersion')}: expected {OPERATORS}"
     name, version = name_of(csv), text(at(csv, "spec.version"))
     replaces = text(at(csv, "spec.replaces"))
     for path, value in (("metadata.name", name), ("spec.replaces", replaces)):
         if value and (not _SUBDOMAIN.fullmatch(value) or len(value) > 63):
-            yield True, f"{path} {value!r} is no DNS subdomain of at most 63 characters"
+            yield True, f"invalid {path} {value!r}: expected a DNS subdomain of at most 63 characters"
     if version and not SEMVER.fullmatch(version):
-        yield True, f"spec.version {version!r} is no semantic version, as 0.1.0"
+        yield True, f"invalid spec.version {version!r}: expected a semantic version such as 0.1.0"
     elif version and name and name.partition(".v")[2] != version:
         yield True, f"metadata.name {name!r} and spec.version {version!r} differ: the name is PACKAGE.v{version}"
     if replaces and replaces == name:
-        yield True, f"spec.replaces {replaces!r} is this version itself: name the one before"
+        yield True, f"spec.replaces {replaces!r} is this version: name the previous one"
     least = text(at(csv, "spec.minKubeVersion"))
     if least and not SEMVER.fullmatch(least):
-        yield True, f"spec.minKubeVersion {least!r} is no semantic version, as 1.29.0"
+        yield True, f"invalid spec.minKubeVersion {least!r}: expected a semantic version such as 1.29.0"
     elif not least:
-        yield False, "spec.minKubeVersion is missing, so that the operator is offered to clusters of every version"
+        yield False, "spec.minKubeVersion is missing: the operator is offered to clusters of all versions"
 
 
 def _images_and_annotations(csv: Object) -> Sentences:
     for number, one in enumerate(mappings(at(csv, "spec.relatedImages"))):
         if not _IMAGE.fullmatch(text(one.get("image"))):
-            yield True, f"spec.relatedImages[{number}].image {text(one.get('image'))!r} is no image's name"
+            yield (
+                True,
+                f"invalid spec.relatedImages[{number}].image {text(one.get('image'))!r}: expected the name of an image",
+            )
     for key in mapping(at(csv, "metadata.annotations")):
         known = next((one for one in _CASED if one.lower() == str(key).lower() and one != key), None)
         if known:
-            yield True, f"the annotation {key} is written {known}"
+            yield True, f"invalid annotation {key}: expected the spelling {known}"
 
 
 def _modes(csv: Object) -> Sentences:
     modes = mappings(at(csv, "spec.installModes"))
     types = [text(one.get("type")) for one in modes]
     for twice in sorted({one for one in types if types.count(one) > 1}):
-        yield True, f"spec.installModes names {twice} twice"
+        yield True, f"spec.installModes has {twice} twice"
     supported = [text(one.get("type")) for one in modes if one.get("supported") is True]
     if modes and not supported:
-        yield True, "spec.installModes supports none: OLM could install the operator nowhere"
+        yield True, "spec.installModes supports no mode: OLM cannot install the operator"
     converting = any(one.get("conversionCRDs") for one in mappings(at(csv, "spec.webhookdefinitions")))
     if converting and supported != ["AllNamespaces"]:
-        yield True, "spec.installModes has to support AllNamespaces and nothing else, because a webhook converts"
+        yield True, "spec.installModes must support only AllNamespaces, because there is a conversion webhook"
 
 
 def _examples(csv: Object) -> Sentences:
     said = text(at(csv, "metadata.annotations.alm-examples"))
     if not said:
-        yield False, "the annotation alm-examples is missing: users are shown no example of any kind"
+        yield False, "the annotation alm-examples is missing: the catalogue shows no examples"
         return
     try:
         examples: Any = json.loads(said)
     except (ValueError, RecursionError) as error:
-        yield True, f"the annotation alm-examples is no JSON: {error}"
+        yield True, f"invalid annotation alm-examples: {error}"
         return
     if not isinstance(examples, list):
-        yield True, "the annotation alm-examples is no JSON list of objects"
+        yield True, "invalid annotation alm-examples: expected a JSON list of objects"
         return
     provided = {
         (text(one.get("name")).partition(".")[2] + "/" + text(one.get("version")), text(one.get("kind")))
@@ -131,24 +134,24 @@ def _webhooks(csv: Object) -> Sentences:
         if text(one.get("deploymentName")) not in deployments:
             yield (
                 True,
-                f"the webhook {name} is answered by the Deployment {one.get('deploymentName')!r}, which is not there",
+                f"the Deployment {one.get('deploymentName')!r} of the webhook {name} not found",
             )
         if isinstance(port, int) and not 0 < port < 65536:
-            yield True, f"the webhook {name} has containerPort {port}, which is no port"
+            yield True, f"the webhook {name} has the invalid containerPort {port}"
         if text(one.get("webhookPath"))[:1] not in ("", "/"):
-            yield True, f"the webhook {name} has webhookPath {one['webhookPath']!r}, which does not begin with /"
+            yield True, f"the webhook {name} has the invalid webhookPath {one['webhookPath']!r}: expected a leading /"
         converts = texts(one.get("conversionCRDs"))
         if one.get("type") == "ConversionWebhook" and not converts:
-            yield True, f"the webhook {name} converts nothing: name CRDs in conversionCRDs"
+            yield True, f"the webhook {name} converts no CRDs: list them in conversionCRDs"
         for crd in sorted(set(converts) - owned):
             yield True, f"the webhook {name} converts {crd}, which the operator does not own"
 
 
 def _size(bundle: Bundle) -> Iterator[Finding]:
     if bundle.size > MOST_BYTES:
-        yield Finding("error", "manifests", f"packed it has {bundle.size} bytes, and may have {MOST_BYTES}")
+        yield Finding("error", "manifests", f"compressed size {bundle.size} bytes, limit {MOST_BYTES}")
     elif bundle.size > 0.85 * MOST_BYTES:
-        yield Finding("warning", "manifests", f"packed it has {bundle.size} bytes, and may have {MOST_BYTES}")
+        yield Finding("warning", "manifests", f"compressed size {bundle.size} bytes, limit {MOST_BYTES}")
 
 
 _PREFIX = "operators.operatorframework.io.bundle."
@@ -163,7 +166,7 @@ SUPPORTED = frozenset({
     "PodDisruptionBudget", "PodMonitor", "PriorityClass", "PrometheusRule", "Role", "RoleBinding", "Secret", "Service",
     "ServiceAccount", "ServiceMonitor", "VerticalPodAutoscaler",
 })  # fmt: skip
-"""The kinds that OLM takes from a bundle (operator-registry)."""
+"""Kinds that OLM accepts in a bundle, from operator-registry."""
 
 REMOVED: Mapping[tuple[str, str], str] = {
     ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition"): "1.22",
@@ -174,11 +177,11 @@ REMOVED: Mapping[tuple[str, str], str] = {
     ("scheduling.k8s.io/v1beta1", "PriorityClass"): "1.22",
     ("policy/v1beta1", "PodDisruptionBudget"): "1.25",
 }
-"""The APIs of such kinds that Kubernetes no longer has, and since which of its versions."""
+"""Removed APIs of these kinds, with the Kubernetes version that removed them."""
 
 
 def metadata_rules(bundle: Bundle) -> Iterator[Finding]:
-    """What is wrong with annotations, labels and kinds."""
+    """Yield the violations in annotations, labels and kinds."""
     if bundle.annotations:
         yield from (Finding("error", _WHERE, sentence) for sentence in _annotations(bundle.annotations))
     if bundle.labels is not None and bundle.annotations:
@@ -186,26 +189,26 @@ def metadata_rules(bundle: Bundle) -> Iterator[Finding]:
     for path, obj in bundle.objects.items():
         kind, version = text(obj.get("kind")), text(obj.get("apiVersion"))
         if kind not in SUPPORTED:
-            yield Finding("error", path, f"OLM installs no {kind} from a bundle: take {name_of(obj)!r} out")
+            yield Finding("error", path, f"OLM does not install a {kind} from a bundle: remove {name_of(obj)!r}")
         since = REMOVED.get((version, kind))
         if since:
-            yield Finding("error", path, f"{kind} of {version} is gone since Kubernetes {since}: use the stable API")
+            yield Finding("error", path, f"{kind} of {version} was removed in Kubernetes {since}: use the stable API")
 
 
 def _annotations(said: Mapping[str, object]) -> Iterator[str]:
     for name, value in _MUST_BE.items():
         if said.get(_PREFIX + name) != value:
-            yield f"{_PREFIX}{name} is {said.get(_PREFIX + name)!r}, and has to be {value!r}"
+            yield f"invalid {_PREFIX}{name} {said.get(_PREFIX + name)!r}: expected {value!r}"
     package = text(said.get(_PREFIX + "package.v1"))
     if not _PACKAGE.fullmatch(package):
-        yield f"{_PREFIX}package.v1 is {package!r}, and has to be the package's name: lower case letters, digits, '-'"
+        yield f"invalid {_PREFIX}package.v1 {package!r}: expected lower case letters, digits and '-'"
     channels = text(said.get(_PREFIX + "channels.v1")).split(",")
     for channel in channels:
         if not _CHANNEL.fullmatch(channel):
-            yield f"{_PREFIX}channels.v1 has the channel {channel!r}: write names parted by commas, without spaces"
+            yield f"invalid channel {channel!r} in {_PREFIX}channels.v1: expected comma-separated names"
     default = said.get(_PREFIX + "channel.default.v1")
     if default is not None and default not in channels:
-        yield f"{_PREFIX}channel.default.v1 is {default!r}, which is none of the channels {', '.join(channels)}"
+        yield f"invalid {_PREFIX}channel.default.v1 {default!r}: expected one of the channels {', '.join(channels)}"
 
 
 def _label_findings(bundle: Bundle) -> Iterator[Finding]:
@@ -219,7 +222,7 @@ def _label_findings(bundle: Bundle) -> Iterator[Finding]:
         yield Finding(
             "error",
             "bundle.Dockerfile",
-            f"its label {name} is {labels.get(name)!r}, and the annotation {bundle.annotations.get(name)!r}",
+            f"label {name} {labels.get(name)!r} differs from the annotation {bundle.annotations.get(name)!r}",
         )
 
 
@@ -228,7 +231,7 @@ Key = tuple[str, str, str]
 
 
 def ownership(bundle: Bundle) -> Iterator[str]:
-    """What is owned is there, and what is there is owned, by name, kind and version; OLM makes the accounts."""
+    """Yield mismatches between the owned kinds and the CRDs, and service accounts that OLM creates itself."""
     there: dict[Key, bool] = {}
     for definition in bundle.of("CustomResourceDefinition"):
         yield from _definition(definition)
@@ -242,22 +245,22 @@ def ownership(bundle: Bundle) -> Iterator[str]:
     yield from _owned(owned, there)
     names = {(name, kind) for name, kind, _ in owned}
     for name, kind in sorted({(name, kind) for name, kind, _ in there} - names):
-        yield f"the CRD {name} ({kind}) is in manifests, and not in customresourcedefinitions.owned"
+        yield f"the CRD {name} ({kind}) is missing in customresourcedefinitions.owned"
     deployments = mappings(at(bundle.version, "spec.install.spec.deployments"))
     accounts = {text(at(one, "spec.template.spec.serviceAccountName")) for one in deployments}
     for account in sorted({name_of(one) for one in bundle.of("ServiceAccount")} & accounts):
-        yield f"the ServiceAccount {account} is made by OLM, for the Deployment: take its manifest out"
+        yield f"OLM creates the ServiceAccount {account} of the Deployment: remove its manifest"
 
 
 def _owned(owned: list[Key], there: Mapping[Key, bool]) -> Iterator[str]:
     for key in owned:
         name, kind, version = key
         if "." not in name:
-            yield f"the owned CRD {name!r} is not named PLURAL.GROUP"
+            yield f"invalid name of the owned CRD {name!r}: expected PLURAL.GROUP"
         if owned.count(key) > 1:
-            yield f"the owned CRD {name} ({kind}, {version}) is named twice"
+            yield f"the owned CRD {name} ({kind}, {version}) is listed twice"
         if key not in there:
-            yield f"the owned CRD {name} ({kind}, {version}) is not in manifests: make bundle puts it there"
+            yield f"the owned CRD {name} ({kind}, {version}) not found in manifests: add it with make bundle"
         elif not there[key]:
             yield f"the owned CRD {name} ({kind}) does not serve its version {version}"
 
@@ -266,7 +269,7 @@ def _definition(definition: Object) -> Iterator[str]:
     name = name_of(definition)
     group, plural = text(at(definition, "spec.group")), text(at(definition, "spec.names.plural"))
     if name != f"{plural}.{group}":
-        yield f"the CRD {name!r} has to be called {plural}.{group}, as its plural and group say"
+        yield f"invalid name of the CRD {name!r}: expected {plural}.{group}, from its plural and group"
     stored = [one for one in mappings(at(definition, "spec.versions")) if one.get("storage") is True]
     if len(stored) != 1:
-        yield f"the CRD {name} stores {len(stored)} versions: exactly one has `storage: true`"
+        yield f"the CRD {name} stores {len(stored)} versions: exactly one must have `storage: true`"

@@ -1,4 +1,4 @@
-"""The ClusterServiceVersion of a bundle: what a hand wrote in its base, and all that the manifests say."""
+"""ClusterServiceVersion of a bundle: the user's base, completed from the manifests."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from clientgo.cli.bundle.webhookdefinitions import webhook_definitions, without_
 from clientgo.cli.names import CommandError
 
 PLACEHOLDER = "controller:latest"
-"""The image that the scaffold's Deployment names, until it is told another."""
+"""Default image of the scaffolded Deployment."""
 
 
 _TARGETS: Object = {
@@ -22,7 +22,7 @@ _TARGETS: Object = {
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What of a bundle is different from one release to the next."""
+    """Settings of one release of the operator."""
 
     package: str
     version: str
@@ -31,15 +31,15 @@ class Release:
 
     @property
     def name(self) -> str:
-        """What the ClusterServiceVersion is called."""
+        """Name of the ClusterServiceVersion."""
         return f"{self.package}.v{self.version}"
 
 
 def service_version(rendered: Rendered, release: Release) -> Object:
-    """The whole ClusterServiceVersion. Nothing in it depends on when it is made.
+    """Return the complete ClusterServiceVersion, without timestamps, so that it is reproducible.
 
     Raises:
-        CommandError: the base is missing, or digests are wanted of images that have none.
+        CommandError: the base is missing, or an image has no digest although digests are required.
     """
     base = rendered.base
     spec = mapping(base.get("spec"))
@@ -93,7 +93,7 @@ def _container(container: Object, image: str) -> Object:
     said = {**container, "image": image} if container.get("image") == PLACEHOLDER else container
     if "env" not in said:
         return said
-    # A manager that watches some namespaces watches those that OLM installs it for, which OLM notes on its pods.
+    # OLM notes the target namespaces on the pods of a manager that watches only some namespaces.
     return {**said, "env": [_TARGETS if one.get("name") == _TARGETS["name"] else one for one in mappings(said["env"])]}
 
 
@@ -102,7 +102,7 @@ def _related(deployments: list[Object]) -> Iterator[Object]:
         for container in mappings(at(deployment, "spec.template.spec.containers")):
             image = text(container.get("image"))
             if "@sha256:" not in image:
-                raise CommandError(f"{image} names no digest: give IMG as NAME@sha256:DIGEST, or do without digests")
+                raise CommandError(f"image {image} has no digest: give IMG as NAME@sha256:DIGEST, or disable digests")
             yield {"image": image, "name": text(container.get("name"))}
 
 
@@ -110,10 +110,10 @@ _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
 def owned(definitions: Iterable[Object], said: object) -> list[Object]:
-    """One description for each version that a CRD serves.
+    """Return one description for each served version of each CRD.
 
-    What is `said` in the base of the same name, kind and version stays; names, descriptions and descriptors that are
-    missing there are made from the schema, which has them from the dataclasses' docstrings and `Meta(description=...)`.
+    Descriptions `said` in the base win; missing names, descriptions and descriptors come from the schema, which takes
+    them from docstrings and `Meta(description=...)`.
     """
     known = {_key(one): one for one in mappings(said)}
     made = [one for definition in definitions for one in _versions(definition)]
@@ -121,7 +121,7 @@ def owned(definitions: Iterable[Object], said: object) -> list[Object]:
 
 
 def words(name: str) -> str:
-    """`availableReplicas` as `Available Replicas`, `IPPool` as `IP Pool`."""
+    """Split a name into words: `availableReplicas` to `Available Replicas`, `IPPool` to `IP Pool`."""
     parts = _WORDS.findall(name)
     return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts) or name
 
@@ -134,7 +134,7 @@ def _versions(definition: Object) -> Iterator[Object]:
         schema = mapping(at(version, "schema.openAPIV3Schema"))
         fields = mapping(schema.get("properties"))
         yield {
-            "description": text(schema.get("description")) or f"{words(kind)} is what this operator looks after.",
+            "description": text(schema.get("description")) or f"{words(kind)} is managed by this operator.",
             "displayName": words(kind),
             "kind": kind,
             "name": text(at(definition, "metadata.name")),
@@ -166,7 +166,7 @@ def _key(description: Object) -> tuple[str, str, str]:
 
 
 def permissions(rendered: Rendered) -> tuple[list[Object], list[Object]]:
-    """(in the namespaces that the operator is for, in the whole cluster), by account."""
+    """Return the permissions of each account as (namespaced, cluster-wide)."""
     roles = {(one["kind"], name_of(one)): mappings(one.get("rules")) for one in _roles(rendered)}
     bindings = rendered.bindings()
     return (

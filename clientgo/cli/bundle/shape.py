@@ -1,9 +1,9 @@
-"""Which fields a ClusterServiceVersion must have, and of which types: what its published CRD refuses.
+"""Schema of a ClusterServiceVersion: required fields and types, from its published CRD.
 
     {"displayName!": str, "installModes": [{"type!": ("OwnNamespace", "AllNamespaces")}]}
 
-says that `displayName` must be there and be a text, and that `installModes`, if it is there, is a list of mappings
-whose `type` is one of two words. `"*"` stands for every name. What a shape does not name is left alone.
+means that `displayName` is a required string, and `installModes` an optional list of mappings whose `type` is one of
+two words. `"*"` matches every name. Other fields are not checked.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ Shape = type | tuple[str, ...] | list[Any] | Mapping[str, Any]
 
 MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 
-_NAMES: Mapping[type, str] = {str: "a text", bool: "true or false", int: "a whole number", dict: "a mapping"}
+_NAMES: Mapping[type, str] = {str: "a string", bool: "a boolean", int: "an integer", dict: "a mapping"}
 _DESCRIPTOR: Shape = {"path!": str, "displayName": str, "description": str, "x-descriptors": [str]}
 _KIND: Mapping[str, Any] = {
     "name!": str,
@@ -106,25 +106,25 @@ CLUSTER_SERVICE_VERSION: Shape = {
 
 
 def misshapen(shape: Shape, value: object, where: str = "") -> Iterator[str]:
-    """Everything that is missing or of another type, a sentence each."""
+    """Yield a message for each missing field and each wrong type."""
     if isinstance(shape, Mapping):
         yield from _mapping(shape, value, where)
     elif isinstance(shape, list):
         if not isinstance(value, list):
-            yield f"{where} is not a list"
+            yield f"{where} must be a list"
             return
         for number, one in enumerate(value):
             yield from misshapen(shape[0], one, f"{where}[{number}]")
     elif isinstance(shape, tuple):
         if value not in shape:
-            yield f"{where} is {value!r}, and may only be {' or '.join(shape)}"
+            yield f"invalid {where} {value!r}: expected {' or '.join(shape)}"
     elif not isinstance(value, shape) or (shape is int and isinstance(value, bool)):
-        yield f"{where} is not {_NAMES[shape]}"
+        yield f"{where} must be {_NAMES[shape]}"
 
 
 def _mapping(shape: Mapping[str, Any], value: object, where: str) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield f"{where} is not a mapping"
+        yield f"{where} must be a mapping"
         return
     if "*" in shape:
         shape = dict.fromkeys(map(str, value), shape["*"])

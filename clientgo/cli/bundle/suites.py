@@ -1,4 +1,4 @@
-"""Rules for those who want more than to be installed: to be listed on OperatorHub.io, and to follow good practice."""
+"""Optional rules: requirements of OperatorHub.io, and good practices."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,38 +19,44 @@ _CHANNELS = ("candidate", "fast", "stable")
 
 
 def operatorhub(bundle: Bundle) -> Iterator[Finding]:
-    """What keeps a bundle from being listed."""
+    """Yield violations of the requirements of OperatorHub.io."""
     csv, where = bundle.version, bundle.version_file
     yield from (Finding("error", where, sentence) for sentence in (*_people(mapping(csv.get("spec"))),))
     annotations = mapping(at(csv, "metadata.annotations"))
     for capability in [text(annotations.get("capabilities"))]:
         if capability not in CAPABILITIES:
-            yield Finding("error", where, f"capabilities is {capability!r}, and may be {', '.join(CAPABILITIES)}")
+            yield Finding(
+                "error", where, f"invalid capabilities {capability!r}: expected one of {', '.join(CAPABILITIES)}"
+            )
     for category in filter(None, (one.strip() for one in text(annotations.get("categories")).split(","))):
         if category not in CATEGORIES:
-            yield Finding("error", where, f"categories has {category!r}, and may have {', '.join(CATEGORIES)}")
+            yield Finding("error", where, f"invalid category {category!r}: expected one of {', '.join(CATEGORIES)}")
     if not mappings(at(csv, "spec.icon")):
-        yield Finding("warning", where, "spec.icon is missing: the catalogue shows none")
+        yield Finding("warning", where, "spec.icon is missing")
 
 
 def good_practices(bundle: Bundle) -> Iterator[Finding]:
-    """What is better done otherwise; warnings all."""
+    """Yield violations of good practices, as warnings."""
     csv, where = bundle.version, bundle.version_file
     for deployment in mappings(at(csv, "spec.install.spec.deployments")):
         for container in mappings(at(deployment, "spec.template.spec.containers")):
             requests = mapping(at(container, "resources.requests"))
             if not {"cpu", "memory"} <= requests.keys():
-                yield Finding("warning", where, f"the container {container.get('name')} requests no CPU or no memory")
+                yield Finding(
+                    "warning", where, f"the container {container.get('name')} has no CPU or no memory request"
+                )
     for owned in mappings(at(csv, "spec.customresourcedefinitions.owned")):
         if not text(owned.get("description")):
             yield Finding("warning", where, f"{owned.get('kind')} has no description: give its class a docstring")
     channels = text(bundle.annotations.get("operators.operatorframework.io.bundle.channels.v1")).split(",")
     for channel in channels:
         if not channel.startswith(_CHANNELS):
-            told = f"the channel {channel!r} begins with none of {', '.join(_CHANNELS)}, as users expect"
-            yield Finding("warning", "metadata/annotations.yaml", told)
+            message = f"unusual channel {channel!r}: expected a name that begins with {', '.join(_CHANNELS)}"
+            yield Finding("warning", "metadata/annotations.yaml", message)
     if any(_makes_definitions(rule) for rule in _rules(bundle)):
-        yield Finding("warning", where, "the operator may create CRDs, which is OLM's part: leave theirs to the bundle")
+        yield Finding(
+            "warning", where, "the operator may create CRDs, which is the task of OLM: put them into the bundle"
+        )
     if len(name_of(csv).split(".v")) != 2:
         yield Finding("warning", where, f"metadata.name {name_of(csv)!r} is not PACKAGE.vVERSION")
 
@@ -66,16 +72,16 @@ def _people(spec: Mapping[str, object]) -> Iterator[str]:
         yield "spec.provider.name is missing"
     for number, one in enumerate(mappings(spec.get("maintainers"))):
         if not text(one.get("name")) or not _MAIL.fullmatch(text(one.get("email"))):
-            yield f"spec.maintainers[{number}] has to have a name and an email address"
+            yield f"spec.maintainers[{number}] must have a name and an email address"
     for number, one in enumerate(mappings(spec.get("links"))):
         if not text(one.get("name")) or not _URL.fullmatch(text(one.get("url"))):
-            yield f"spec.links[{number}] has to have a name and a url, as https://example.com"
+            yield f"spec.links[{number}] must have a name and a URL such as https://example.com"
     icons = mappings(spec.get("icon"))
     if len(icons) > 1:
-        yield f"spec.icon has {len(icons)} icons, and may have one"
+        yield f"expected one icon in spec.icon, got {len(icons)}"
     for one in icons:
         if not text(one.get("base64data")) or one.get("mediatype") not in _MEDIA:
-            yield f"spec.icon has to have base64data, and a mediatype of {', '.join(_MEDIA)}"
+            yield f"spec.icon must have base64data, and a mediatype of {', '.join(_MEDIA)}"
 
 
 def _rules(bundle: Bundle) -> Iterator[Mapping[str, object]]:

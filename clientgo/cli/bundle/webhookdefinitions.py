@@ -1,4 +1,4 @@
-"""Webhooks as OLM wants them: which Deployment answers, and where; their certificates are OLM's affair."""
+"""Webhook definitions of a ClusterServiceVersion; OLM provides the certificates."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -6,10 +6,10 @@ from clientgo.cli.bundle.objects import Object, at, mapping, mappings, name_of, 
 from clientgo.cli.bundle.rendered import Rendered
 
 CERTIFICATES = "/tmp/k8s-webhook-server/serving-certs"  # nosec B108  # where OLM mounts them, by contract
-"""OLM mounts tls.crt and tls.key here, in a volume of its own."""
+"""Folder where OLM mounts tls.crt and tls.key."""
 
 _PORT = 443
-"""What an API server connects to, unless the configuration says something else."""
+"""Default port of a webhook's Service."""
 
 _TYPES = {
     "MutatingWebhookConfiguration": "MutatingAdmissionWebhook",
@@ -28,15 +28,15 @@ _TAKEN_OVER = (
 
 
 def webhook_definitions(rendered: Rendered) -> list[Object]:
-    """One definition for each admission webhook, and for each place that converts."""
+    """Return a definition for each admission webhook and each conversion endpoint."""
     made = [*_admission(rendered), *_conversion(rendered)]
     return sorted(made, key=lambda one: (one["generateName"], one["type"]))
 
 
 def without_certificates(rendered: Rendered, pod: Object) -> Object:
-    """A Deployment's pods without what cert-manager would have provided.
+    """Remove certificates of cert-manager from a pod, with the flags that name their folders.
 
-    In the place of the webhooks' certificate OLM puts one of its own. Others go with the flags that name their folders.
+    OLM provides the certificate of the webhooks.
     """
     made = {text(at(one, "spec.secretName")) for one in of_kind(rendered.objects, "Certificate")}
     volumes = mappings(pod.get("volumes"))

@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# What the project is developed with.
+# Installs the development tools.
 set -euo pipefail
 python -m pip install --requirement requirements-dev.txt

@@ -1,1 +1,1 @@
-"""What is done about each kind."""
+"""Reconcilers of the API types."""

@@ -1,4 +1,4 @@
-"""Reconciles homes."""
+"""Reconciler of Home."""
 
 import logging
 
@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 @rbac(groups=GROUP, resources="homes/status", verbs=("get", "patch", "update"))
 @rbac(groups=GROUP, resources="homes/finalizers", verbs="update")
 class HomeReconciler:
-    """Makes what exists for Home objects what their specs ask for."""
+    """Reconciles Home objects: brings the cluster to the state that their specs describe."""
 
     def __init__(self, manager: Manager) -> None:
         self.client, self.recorder = manager.client, manager.recorder
 
     def reconcile(self, request: ObjectName) -> Result | None:
-        """Look at the object of that name, which may be gone, and act; what this raises is tried again."""
+        """Reconcile one object, which may have been deleted; raised exceptions are retried with backoff."""
         home = self.client.find(Home, request)
         if home is None:
             return None
@@ -37,5 +37,5 @@ class HomeReconciler:
         return None
 
     def setup_with_manager(self, manager: Manager) -> Controller:
-        """Have the manager call `reconcile` whenever something changes that concerns one of the objects."""
+        """Register the controller with the manager."""
         return controller(manager).for_(Home).complete(self)

@@ -1,4 +1,4 @@
-"""The suite: one API server for all tests, with the project's CRDs and webhooks; a manager for each test."""
+"""Fixtures: one API server for all tests, with the project's CRDs and webhooks, and a manager for each test."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -19,15 +19,15 @@ from tests.webhooks import served
 CONFIG = Path(__file__).parent.parent / "config"
 
 
-def there(*places: str) -> list[Path]:
-    """Those of these folders of config/ that the project has."""
+def existing(*places: str) -> list[Path]:
+    """Return the folders of config/ that exist."""
     return [path for place in places if (path := CONFIG / place).exists()]
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Config]:
-    """An API server; a real one if USE_EXISTING_CLUSTER or KUBEBUILDER_ASSETS says so."""
-    environment = Environment(crd_paths=there("crd/bases", "crd/patches"), webhook_paths=there("webhook"))
+    """An API server; USE_EXISTING_CLUSTER or KUBEBUILDER_ASSETS selects a real one."""
+    environment = Environment(crd_paths=existing("crd/bases", "crd/patches"), webhook_paths=existing("webhook"))
     with ExitStack() as stack:
         config = stack.enter_context(environment)
         stack.enter_context(served(environment))
@@ -37,7 +37,7 @@ def cluster() -> Iterator[Config]:
 
 @pytest.fixture
 def manager(cluster: Config) -> Iterator[Manager]:
-    """A manager without servers, which `started` starts."""
+    """A manager without probe and metrics servers, started by `started`."""
     made = Manager(cluster, options=Options(name="test"))
     yield made
     made.close()
@@ -45,7 +45,7 @@ def manager(cluster: Config) -> Iterator[Manager]:
 
 @pytest.fixture
 def created(manager: Manager) -> Iterator[list[ApiObject]]:
-    """Objects to delete after the test, so that it can run again on the same cluster."""
+    """Objects to delete after the test, so that the test can be repeated on the same cluster."""
     objects: list[ApiObject] = []
     yield objects
     for obj in objects:
@@ -55,7 +55,7 @@ def created(manager: Manager) -> Iterator[list[ApiObject]]:
 
 @pytest.fixture
 def started(manager: Manager) -> Iterator[Callable[[], Manager]]:
-    """Starts the manager, once its controllers are there; it ends with the test, which fails if it ends badly."""
+    """A function that starts the manager. The manager stops with the test, and its errors fail the test."""
     with Group() as group:
 
         def start() -> Manager:

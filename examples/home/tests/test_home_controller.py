@@ -10,7 +10,7 @@ from tests.samples import sample
 
 
 class Watched(HomeReconciler):
-    """Tells which requests have been answered without an error."""
+    """Reconciler that records successful requests."""
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)

@@ -4,7 +4,7 @@ from clientgo.meta import ApiObject, ObjectMeta
 from api.v1.home_types import Home
 
 
-def test_what_is_left_out_is_filled_in(manager: Manager, created: list[ApiObject]) -> None:
+def test_omitted_fields_get_defaults(manager: Manager, created: list[ApiObject]) -> None:
     wanted = Home(metadata=ObjectMeta(namespace="default", name="defaulted-home"))
 
     made = manager.client.create(wanted)

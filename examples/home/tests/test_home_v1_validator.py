@@ -10,12 +10,12 @@ def home(name: str, spec: HomeSpec) -> Home:
     return Home(metadata=ObjectMeta(namespace="default", name=name), spec=spec)
 
 
-def test_a_home_without_rooms_is_refused_in_the_validators_words(manager: Manager) -> None:
+def test_home_without_rooms_is_rejected_with_the_validators_message(manager: Manager) -> None:
     with pytest.raises((Invalid, Forbidden), match=r"spec.rooms: Invalid value: 0: a home has a room at least"):
         manager.client.create(home("none", HomeSpec(rooms=0)))
 
 
-def test_a_home_is_not_handed_on(manager: Manager, created: list[ApiObject]) -> None:
+def test_owner_is_immutable(manager: Manager, created: list[ApiObject]) -> None:
     made = manager.client.create(home("kept", HomeSpec(owner="ada")))
     created.append(made)
 
@@ -23,7 +23,7 @@ def test_a_home_is_not_handed_on(manager: Manager, created: list[ApiObject]) -> 
         manager.client.update(replace(made, spec=HomeSpec(owner="bob", rooms=1)))
 
 
-def test_a_good_home_passes(manager: Manager, created: list[ApiObject]) -> None:
+def test_valid_home_is_accepted(manager: Manager, created: list[ApiObject]) -> None:
     spec = HomeSpec(owner="ada", rooms=3)
 
     made = manager.client.create(home("good", spec))

@@ -3,7 +3,7 @@ import pytest
 from main import parser
 
 
-def test_nothing_listens_but_the_probes_unless_asked() -> None:
+def test_only_the_probes_listen_by_default() -> None:
     options = parser().parse_args([])
 
     assert options.metrics_bind_address is None
@@ -11,8 +11,8 @@ def test_nothing_listens_but_the_probes_unless_asked() -> None:
     assert not options.leader_elect
 
 
-def test_a_flag_that_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_flag_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args(["--metrics-secure", "perhaps"])
 
-    assert "neither true nor false" in capsys.readouterr().err
+    assert "expected true or false" in capsys.readouterr().err

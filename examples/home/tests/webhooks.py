@@ -1,4 +1,4 @@
-"""Webhooks under test: served where the tests' API server calls them."""
+"""Webhook server for tests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from webhooks.server import register
 
 @contextmanager
 def served(environment: Environment) -> Iterator[None]:
-    """Serve every webhook as long as the block lasts."""
+    """Serve all webhooks within the block, at the address that the test API server calls."""
     where = environment.webhooks
     assert where is not None, "there is a folder config/webhook"
     server = WebhookServer(host=where.host, port=where.port, cert_dir=where.cert_dir)

@@ -1,1 +1,1 @@
-"""What the API server asks before it takes an object."""
+"""Admission and conversion webhooks."""

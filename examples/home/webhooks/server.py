@@ -1,4 +1,4 @@
-"""The server that the API server asks, and its flags."""
+"""Webhook server and its flags."""
 
 import argparse
 
@@ -13,16 +13,16 @@ from webhooks.v1.home_validator import HomeValidator
 
 
 def add_webhook_flags(parser: argparse.ArgumentParser) -> None:
-    """Where webhooks are served, and with which certificate."""
+    """Add the flags for the port and the certificate of the webhook server."""
     add = parser.add_argument
-    add("--webhook-port", type=port, default=9443, help="where webhooks are served (default: %(default)s)")
-    add("--webhook-cert-path", help="folder with their certificate (default: /tmp/k8s-webhook-server/serving-certs)")
-    add("--webhook-cert-name", default="tls.crt", help="its certificate's file (default: %(default)s)")
-    add("--webhook-cert-key", default="tls.key", help="its key's file (default: %(default)s)")
+    add("--webhook-port", type=port, default=9443, help="port of the webhook server (default: %(default)s)")
+    add("--webhook-cert-path", help="folder with the certificate (default: /tmp/k8s-webhook-server/serving-certs)")
+    add("--webhook-cert-name", default="tls.crt", help="file name of the certificate (default: %(default)s)")
+    add("--webhook-cert-key", default="tls.key", help="file name of the key (default: %(default)s)")
 
 
 def add_webhooks(manager: Manager, options: argparse.Namespace) -> None:
-    """Have the manager serve every webhook, unless ENABLE_WEBHOOKS is false."""
+    """Add the webhook server to the manager, unless ENABLE_WEBHOOKS is false."""
     if not webhooks_enabled():
         return
     server = WebhookServer(
@@ -37,7 +37,7 @@ def add_webhooks(manager: Manager, options: argparse.Namespace) -> None:
 
 
 def register(server: WebhookServer) -> None:
-    """Have the server answer for every webhook."""
+    """Register all webhooks with the server."""
     HomeDefaulter().setup_with_server(server)
     HomeValidator().setup_with_server(server)
     # +clientgo:scaffold:webhooks

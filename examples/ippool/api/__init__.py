@@ -1,1 +1,1 @@
-"""The kinds, a package for each version."""
+"""API types, one package for each version."""

@@ -1,7 +1,6 @@
-"""Reconciles ippools: counts their addresses, and finds those that overlap.
+"""Reconciler of IPPool: counts addresses and detects overlapping pools.
 
-Both ways to work are used on one set of types and one cache: the manager's client here, the generated lister and
-clientset there.
+It uses the manager's client, and the generated lister and clientset, with the same types and the same cache.
 """
 
 import logging
@@ -24,16 +23,16 @@ log = logging.getLogger(__name__)
 @rbac(groups=GROUP, resources="ippools/status", verbs=("get", "patch", "update"))
 @rbac(groups=GROUP, resources="ippools/finalizers", verbs="update")
 class IPPoolReconciler:
-    """Keeps the status of every pool."""
+    """Updates the status of every pool."""
 
     def __init__(self, manager: Manager) -> None:
         self.client, self.recorder = manager.client, manager.recorder
         self.pools = Clientset(manager.requester).tsi_v1alpha1.ip_pools()
-        # The manager's own informer, not another one.
+        # Shares the manager's informer.
         self.lister = IPPoolInformer(manager.cache.factory).lister
 
     def reconcile(self, request: ObjectName) -> Result | None:
-        """Look at the object of that name, which may be gone, and act; what this raises is tried again."""
+        """Reconcile one object, which may have been deleted; raised exceptions are retried with backoff."""
         pool = self.client.find(IPPool, request)
         if pool is None:
             return None
@@ -44,7 +43,7 @@ class IPPoolReconciler:
         return None
 
     def status_of(self, pool: IPPool) -> IPPoolStatus:
-        """What is to be said of a pool beside the others."""
+        """Compute the status of a pool from its network and the other pools."""
         try:
             network = ip_network(pool.spec.cidr)
         except ValueError as error:
@@ -54,17 +53,17 @@ class IPPoolReconciler:
         return IPPoolStatus(addresses=network.num_addresses, overlaps=tuple(names))
 
     def all_others(self, pool: IPPool) -> list[ObjectName]:
-        """The pools whose overlaps may change with this one."""
+        """Return the names of the pools whose overlaps this one may change."""
         others = (other.metadata.name for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
         return [ObjectName("", name) for name in others]
 
     def setup_with_manager(self, manager: Manager) -> Controller:
-        """Have the manager call `reconcile` whenever something changes that concerns one of the objects."""
+        """Register the controller with the manager."""
         return controller(manager).for_(IPPool).watches(IPPool, self.all_others).complete(self)
 
 
 def overlap(network: IPv4Network | IPv6Network, cidr: str) -> bool:
-    """Whether the two have an address in common; what is no network has none."""
+    """Report whether two networks share an address; an invalid CIDR overlaps nothing."""
     try:
         other = ip_network(cidr)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The objects in config/samples, for tests: what users are shown has to work."""
+"""Samples from config/samples as test objects."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +12,7 @@ SAMPLES = Path(__file__).parent.parent / "config" / "samples"
 
 
 def sample(cls: type[T], file: str, *, name: str, namespace: str = "") -> T:
-    """The object in a file of config/samples, by another name."""
-    [said] = read_documents([SAMPLES / file])
+    """Read a sample, with another name and namespace."""
+    [document] = read_documents([SAMPLES / file])
     place = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return decode(cls, encode_value({**said, "metadata": {**said["metadata"], **place}}))
+    return decode(cls, encode_value({**document, "metadata": {**document["metadata"], **place}}))

@@ -10,7 +10,7 @@ from generated.clientset import Clientset
 
 
 class Watched(IPPoolReconciler):
-    """Tells which requests have been answered without an error."""
+    """Reconciler that records successful requests."""
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
@@ -50,7 +50,7 @@ def test_pools_that_overlap_name_each_other(
     assert pools.get("wide").status.addresses == 65536
 
 
-def test_what_is_no_network_is_told_in_the_status(manager: Manager) -> None:
+def test_invalid_network_is_reported_in_the_status(manager: Manager) -> None:
     pool = IPPool(metadata=ObjectMeta(name="wrong"), spec=IPPoolSpec(cidr="10.8.0.0/99"))
 
     assert "10.8.0.0/99" in IPPoolReconciler(manager).status_of(pool).problem

@@ -1,4 +1,4 @@
-"""Reconciles redisclusters: each has a StatefulSet of servers, a Service that names them, and their configuration."""
+"""Reconciler of RedisCluster: a StatefulSet of servers, a headless Service, and a ConfigMap."""
 
 import logging
 from collections.abc import Callable
@@ -30,8 +30,8 @@ GROUP = "cache.example.com"
 FINALIZER = f"{GROUP}/servers"
 OWN_VERBS = ("create", "get", "list", "patch", "watch")
 
-LOOK_AGAIN = 60.0
-"""Seconds until a name that somebody else has may be free: of his object's end nobody tells this controller."""
+RETRY_SECONDS = 60.0
+"""Seconds between retries while another owner's object has the name: the controller does not watch that object."""
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +48,14 @@ P = TypeVar("P", ConfigMap, Service, StatefulSet)
 @rbac(groups=GROUP, resources="redisclusters/status", verbs=("get", "patch", "update"))
 @rbac(groups=GROUP, resources="redisclusters/finalizers", verbs="update")
 class RedisClusterReconciler:
-    """Makes what exists for RedisCluster objects what their specs ask for."""
+    """Reconciles RedisCluster objects: brings the cluster to the state that their specs describe."""
 
     def __init__(self, manager: Manager) -> None:
         self.client, self.recorder = manager.client, manager.recorder
         self.finalizer = Finalizer(manager.client, FINALIZER)
 
     def reconcile(self, request: ObjectName) -> Result | None:
-        """Look at the object of that name, which may be gone, and act; what this raises is tried again."""
+        """Reconcile one object, which may have been deleted; raised exceptions are retried with backoff."""
         cluster = self.client.find(RedisCluster, request)
         if cluster is None:
             return None
@@ -69,12 +69,12 @@ class RedisClusterReconciler:
             servers = self.keep(cluster, StatefulSet, stateful_set)
         except AlreadyOwnedError as error:
             self.report(cluster, refused(cluster, str(error)))
-            return Result(requeue_after=LOOK_AGAIN)
+            return Result(requeue_after=RETRY_SECONDS)
         self.report(cluster, status_of(cluster, servers))
         return None
 
     def keep(self, cluster: RedisCluster, kind: type[P], made: Callable[[RedisCluster, P], P]) -> P:
-        """Have a part of the cluster be as `made` makes it; written only if it is not."""
+        """Create or patch an owned object so that it matches `made`."""
         name = ObjectMeta(name=cluster.metadata.name, namespace=cluster.metadata.namespace)
         part, outcome = create_or_patch(
             self.client, kind(metadata=name), lambda found: made(cluster, set_controller_reference(cluster, found))
@@ -85,14 +85,14 @@ class RedisClusterReconciler:
         return part
 
     def report(self, cluster: RedisCluster, status: RedisClusterStatus) -> None:
-        """Write the status, if it is another one."""
+        """Write the status if it changed."""
         if status != cluster.status:
             self.client.update_status(replace(cluster, status=status))
 
     def wind_down(self, cluster: RedisCluster) -> None:
-        """Let the servers end one after another, each after it has written its data.
+        """Scale the servers down one after another, so that each can save its data, then remove the finalizer.
 
-        What is owned goes with the owner, but a StatefulSet that is deleted promises no order and no time to its pods.
+        Deleting a StatefulSet guarantees neither an order nor a grace period for its pods.
         """
         if not self.finalizer.is_on(cluster):
             return
@@ -103,13 +103,13 @@ class RedisClusterReconciler:
             self.client.patch(servers, {"spec": {"replicas": 0}})
 
     def setup_with_manager(self, manager: Manager) -> Controller:
-        """Have the manager call `reconcile` whenever something changes that concerns one of the objects."""
+        """Register the controller with the manager."""
         building = controller(manager).for_(RedisCluster).owns(ConfigMap).owns(Service).owns(StatefulSet)
         return building.expecting(Conflict).complete(self)
 
 
 def refused(cluster: RedisCluster, why: str) -> RedisClusterStatus:
-    """The status of a cluster that can't have one of its parts."""
+    """Return the status of a cluster whose owned object has a conflicting name."""
     condition = Condition(
         type="Ready", status="False", reason="NameTaken", message=why, observed_generation=cluster.metadata.generation
     )

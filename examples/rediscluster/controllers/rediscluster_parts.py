@@ -1,7 +1,7 @@
-"""What a RedisCluster consists of: pure functions that make each part as it should be of the part as it is.
+"""Owned objects of a RedisCluster: pure functions from an existing object to the desired one.
 
-They set what the RedisCluster decides, and leave alone what others may have put there: the API server its defaults, an
-admission webhook a container of its own, a person a label.
+They set the fields that the RedisCluster defines, and keep those of others: defaults of the API server, containers
+injected by admission webhooks, labels added by users.
 """
 
 import hashlib
@@ -34,30 +34,30 @@ P = TypeVar("P", ConfigMap, Service, StatefulSet)
 
 
 def labels(cluster: RedisCluster) -> dict[str, str]:
-    """What finds everything of a cluster."""
+    """Return the labels of all objects of a cluster."""
     return {"app.kubernetes.io/name": "redis", "app.kubernetes.io/instance": cluster.metadata.name}
 
 
 def redis_conf(cluster: RedisCluster) -> str:
-    """The servers' configuration; on every setting the user has the last word."""
+    """Return the servers' configuration; the user's settings come last and override the others."""
     lines = ["cluster-enabled yes", "dir /data", f"maxmemory {cluster.spec.max_memory}", *cluster.spec.settings]
     return "".join(f"{line}\n" for line in lines)
 
 
 def config_map(cluster: RedisCluster, found: ConfigMap) -> ConfigMap:
-    """The servers' configuration file."""
+    """Return the ConfigMap with redis.conf."""
     return replace(_labelled(cluster, found), data={"redis.conf": redis_conf(cluster)})
 
 
 def service(cluster: RedisCluster, found: Service) -> Service:
-    """Names for the servers, for each its own."""
+    """Return the headless Service that gives each server a DNS name."""
     port = ServicePort(name="redis", port=PORT, target_port="redis", protocol="TCP")
     spec = replace(found.spec, cluster_ip="None", selector=labels(cluster), ports=(port,))
     return replace(_labelled(cluster, found), spec=spec)
 
 
 def stateful_set(cluster: RedisCluster, found: StatefulSet) -> StatefulSet:
-    """The servers and their volumes."""
+    """Return the StatefulSet of the servers, with their volumes."""
     after = "Retain" if cluster.spec.keep_data else "Delete"
     spec = replace(
         found.spec,
@@ -67,7 +67,7 @@ def stateful_set(cluster: RedisCluster, found: StatefulSet) -> StatefulSet:
         persistent_volume_claim_retention_policy=StatefulSetPersistentVolumeClaimRetentionPolicy(
             when_deleted=after, when_scaled="Retain"
         ),
-        # The API server lets nobody change these once they are there.
+        # Immutable after creation.
         volume_claim_templates=found.spec.volume_claim_templates or (_claim(cluster),),
         template=_template(cluster, found.spec.template),
     )
@@ -75,13 +75,13 @@ def stateful_set(cluster: RedisCluster, found: StatefulSet) -> StatefulSet:
 
 
 def status_of(cluster: RedisCluster, servers: StatefulSet) -> RedisClusterStatus:
-    """What is to be said of a cluster with these servers."""
+    """Compute the status of a cluster from its StatefulSet."""
     seen, wanted = servers.status, cluster.spec.replicas
-    # Of an earlier generation it says nothing about what was asked for since.
+    # The status of an earlier generation says nothing about the current spec.
     current = seen.observed_generation == servers.metadata.generation
     ready, updated = seen.ready_replicas or 0, seen.updated_replicas or 0
     rolling = not current or ready < wanted or updated < wanted
-    said = f"{ready} of {wanted} servers answer"
+    message = f"{ready} of {wanted} servers answer"
     conditions = cluster.status.conditions
     for kind, holds, reasons in (
         ("Ready", current and ready >= wanted, ("ServersAnswer", "ServersMissing")),
@@ -91,7 +91,7 @@ def status_of(cluster: RedisCluster, servers: StatefulSet) -> RedisClusterStatus
             type=kind,
             status=str(holds),
             reason=reasons[0] if holds else reasons[1],
-            message=said,
+            message=message,
             observed_generation=cluster.metadata.generation,
         )
         conditions = set_status_condition(conditions, condition)
@@ -105,7 +105,7 @@ def status_of(cluster: RedisCluster, servers: StatefulSet) -> RedisClusterStatus
 
 
 def has_ended(servers: StatefulSet) -> bool:
-    """Whether the last server has ended, after none was wanted any more."""
+    """Report whether all servers have stopped after scaling to zero."""
     return servers.status.observed_generation == servers.metadata.generation and not servers.status.replicas
 
 
@@ -114,7 +114,7 @@ def _labelled(cluster: RedisCluster, found: P) -> P:
 
 
 def _template(cluster: RedisCluster, found: PodTemplateSpec) -> PodTemplateSpec:
-    # Servers read their configuration when they start: a new one needs new pods.
+    # Servers read the configuration only when they start: a change needs new pods.
     digest = hashlib.sha256(redis_conf(cluster).encode()).hexdigest()[:16]
     metadata = replace(
         found.metadata,

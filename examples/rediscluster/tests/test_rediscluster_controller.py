@@ -20,7 +20,7 @@ PARTS: tuple[type[ApiObject], ...] = (ConfigMap, Service, StatefulSet)
 
 
 class Watched(RedisClusterReconciler):
-    """Tells which requests have been answered without an error, and how many servers there were at each."""
+    """Reconciler that records successful requests, and the number of servers at each."""
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
@@ -33,7 +33,7 @@ class Watched(RedisClusterReconciler):
         return result
 
     def wait(self, until: Callable[[], bool]) -> None:
-        """Until something holds; looks after each request that was answered."""
+        """Wait until a condition holds, checking it after each reconciliation."""
         while not until():
             self.done.get(timeout=20)
 
@@ -41,14 +41,14 @@ class Watched(RedisClusterReconciler):
         return self.manager.api_reader.get(RedisCluster, name)
 
     def is_ready(self, name: ObjectName) -> bool:
-        """Whether the cluster is, as it was asked for last."""
+        """Report whether the cluster is ready for its latest generation."""
         found = self.read(name)
         current = found.status.observed_generation == found.metadata.generation
         return current and is_status_condition_true(found.status.conditions, "Ready")
 
 
 class Noting(Finalizer):
-    """Notes how many servers there are when it is taken off."""
+    """Finalizer that records the number of servers when it is removed."""
 
     def __init__(self, client: Client, name: str) -> None:
         super().__init__(client, name)
@@ -63,7 +63,7 @@ class Noting(Finalizer):
 
 @pytest.fixture
 def redis(manager: Manager, started: Callable[[], Manager]) -> Iterator[Watched]:
-    """The controller at work; afterwards there is no RedisCluster."""
+    """Running controller; deletes all RedisClusters afterwards."""
     if Environment().kind != "bundled server" and not manager.api_reader.list(Node):
         pytest.skip("without nodes no StatefulSet becomes ready")
     reconciler = Watched(manager)
@@ -75,7 +75,7 @@ def redis(manager: Manager, started: Callable[[], Manager]) -> Iterator[Watched]
 
 
 def made(redis: Watched, name: str) -> ObjectName:
-    """The sample by another name, once it is ready."""
+    """Create the sample with another name and wait until it is ready."""
     there = ObjectName("default", name)
     redis.client.create(sample(RedisCluster, "cache_v1_rediscluster.yaml", **there._asdict()))
     redis.wait(lambda: redis.is_ready(there))
@@ -83,7 +83,7 @@ def made(redis: Watched, name: str) -> ObjectName:
 
 
 def versions(redis: Watched, name: ObjectName) -> list[str]:
-    """Of the cluster and its parts."""
+    """Return the resource versions of the cluster and its owned objects."""
     kinds: tuple[type[ApiObject], ...] = (RedisCluster, *PARTS)
     return [redis.manager.api_reader.get(kind, name).metadata.resource_version for kind in kinds]
 
@@ -101,7 +101,7 @@ def test_the_sample_becomes_ready_with_all_its_parts(redis: Watched) -> None:
     assert "maxmemory-policy allkeys-lru\n" in redis.manager.api_reader.get(ConfigMap, name).data["redis.conf"]
 
 
-def test_a_cluster_that_is_as_it_should_be_is_written_no_more(redis: Watched) -> None:
+def test_unchanged_cluster_is_not_written(redis: Watched) -> None:
     name = made(redis, "settled")
     before = versions(redis, name)
 
@@ -111,7 +111,7 @@ def test_a_cluster_that_is_as_it_should_be_is_written_no_more(redis: Watched) ->
 
 
 @pytest.mark.parametrize("kind", PARTS)
-def test_a_part_that_is_deleted_comes_back(redis: Watched, kind: type[ApiObject]) -> None:
+def test_deleted_owned_object_is_recreated(redis: Watched, kind: type[ApiObject]) -> None:
     name = made(redis, f"lost-{kind.__name__.lower()}")
     was = redis.manager.api_reader.get(kind, name)
 
@@ -124,7 +124,7 @@ def test_a_part_that_is_deleted_comes_back(redis: Watched, kind: type[ApiObject]
     redis.wait(is_back)
 
 
-def test_a_part_that_is_changed_is_changed_back(redis: Watched) -> None:
+def test_changed_owned_object_is_reverted(redis: Watched) -> None:
     name = made(redis, "changed")
     typed = redis.manager.api_reader
 
@@ -137,7 +137,7 @@ def test_a_part_that_is_changed_is_changed_back(redis: Watched) -> None:
     redis.wait(lambda: typed.get(Service, name).spec.selector["app.kubernetes.io/instance"] == "changed")
 
 
-def test_it_is_scaled_by_the_scale_subresource(redis: Watched) -> None:
+def test_scale_subresource_scales_the_cluster(redis: Watched) -> None:
     name = made(redis, "scaled")
     typed = redis.client.typed(RedisCluster, "default")
     scale = typed.get_scale("scaled")
@@ -149,7 +149,7 @@ def test_it_is_scaled_by_the_scale_subresource(redis: Watched) -> None:
     assert typed.get_scale("scaled").status.replicas == 5
 
 
-def test_a_deleted_cluster_lets_its_servers_end_first(redis: Watched) -> None:
+def test_deleted_cluster_stops_its_servers_first(redis: Watched) -> None:
     name = made(redis, "ending")
     redis.finalizer = noting = Noting(redis.client, FINALIZER)
 
@@ -161,7 +161,7 @@ def test_a_deleted_cluster_lets_its_servers_end_first(redis: Watched) -> None:
         redis.read(name)
 
 
-def test_a_name_that_somebody_else_has_is_told_in_the_status(redis: Watched, created: list[ApiObject]) -> None:
+def test_name_conflict_is_reported_in_the_status(redis: Watched, created: list[ApiObject]) -> None:
     owner = redis.client.create(ConfigMap(metadata=ObjectMeta(name="owner", namespace="default")))
     created.append(owner)
     theirs = ObjectMeta(name="taken", namespace="default", owner_references=(new_controller_ref(owner),))

@@ -24,20 +24,20 @@ def seen(generation: int, ready: int, updated: int, replicas: int = 3) -> Statef
     return StatefulSet(metadata=ObjectMeta(generation=2), status=status)
 
 
-def test_the_user_has_the_last_word_on_a_setting() -> None:
+def test_user_settings_override_others() -> None:
     said = [line for line in redis_conf(CLUSTER).splitlines() if line.startswith("maxmemory ")]
 
     assert said == ["maxmemory 100mb", "maxmemory 1gb"]
 
 
-def test_another_configuration_takes_new_pods() -> None:
+def test_changed_configuration_replaces_the_pods() -> None:
     before = stateful_set(CLUSTER, StatefulSet()).spec.template.metadata.annotations[CONFIG_HASH]
     after = stateful_set(replace(CLUSTER, spec=RedisClusterSpec()), StatefulSet())
 
     assert after.spec.template.metadata.annotations[CONFIG_HASH] != before
 
 
-def test_what_others_put_there_stays() -> None:
+def test_fields_of_others_are_kept() -> None:
     sidecar = Container(name="mesh", image="mesh:1")
     pods = PodSpec(containers=(Container(name="redis", image="redis:1", image_pull_policy="Always"), sidecar))
     found = StatefulSet(
@@ -52,7 +52,7 @@ def test_what_others_put_there_stays() -> None:
     assert stateful_set(CLUSTER, made) == made
 
 
-def test_a_cluster_is_ready_once_all_servers_answer_and_done_once_all_are_new() -> None:
+def test_cluster_is_ready_when_all_servers_answer_and_rolled_out_when_all_are_updated() -> None:
     def conditions(servers: StatefulSet) -> tuple[bool, bool]:
         found = status_of(CLUSTER, servers).conditions
         return is_status_condition_true(found, "Ready"), is_status_condition_true(found, "Progressing")
@@ -63,14 +63,14 @@ def test_a_cluster_is_ready_once_all_servers_answer_and_done_once_all_are_new() 
     assert conditions(seen(generation=2, ready=3, updated=3)) == (True, False)
 
 
-def test_a_condition_tells_which_generation_it_is_about_and_how_many_servers_answer() -> None:
+def test_condition_has_the_generation_and_the_number_of_servers() -> None:
     ready = find_status_condition(status_of(CLUSTER, seen(generation=2, ready=2, updated=3)).conditions, "Ready")
 
     assert ready is not None
     assert (ready.observed_generation, ready.message) == (4, "2 of 3 servers answer")
 
 
-def test_servers_have_ended_once_the_last_word_on_them_says_there_is_none() -> None:
+def test_servers_have_ended_when_the_current_status_has_no_replicas() -> None:
     assert has_ended(seen(generation=2, ready=0, updated=0, replicas=0))
     assert not has_ended(seen(generation=1, ready=0, updated=0, replicas=0))
     assert not has_ended(seen(generation=2, ready=0, updated=0, replicas=1))

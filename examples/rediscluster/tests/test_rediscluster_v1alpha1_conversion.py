@@ -14,13 +14,13 @@ META = ObjectMeta(name="a", namespace="default", labels={"team": "cache"}, annot
 CONDITIONS = (Condition(type="Ready", status="True", reason="ServersAnswer"),)
 
 
-def test_the_sample_comes_back_from_the_hub_as_it_was() -> None:
+def test_sample_survives_a_round_trip() -> None:
     wanted = sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict())
 
     assert from_hub(to_hub(wanted)) == wanted
 
 
-def test_what_is_written_in_one_version_is_read_in_both(manager: Manager, created: list[ApiObject]) -> None:
+def test_object_can_be_read_in_both_versions(manager: Manager, created: list[ApiObject]) -> None:
     made = manager.client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
     created.append(made)
 
@@ -55,7 +55,7 @@ def test_spoke_to_hub_to_spoke_loses_nothing(config: str) -> None:
     assert from_hub(to_hub(spoke)) == spoke
 
 
-def test_only_what_would_be_lost_goes_along_in_an_annotation() -> None:
+def test_only_lossy_specs_are_stored_in_an_annotation() -> None:
     plain = v1alpha1.RedisCluster(META, v1alpha1.RedisClusterSpec(config="save 900 1\n"))
     assert to_hub(plain).metadata == META
     assert from_hub(to_hub(plain)).metadata == META
@@ -64,7 +64,7 @@ def test_only_what_would_be_lost_goes_along_in_an_annotation() -> None:
     assert to_hub(commented).metadata.annotations.keys() == {"by", KEPT_V1ALPHA1}
 
 
-def test_what_is_changed_in_the_other_version_counts_and_the_rest_stays() -> None:
+def test_changes_in_the_other_version_win_and_the_rest_is_restored() -> None:
     hub = v1.RedisCluster(META, v1.RedisClusterSpec(max_memory="1500kb", keep_data=True))
     spoke = from_hub(hub)
     assert spoke.spec.memory == 1
@@ -74,7 +74,7 @@ def test_what_is_changed_in_the_other_version_counts_and_the_rest_stays() -> Non
     assert grown == replace(hub, spec=v1.RedisClusterSpec(max_memory="7mb", keep_data=True))
 
 
-def test_an_annotation_of_somebody_else_s_is_no_matter() -> None:
+def test_foreign_annotation_is_ignored() -> None:
     strange = replace(META, annotations={KEPT_V1: "{", KEPT_V1ALPHA1: '{"size": "many"}'})
 
     assert to_hub(v1alpha1.RedisCluster(strange)).spec == v1.RedisClusterSpec()

@@ -226,11 +226,11 @@ def test_what_can_not_be_bundled_is_refused(tmp_path: Path, capsys: pytest.Captu
     project = new_project(tmp_path / "p")
     before = texts(project)
     assert clientgo(project, "bundle") == 1
-    assert "there is nothing to bundle yet: add a kind with clientgo create api" in capsys.readouterr().err
+    assert "nothing to bundle yet: add a kind with clientgo create api" in capsys.readouterr().err
 
     assert clientgo(project, "create", "api", *FOO, "--resource", "--controller=false") == 0
     assert clientgo(project, "bundle", "--version", "1") == 1
-    assert "'1' is no semantic version: write one like 0.1.0" in capsys.readouterr().err
+    assert "invalid version '1': expected a semantic version such as 0.1.0" in capsys.readouterr().err
     assert not (project / "bundle").exists()
     assert "config/manifests/kustomization.yaml" not in before
 
@@ -250,5 +250,5 @@ def test_a_kubectl_that_is_not_there_or_fails_is_told(tmp_path: Path, kubectl: s
 def test_a_rendering_without_a_version_is_refused() -> None:
     with pytest.raises(CommandError, match="config/manifests has 0 ClusterServiceVersions"):
         _ = parse("kind: Foo\n").base
-    with pytest.raises(CommandError, match=r"what config/manifests renders to is no YAML: line 1"):
+    with pytest.raises(CommandError, match=r"config/manifests rendered invalid YAML: line 1"):
         parse("a: [")

@@ -1,6 +1,6 @@
-"""samplecontroller.c9g.io/v1alpha1: Foo.
+"""API type Foo of samplecontroller.c9g.io/v1alpha1.
 
-After a change here run `make manifests generate`.
+Run `make manifests generate` after each change.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from clientgo.meta import Int32, Meta, ObjectMeta, api_type
 
 @dataclass(frozen=True, slots=True)
 class FooSpec:
-    """What is wanted."""
+    """Desired state of a Foo."""
 
-    image: Annotated[str, Meta(min_length=1, description="The image that a Foo runs.")]
-    replicas: Annotated[Int32 | None, Meta(ge=0, description="How many are to run.")] = None
+    image: Annotated[str, Meta(min_length=1, description="Container image.")]
+    replicas: Annotated[Int32 | None, Meta(ge=0, description="Desired number of pods.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class FooStatus:
-    """What has been seen."""
+    """Observed state of a Foo."""
 
-    available_replicas: Annotated[Int32 | None, Meta(description="How many are available.")] = None
+    available_replicas: Annotated[Int32 | None, Meta(description="Number of available pods.")] = None
 
 
 @api_type(
@@ -30,7 +30,7 @@ class FooStatus:
 )
 @dataclass(frozen=True, slots=True)
 class Foo:
-    """Foo is one of the foos of samplecontroller.c9g.io."""
+    """Foo is the schema of the foos API."""
 
     metadata: ObjectMeta
     spec: FooSpec

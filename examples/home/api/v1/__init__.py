@@ -1,1 +1,1 @@
-"""The kinds of ajd.my.domain/v1."""
+"""API types of ajd.my.domain/v1."""

@@ -1,6 +1,6 @@
-"""ajd.my.domain/v1: Home.
+"""API type Home of ajd.my.domain/v1.
 
-After a change here run `make manifests generate`.
+Run `make manifests generate` after each change.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from clientgo.meta import Column, Int32, Meta, ObjectMeta, api_type
 
 @dataclass(frozen=True, slots=True)
 class HomeSpec:
-    """What is wanted."""
+    """Desired state of a Home."""
 
-    owner: Annotated[str, Meta(description="Who lives there; whoever creates the Home, where it is left out.")] = ""
-    rooms: Annotated[Int32 | None, Meta(description="How many rooms it has; 1 where it is left out.")] = None
+    owner: Annotated[str, Meta(description="Owner of the home (default: the user who creates it).")] = ""
+    rooms: Annotated[Int32 | None, Meta(description="Number of rooms (default: 1).")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class HomeStatus:
-    """What has been seen."""
+    """Observed state of a Home."""
 
-    ready: Annotated[bool, Meta(description="Whether it can be lived in.")] = False
+    ready: Annotated[bool, Meta(description="True if the home is ready.")] = False
 
 
 @api_type(
@@ -34,7 +34,7 @@ class HomeStatus:
 )
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Home is one of the homes of ajd.my.domain."""
+    """Home is the schema of the homes API."""
 
     metadata: ObjectMeta
     spec: HomeSpec = HomeSpec()

@@ -1,4 +1,4 @@
-"""What is filled in where the user of Home says nothing."""
+"""Defaulting webhook of Home."""
 
 from clientgo.meta import replace
 from clientgo.meta.declarations import admission_webhook
@@ -19,13 +19,13 @@ PATH = "/mutate-ajd-my-domain-v1-home"
     name="mhome-v1.ajd.my.domain",
 )
 class HomeDefaulter:
-    """Fills in Home objects."""
+    """Sets defaults of Home objects."""
 
     def default(self, obj: Home, request: AdmissionRequest, /) -> Home:
-        """The object as it should be."""
+        """Return the object with its defaults."""
         rooms = 1 if obj.spec.rooms is None else obj.spec.rooms
         return replace(obj, spec=replace(obj.spec, owner=obj.spec.owner or request.user_info.username, rooms=rooms))
 
     def setup_with_server(self, server: WebhookServer) -> None:
-        """Have the server ask this one."""
+        """Register the webhook with the server."""
         webhook_managed_by(server).for_(Home).with_defaulter(self, path=PATH).complete()

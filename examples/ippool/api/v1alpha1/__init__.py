@@ -1,1 +1,1 @@
-"""The kinds of tsi.tiduyun.com/v1alpha1."""
+"""API types of tsi.tiduyun.com/v1alpha1."""

@@ -1,6 +1,6 @@
-"""tsi.tiduyun.com/v1alpha1: IPPool.
+"""API type IPPool of tsi.tiduyun.com/v1alpha1.
 
-After a change here run `make manifests generate`.
+Run `make manifests generate` after each change.
 """
 
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from clientgo.meta import Column, Int64, Meta, ObjectMeta, api_type
 
 @dataclass(frozen=True, slots=True)
 class IPPoolSpec:
-    """What is wanted."""
+    """Desired state of an IPPool."""
 
-    cidr: Annotated[str, Meta(min_length=1, description="The network that addresses are taken from, as 10.0.0.0/24.")]
+    cidr: Annotated[str, Meta(min_length=1, description="Network of the pool in CIDR notation, such as 10.0.0.0/24.")]
 
 
 @dataclass(frozen=True, slots=True)
 class IPPoolStatus:
-    """What has been seen."""
+    """Observed state of an IPPool."""
 
-    addresses: Annotated[Int64 | None, Meta(description="How many addresses the pool has.")] = None
-    overlaps: Annotated[tuple[str, ...], Meta(list_type="set", description="Other pools with some of them.")] = ()
-    problem: Annotated[str, Meta(description="Why the pool can't be used.")] = ""
+    addresses: Annotated[Int64 | None, Meta(description="Number of addresses in the pool.")] = None
+    overlaps: Annotated[tuple[str, ...], Meta(list_type="set", description="Names of overlapping pools.")] = ()
+    problem: Annotated[str, Meta(description="Reason why the pool cannot be used.")] = ""
 
 
 @api_type(
@@ -37,7 +37,7 @@ class IPPoolStatus:
 )
 @dataclass(frozen=True, slots=True)
 class IPPool:
-    """IPPool is one of the ippools of tsi.tiduyun.com."""
+    """IPPool is the schema of the ippools API."""
 
     metadata: ObjectMeta
     spec: IPPoolSpec

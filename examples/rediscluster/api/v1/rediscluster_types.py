@@ -1,6 +1,6 @@
-"""cache.example.com/v1: RedisCluster.
+"""API type RedisCluster of cache.example.com/v1.
 
-After a change here run `make manifests generate`.
+Run `make manifests generate` after each change.
 """
 
 from dataclasses import dataclass
@@ -12,30 +12,30 @@ from clientgo.meta import Column, Int32, Int64, Meta, ObjectMeta, Quantity, Scal
 
 @dataclass(frozen=True, slots=True)
 class RedisClusterSpec:
-    """What is wanted."""
+    """Desired state of a RedisCluster."""
 
-    replicas: Annotated[Int32, Meta(ge=0, description="How many servers are to run.")] = 3
-    image: Annotated[str, Meta(min_length=1, description="The image of a server.")] = "redis:7.4-alpine"
+    replicas: Annotated[Int32, Meta(ge=0, description="Desired number of servers.")] = 3
+    image: Annotated[str, Meta(min_length=1, description="Container image of the servers.")] = "redis:7.4-alpine"
     max_memory: Annotated[
         str,
-        Meta(pattern=r"^[1-9][0-9]*(kb|mb|gb)?$", description="How much a server keeps, as redis.conf has it."),
+        Meta(pattern=r"^[1-9][0-9]*(kb|mb|gb)?$", description="Memory limit of a server, as in redis.conf."),
     ] = "100mb"
-    settings: Annotated[tuple[str, ...], Meta(description="Further lines of redis.conf.")] = ()
-    storage: Annotated[Quantity, Meta(immutable=True, description="The size of each server's volume.")] = "1Gi"
-    keep_data: Annotated[bool, Meta(description="Whether volumes outlive the RedisCluster.")] = False
+    settings: Annotated[tuple[str, ...], Meta(description="Additional lines of redis.conf.")] = ()
+    storage: Annotated[Quantity, Meta(immutable=True, description="Size of each server's volume.")] = "1Gi"
+    keep_data: Annotated[bool, Meta(description="Keep the volumes when the RedisCluster is deleted.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class RedisClusterStatus:
-    """What has been seen."""
+    """Observed state of a RedisCluster."""
 
-    replicas: Annotated[Int32, Meta(description="How many servers there are.")] = 0
-    ready_replicas: Annotated[Int32, Meta(description="How many of them answer.")] = 0
-    selector: Annotated[str, Meta(description="What finds their pods; autoscalers ask for it.")] = ""
-    observed_generation: Annotated[Int64, Meta(description="The generation that all this is about.")] = 0
+    replicas: Annotated[Int32, Meta(description="Number of servers.")] = 0
+    ready_replicas: Annotated[Int32, Meta(description="Number of ready servers.")] = 0
+    selector: Annotated[str, Meta(description="Label selector of the pods, for autoscalers.")] = ""
+    observed_generation: Annotated[Int64, Meta(description="Latest generation that the controller has observed.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],
-        Meta(list_type="map", list_map_keys=("type",), description="What holds now, and since when."),
+        Meta(list_type="map", list_map_keys=("type",), description="Latest observations of the object's state."),
     ] = ()
 
 
@@ -52,7 +52,7 @@ class RedisClusterStatus:
 )
 @dataclass(frozen=True, slots=True)
 class RedisCluster:
-    """RedisCluster is one of the redisclusters of cache.example.com."""
+    """RedisCluster is the schema of the redisclusters API."""
 
     metadata: ObjectMeta
     spec: RedisClusterSpec = RedisClusterSpec()

@@ -1,8 +1,8 @@
-"""How RedisCluster objects of v1alpha1 become objects of v1, the hub, and are made of them.
+"""Conversion of RedisCluster between v1alpha1 and v1, the hub.
 
-Neither version can say all that the other can: v1alpha1 has comments in its redis.conf, v1 has sizes that are no whole
-megabytes, and volumes that are kept. So where a spec would lose something, it goes along in an annotation, and is
-taken from there on the way back, unless the object was changed meanwhile in the version it had become.
+Each version can express something that the other cannot: v1alpha1 has comments in its redis.conf, v1 has fractions of
+megabytes and kept volumes. A spec that would lose information is stored in an annotation, and restored from there on
+the way back unless the object was changed in the other version.
 """
 
 import json
@@ -24,11 +24,11 @@ C = TypeVar("C", v1.RedisCluster, v1alpha1.RedisCluster)
 
 
 def to_hub(obj: v1alpha1.RedisCluster) -> v1.RedisCluster:
-    """The object as v1 has it."""
+    """Convert to v1, the hub."""
     meta, kept = _taken(obj.metadata, KEPT_V1, v1.RedisCluster)
     spec = hub_spec(obj.spec)
     if kept is not None:
-        # What v1alpha1 has no word for can't have been changed there.
+        # Fields that v1alpha1 lacks cannot have been changed there.
         spec = kept.spec if spoke_spec(kept.spec) == obj.spec else replace(spec, keep_data=kept.spec.keep_data)
     if spoke_spec(spec) != obj.spec:
         meta = _with(meta, KEPT_V1ALPHA1, obj)
@@ -43,7 +43,7 @@ def to_hub(obj: v1alpha1.RedisCluster) -> v1.RedisCluster:
 
 
 def from_hub(hub: v1.RedisCluster) -> v1alpha1.RedisCluster:
-    """The object as v1alpha1 has it."""
+    """Convert from v1, the hub."""
     meta, kept = _taken(hub.metadata, KEPT_V1ALPHA1, v1alpha1.RedisCluster)
     spec = spoke_spec(hub.spec)
     if kept is not None and hub_spec(kept.spec, keep_data=hub.spec.keep_data) == hub.spec:
@@ -61,7 +61,7 @@ def from_hub(hub: v1.RedisCluster) -> v1alpha1.RedisCluster:
 
 
 def hub_spec(spec: v1alpha1.RedisClusterSpec, *, keep_data: bool = False) -> v1.RedisClusterSpec:
-    """The nearest that v1 has."""
+    """Return the closest v1 spec."""
     lines = (line.strip() for line in spec.config.splitlines())
     return v1.RedisClusterSpec(
         replicas=spec.size,
@@ -74,7 +74,7 @@ def hub_spec(spec: v1alpha1.RedisClusterSpec, *, keep_data: bool = False) -> v1.
 
 
 def spoke_spec(spec: v1.RedisClusterSpec) -> v1alpha1.RedisClusterSpec:
-    """The nearest that v1alpha1 has; of memory never more than was asked for, and a megabyte at least.
+    """Return the closest v1alpha1 spec; memory is rounded down, to at least one megabyte.
 
     Raises:
         field.Errors: the memory is invalid, since an API server converts objects before it validates them.
@@ -95,7 +95,7 @@ def spoke_spec(spec: v1.RedisClusterSpec) -> v1alpha1.RedisClusterSpec:
 
 
 def add_to(hub: Hub[v1.RedisCluster]) -> None:
-    """Have the hub know this version."""
+    """Register this version with the hub."""
     hub.spoke(v1alpha1.RedisCluster, to_hub=to_hub, from_hub=from_hub)
 
 
@@ -104,7 +104,7 @@ def _with(meta: ObjectMeta, name: str, obj: v1.RedisCluster | v1alpha1.RedisClus
 
 
 def _taken(meta: ObjectMeta, name: str, cls: type[C]) -> tuple[ObjectMeta, C | None]:
-    """The metadata without an annotation, and an object with the spec that was in it; None if there is none."""
+    """Return the metadata without the annotation, and an object with the spec stored in it, or None."""
     annotations = dict(meta.annotations)
     text = annotations.pop(name, "")
     meta = replace(meta, annotations=annotations)
@@ -113,5 +113,5 @@ def _taken(meta: ObjectMeta, name: str, cls: type[C]) -> tuple[ObjectMeta, C | N
         if isinstance(kept, v1.RedisCluster):
             spoke_spec(kept.spec)
     except (ValueError, Undecodable, field.Errors):
-        return meta, None  # a user's own text is no reason to fail
+        return meta, None  # ignore an invalid annotation written by a user
     return meta, kept
