@@ -1,1 +1,1 @@
-"""Benchmarks: each figure beside its floor and its peers, measured in the same run. `python -m benchmarks --help`."""
+"""Benchmarks that compare each figure with a floor and with peers, in the same run. `python -m benchmarks --help`."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: run the cases, and write a table, a plot and every number into `benchmarks/results/`."""
+"""Command `python -m benchmarks`: run the cases; write table, plot and all measurements to `benchmarks/results/`."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ from benchmarks.table import table
 
 
 def main(arguments: Sequence[str], cases: Sequence[Case] = CASES) -> int:
-    """Run what was asked for; the exit code."""
+    """Run the requested cases; return the exit code."""
     options = _parser(cases).parse_args(arguments)
     if options.list:
         for case in cases:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str], cases: Sequence[Case] = CASES) -> int:
 def _parser(cases: Sequence[Case]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     names = [case.name for case in cases]
-    parser.add_argument("--list", action="store_true", help="only say what there is")
+    parser.add_argument("--list", action="store_true", help="list the cases")
     parser.add_argument("--case", action="append", choices=names, metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--subject", action="append", metavar="NAME", help=f"only {OURS} and this one; may be repeated")
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it works")

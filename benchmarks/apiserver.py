@@ -1,8 +1,8 @@
-"""How fast the bundled API server is: one server process, one load process, loopback only, two cores.
+"""Benchmark of the bundled API server: one server process, one load process, loopback only, two cores.
 
-`python benchmarks/apiserver.py [start gets writes watch list] [--on-disk] [--tls]` prints one line a figure. The load
-comes from one thread that keeps many keep-alive connections busy and reads no more of an answer than it must, so
-that the server is what is measured. Every part ends by itself within some twenty seconds.
+`python benchmarks/apiserver.py [start gets writes watch list] [--on-disk] [--tls]` prints one line per figure. One
+thread generates the load over many keep-alive connections and reads as little of the responses as possible, so that the
+server is measured. Every part ends within about twenty seconds.
 """
 
 import argparse
@@ -34,7 +34,7 @@ _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Server:
-    """A server process: how it is reached, and the seconds, and those of processor time, it took to be ready."""
+    """Server process: its address, and the elapsed and CPU seconds until it was ready."""
 
     pid: int
     port: int
@@ -44,13 +44,13 @@ class Server:
     token: str = ""
 
     def connect(self) -> socket.socket:
-        """A connection to it that sends at once."""
+        """Connect, without Nagle's delay."""
         made = socket.create_connection(("127.0.0.1", self.port))
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made if self.tls is None else self.tls.wrap_socket(made, server_hostname="127.0.0.1")
 
     def request(self, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> bytes:
-        """The bytes of one HTTP/1.1 request."""
+        """Return the bytes of one HTTP/1.1 request."""
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: load\r\n"
         if self.token:
             head += f"Authorization: Bearer {self.token}\r\n"
@@ -61,7 +61,7 @@ class Server:
 
 @contextlib.contextmanager
 def server(*arguments: str) -> Iterator[Server]:
-    """A server process with the Foo definition; without `--tls` over plain HTTP and for everybody."""
+    """Start a server process with the CRD of Foo; without `--tls` over plain HTTP, without authentication."""
     tls = "--tls" in arguments
     flags = [one for one in arguments if one != "--tls"] + ([] if tls else ["--anonymous"])
     command = [sys.executable, "-m", "clientgo.apiserver", "--crd", str(ROOT / "artifacts" / "crd"), *flags]
@@ -88,14 +88,14 @@ def server(*arguments: str) -> Iterator[Server]:
 
 
 def foo(name: str) -> bytes:
-    """A Foo as a user would write it."""
+    """Return a Foo as a user would write it."""
     spec = {"deploymentName": name, "replicas": 1}
     head = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo", "metadata": {"name": name}}
     return json.dumps({**head, "spec": spec}).encode()
 
 
 def receive(connection: socket.socket) -> bytes:
-    """What has come, at least one byte of it; nothing stays behind in the TLS layer, where no poll would see it."""
+    """Receive at least one byte, and everything buffered in the TLS layer, which poll does not see."""
     data = connection.recv(1 << 20)
     while isinstance(connection, ssl.SSLSocket) and connection.pending():
         data += connection.recv(1 << 20)
@@ -103,7 +103,7 @@ def receive(connection: socket.socket) -> bytes:
 
 
 def answer(connection: socket.socket, sent: bytes) -> tuple[int, bytes]:
-    """Send one request and wait for its whole answer: status and body."""
+    """Send one request; return status and body of its response."""
     connection.sendall(sent)
     data = b""
     while b"\r\n\r\n" not in data:
@@ -119,14 +119,14 @@ def answer(connection: socket.socket, sent: bytes) -> tuple[int, bytes]:
 
 
 def whole(data: bytes) -> bool:
-    """Whether these bytes are one answer, head and body."""
+    """Return whether these bytes are a complete response."""
     end = data.find(b"\r\n\r\n")
     length = _LENGTH.search(data) if end >= 0 else None
     return length is not None and len(data) >= end + 4 + int(length[1])
 
 
 def load(target: Server, make: Callable[[int], bytes], *, seconds: float = 0.0, count: int = 0) -> tuple[int, float]:
-    """Keep all connections busy with `make(n)` for so long, or for so many: how many were answered, and the seconds."""
+    """Keep all connections busy with `make(n)` for a time or number; return the number of responses and the seconds."""
     poll = selectors.DefaultSelector()
     sent = 0
     began = time.perf_counter()
@@ -155,7 +155,7 @@ def load(target: Server, make: Callable[[int], bytes], *, seconds: float = 0.0, 
 
 
 def gets(arguments: list[str]) -> str:
-    """GETs of one Foo."""
+    """Measure GETs of one Foo."""
     with server(*arguments) as target:
         answer(target.connect(), target.request("POST", FOOS, foo("a")))
         wanted = target.request("GET", f"{FOOS}/a")
@@ -167,7 +167,7 @@ def gets(arguments: list[str]) -> str:
 
 
 def writes(arguments: list[str]) -> str:
-    """Creations, then updates of the spec by merge patch."""
+    """Measure creations, then merge patches of the spec."""
     with server(*arguments) as target:
         load(target, lambda n: target.request("POST", FOOS, foo(f"warm-{n}")), count=500)
         start = cpu(target.pid)
@@ -185,7 +185,7 @@ def writes(arguments: list[str]) -> str:
 
 
 def watch(arguments: list[str], watchers: int = 200, events: int = 1000) -> str:
-    """How long an event takes from before its write is sent until each watcher has it, at 100 writes a second."""
+    """Measure the delay from sending a write until each watcher has the event, at 100 writes per second."""
     with server(*arguments) as target:
         busy = -cpu(target.pid)
         sink = target.connect()
@@ -229,7 +229,7 @@ def watch(arguments: list[str], watchers: int = 200, events: int = 1000) -> str:
 
 
 def listing(arguments: list[str], total: int = 20_000) -> str:
-    """A list in pages of 500, and memory for each stored Foo."""
+    """Measure a list in pages of 500, and the memory per stored Foo."""
     with server(*arguments) as target:
         load(target, lambda n: target.request("POST", FOOS, foo(f"warm-{n}")), count=1000)
         before = resident(target.pid)
@@ -251,7 +251,7 @@ def listing(arguments: list[str], total: int = 20_000) -> str:
 
 
 def start(arguments: list[str]) -> str:
-    """From the start of the process to the line that says where it serves."""
+    """Measure the time from process start until the server prints its address."""
     found = []
     for _ in range(5):
         with server(*arguments) as target:
@@ -264,18 +264,18 @@ def start(arguments: list[str]) -> str:
 
 
 def rate(count: int, seconds: float, busy: float) -> str:
-    """So many a second, and what each took of the server's processor: the figure that a busy machine does not spoil."""
+    """Print requests per second, and the server's CPU time per request, which other load does not affect."""
     return f"{count / seconds:,.0f}/s ({1e6 * busy / count:.0f} us of the server's CPU each)"
 
 
 def cpu(pid: int) -> float:
-    """Seconds of processor time the process has had."""
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory the process holds."""
+    """Return the resident memory of a process in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -289,7 +289,7 @@ PARTS: dict[str, Callable[[list[str]], str]] = {
 
 
 def main() -> None:
-    """Measure the parts that are named, all by default; what follows `--` goes to the server."""
+    """Measure the named parts, by default all; arguments after `--` go to the server."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--tls", action="store_true", help="run the server with TLS, tokens and roles (RBAC)")

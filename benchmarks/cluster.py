@@ -1,4 +1,4 @@
-"""The server the subjects work on: the bundled one, in its own process, with TLS and a token; or one that is given."""
+"""Server for the subjects: the bundled one in its own process, with TLS and a token, or a given one."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ _WRITES = re.compile(
 
 @dataclass(frozen=True)
 class Cluster:
-    """A server, and a namespace on it that is nobody else's."""
+    """Server, and a namespace used by this run only."""
 
     kubeconfig: str
     endpoint: Endpoint
@@ -32,19 +32,19 @@ class Cluster:
     audit: Path | None = None
 
     def foos(self, name: str = "", sub: str = "") -> str:
-        """The path of Foos, or of one."""
+        """Return the path of Foos, or of one."""
         return _path(f"{FOOS}/namespaces/{self.namespace}/foos", name, sub)
 
     def deployments(self, name: str = "", sub: str = "") -> str:
-        """The path of Deployments, or of one."""
+        """Return the path of Deployments, or of one."""
         return _path(f"{APPS}/namespaces/{self.namespace}/deployments", name, sub)
 
     def events(self) -> str:
-        """The path of core events."""
+        """Return the path of core events."""
         return f"/api/v1/namespaces/{self.namespace}/events"
 
     def writes(self) -> float:
-        """How many writes of Foos, Deployments and events the bundled server has answered; NaN on a real one."""
+        """Return the number of writes of Foos, Deployments and events; NaN on a real server."""
         if self.server is None:
             return float("nan")
         api = Api(self.endpoint)
@@ -59,7 +59,7 @@ def _path(base: str, name: str, sub: str) -> str:
 
 @contextmanager
 def cluster_for(setting: Setting, *flags: str, audit: bool = False) -> Iterator[Cluster]:
-    """The server to measure on, for one case or one run; the flags are the bundled server's."""
+    """Provide the server for one case or run; the flags are for the bundled server."""
     if setting.kubeconfig:
         yield from _given(setting.kubeconfig)
         return

@@ -1,6 +1,6 @@
-"""Whether the product has become dearer against its floor and its peers than it was when results were last kept.
+"""Comparison with the stored results: figures that became worse relative to the floor and the peers.
 
-Ratios only: they hold on another machine, figures do not.
+Only ratios are compared: they hold on other machines.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ TOLERATED = 1.2
 
 @dataclass(frozen=True)
 class Loss:
-    """One figure that got dearer against one subject."""
+    """Figure that became worse relative to one subject."""
 
     case: str
     figure: str
@@ -27,9 +27,9 @@ class Loss:
 
 
 def losses(before: Results, now: Results, *, tolerated: float = TOLERATED) -> list[Loss]:
-    """Every case's lost figures; a figure counts as lost when against most subjects it got dearer than tolerated.
+    """Return the figures that became worse than tolerated relative to most subjects.
 
-    Against most, not any: a peer that one day is lucky must not make the product look bad.
+    Most, not any: one fast measurement of a peer is not a regression.
     """
     return [
         loss

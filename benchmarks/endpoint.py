@@ -1,6 +1,6 @@
-"""HTTP to the cluster, as little as there can be of it: what drives the benchmarks, and what the floor is made of.
+"""Minimal HTTP client for the benchmark driver and the floor.
 
-Nothing of `clientgo` is used, so that nothing it does well or badly shows in the floor.
+It uses nothing of `clientgo`, so that the floor is independent of it.
 """
 
 import base64
@@ -24,12 +24,12 @@ Prepared = tuple[str, str, bytes, str]
 
 
 class Refused(Exception):
-    """The server answered with an error."""
+    """Error response of the server."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a server is, and who we are to it."""
+    """Address of a server, and credentials for it."""
 
     address: str
     https: bool
@@ -38,7 +38,7 @@ class Endpoint:
 
     @classmethod
     def of(cls, kubeconfig: str | Path) -> "Endpoint":
-        """What a kubeconfig's current context says; tokens and client certificates only."""
+        """Read the current context of a kubeconfig; tokens and client certificates only."""
         found = yaml.safe_load(Path(kubeconfig).read_text(encoding="utf-8"))
         by_name = {part: {entry["name"]: entry for entry in found[part]} for part in ("clusters", "users", "contexts")}
         context = by_name["contexts"][found["current-context"]]["context"]
@@ -50,24 +50,24 @@ class Endpoint:
         return cls(url.netloc, url.scheme == "https", headers, tls)
 
     def connect(self) -> http.client.HTTPConnection:
-        """A connection that is kept alive."""
+        """Open a keep-alive connection."""
         if self.https:
             return http.client.HTTPSConnection(self.address, context=self.tls, timeout=120)
         return http.client.HTTPConnection(self.address, timeout=120)
 
 
 class Api:
-    """One connection to the server; for one thread."""
+    """One connection to the server, for one thread."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._headers = endpoint.headers
         self._connection = endpoint.connect()
 
     def raw(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> bytes:
-        """The bytes of an answer.
+        """Send a request and return the bytes of its response.
 
         Raises:
-            Refused: it is an error.
+            Refused: the response is an error.
         """
         headers = {**self._headers, "Content-Type": kind} if body else self._headers
         self._connection.request(method, path, body or None, headers)
@@ -78,19 +78,19 @@ class Api:
         return data
 
     def json(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> Any:
-        """An answer, decoded."""
+        """Send a request and return its decoded response."""
         return json.loads(self.raw(method, path, body, kind))
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self._connection.close()
 
 
 def send_all(endpoint: Endpoint, requests: Sequence[Prepared], *, connections: int = 2) -> None:
-    """Send requests over some connections at once, each in its own thread, and wait for every answer.
+    """Send requests over several connections, each in its own thread, and wait for all responses.
 
     Raises:
-        Refused: one of them was answered with an error.
+        Refused: a response is an error.
     """
     errors: list[Exception] = []
 

@@ -1,11 +1,11 @@
-"""How cost grows with size: the exponent of a power law, fitted to measured points."""
+"""Growth of cost with size: exponent of a power law fitted to measurements."""
 
 import math
 from collections.abc import Mapping
 
 
 def exponent(points: Mapping[int, float]) -> float:
-    """The slope of log(cost) over log(size) by least squares: 1 is proportional, 2 quadratic.
+    """Return the slope of log(cost) over log(size) by least squares: 1 is proportional, 2 quadratic.
 
     Raises:
         ValueError: fewer than two sizes, or a size or cost that is not positive.

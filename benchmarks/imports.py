@@ -1,8 +1,8 @@
-"""What importing a generated group costs beyond msgspec, which every type is made of; `python -m benchmarks.imports`.
+"""Import cost of generated groups beyond msgspec; `python -m benchmarks.imports`.
 
-Each figure is the median processor time of 15 fresh interpreters, in milliseconds, the modules taken in turns so that a
-busy minute spoils the same round of all. Compiled modules must be on disk: a first, unmeasured round writes them, which
-PYTHONDONTWRITEBYTECODE would forbid, and is therefore taken out of the environment.
+Each figure is the median CPU time of 15 new interpreters in milliseconds; the modules take turns, so that other load
+affects the same round of all. A first round, not measured, writes the bytecode; PYTHONDONTWRITEBYTECODE is removed from
+the environment.
 """
 
 import argparse
@@ -36,7 +36,7 @@ print(began - first, process_time() - began)
 
 
 def once(statement: str) -> tuple[float, float]:
-    """Seconds of processor time for msgspec, and then for the statement, in an interpreter of its own."""
+    """Return the CPU seconds of importing msgspec, and then of the statement, in a new interpreter."""
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     program = [sys.executable, "-c", _PROGRAM.format(statement)]
     done = subprocess.run(program, env=environ, capture_output=True, text=True, check=True)
@@ -45,7 +45,7 @@ def once(statement: str) -> tuple[float, float]:
 
 
 def measured(rounds: int, statements: Sequence[str] = STATEMENTS) -> Mapping[str, float]:
-    """The median of each statement, and of msgspec by its name, in milliseconds."""
+    """Return the median of each statement, and of msgspec, in milliseconds."""
     found: dict[str, list[float]] = {BASE: []}
     for number in range(rounds + 1):
         for statement in statements:
@@ -57,7 +57,7 @@ def measured(rounds: int, statements: Sequence[str] = STATEMENTS) -> Mapping[str
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print one line for each."""
+    """Print one line per import."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.imports", description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=natural, default=15, metavar="N", help="interpreters for each (default: 15)")
     figures = measured(max(1, parser.parse_args(arguments).rounds))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def plain(path: Path, address: str) -> Path:
-    """Write a kubeconfig that leads to a server which asks nothing of anybody."""
+    """Write a kubeconfig for a server without authentication."""
     path.write_text(
         "apiVersion: v1\nkind: Config\ncurrent-context: it\n"
         f"clusters: [{{name: it, cluster: {{server: '{address}'}}}}]\n"

@@ -1,4 +1,4 @@
-"""What the results were obtained on."""
+"""Description of the machine and the versions of a run."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ _LIBRARIES = ("kopf", "kubernetes", "lightkube", "msgspec", "urllib3", "uvicorn"
 
 
 def machine() -> dict[str, str]:
-    """The machine, in a few words."""
+    """Describe the machine."""
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
@@ -19,7 +19,7 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Python's version and those of the libraries that are measured or used."""
+    """Return the versions of Python and of the libraries that are measured or used."""
     found = {"Python": platform.python_version()}
     for name in _LIBRARIES:
         try:
@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
 
 
 def load() -> float:
-    """The load average over the last minute."""
+    """Return the load average of the last minute."""
     return os.getloadavg()[0]
 
 

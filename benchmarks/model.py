@@ -1,7 +1,7 @@
-"""The words of a benchmark: a case, what it measures (figures), of whom (subjects), and what must hold (limits).
+"""Data model of benchmarks: cases, figures, subjects, limits.
 
-Only ratios taken in the same run travel from one machine to another. So every case runs the product (`OURS`), the least
-that the work can cost (`FLOOR`) and, where there are any, other libraries, one after the other, round after round.
+Only ratios of one run hold on other machines. So every case runs the library (`OURS`), the minimum cost of the work
+(`FLOOR`) and, if there are any, other libraries, in turn, round after round.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 class Failed(Exception):
-    """A subject did not do its work, or a case can't be run here: one sentence."""
+    """Failure of a subject, or a case that cannot run here; one line."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Where a figure has to be: `bound` itself, or `bound` times the same figure of subject `of`."""
+    """Bound of a figure: `bound` itself, or `bound` times the same figure of subject `of`."""
 
     bound: float
     of: str = ""
@@ -30,7 +30,7 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One number a case measures. `more_is_better` turns its limits into lower bounds, and how ratios are read."""
+    """One number that a case measures. `more_is_better` makes its limits lower bounds and inverts ratios."""
 
     key: str
     unit: str
@@ -43,7 +43,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """How everything is run."""
+    """Sizes and repetitions of a run."""
 
     quick: bool
     """Small sizes: to see that it works, not to publish."""
@@ -56,7 +56,7 @@ class Setting:
     """Takes a line about what is going on."""
 
     def size(self, full: int, quick: int) -> int:
-        """How many objects, for this setting."""
+        """Return the number of objects for this setting."""
         return quick if self.quick else full
 
 
@@ -66,7 +66,7 @@ Measure = Callable[[str], Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One benchmark: `open` prepares what all rounds share, and gives the function that measures one subject."""
+    """One benchmark: `open` prepares what all rounds share, and provides the function that measures one subject."""
 
     name: str
     words: str

@@ -1,4 +1,4 @@
-"""The objects that are measured with: Foos as users write them, Deployments as a cluster holds them."""
+"""Objects for measurements: Foos as users write them, Deployments as a cluster stores them."""
 
 import json
 import uuid
@@ -8,7 +8,7 @@ OWNER_UID = "6b1b0a3c-7f0a-4c56-a3c2-0c3f4f6f8a11"
 
 
 def foo(name: str, replicas: int = 1) -> bytes:
-    """A Foo to create."""
+    """Return a Foo to create."""
     spec = {"deploymentName": name, "replicas": replicas}
     return _json(
         {
@@ -21,7 +21,7 @@ def foo(name: str, replicas: int = 1) -> bytes:
 
 
 def stored_foo(name: str, version: int, namespace: str = "default", replicas: int = 1) -> bytes:
-    """A Foo as a server sends it."""
+    """Return a Foo as a server sends it."""
     made = json.loads(foo(name, replicas))
     made["metadata"] |= {
         "namespace": namespace,
@@ -35,7 +35,7 @@ def stored_foo(name: str, version: int, namespace: str = "default", replicas: in
 
 
 def deployment(name: str, uid: str = OWNER_UID, replicas: int = 1) -> bytes:
-    """The Deployment that the sample controller makes for a Foo."""
+    """Return the Deployment that the sample controller creates for a Foo."""
     labels = {"app": "nginx", "controller": name}
     spec = {
         "replicas": replicas,
@@ -50,7 +50,7 @@ def deployment(name: str, uid: str = OWNER_UID, replicas: int = 1) -> bytes:
 
 
 def running_deployment(name: str, namespace: str = "default", uid: str = "", *, replicas: int = 2) -> bytes:
-    """A Deployment as clusters hold them: labels, probes, two conditions; a Foo with that uid owns it, if any."""
+    """Return a typical Deployment with labels, probes and two conditions, owned by the Foo with that uid, if any."""
     labels = {
         "app.kubernetes.io/name": "shop",
         "app.kubernetes.io/instance": name,
@@ -105,7 +105,7 @@ def running_deployment(name: str, namespace: str = "default", uid: str = "", *, 
 
 
 def stored_deployment(name: str, version: int) -> bytes:
-    """A running Deployment as a server sends it, with the managed fields of two writers."""
+    """Return a running Deployment as a server sends it, with managed fields of two writers."""
     made = json.loads(running_deployment(name, uid=OWNER_UID))
     made["metadata"] |= {
         "uid": f"1d7c4b63-9a3e-4c1f-8a3b-{version:012d}",
@@ -121,14 +121,14 @@ def stored_deployment(name: str, version: int) -> bytes:
 
 
 def owner(name: str, uid: str) -> dict[str, Any]:
-    """The reference to a Foo that controls something."""
+    """Return a controller reference to a Foo."""
     version = "samplecontroller.k8s.io/v1alpha1"
     flags = {"controller": True, "blockOwnerDeletion": True}
     return {"apiVersion": version, "kind": "Foo", "name": name, "uid": uid, **flags}
 
 
 def event(name: str, uid: str, number: int, namespace: str) -> bytes:
-    """The event that the sample controller sends for a synced Foo."""
+    """Return the event that the sample controller sends for a synced Foo."""
     involved = {
         "apiVersion": "samplecontroller.k8s.io/v1alpha1",
         "kind": "Foo",

@@ -1,4 +1,4 @@
-"""Results at a glance: for each steady figure with peers, what each subject costs against the product."""
+"""Chart of the results: the cost of each subject relative to the library, for steady figures with peers."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ NAMES = {OFFICIAL: "kubernetes (official)"}
 
 
 def plot(results: Results, file: Path) -> None:
-    """Write the plot; nothing if there is nothing to compare."""
+    """Write the chart; nothing if there is nothing to compare."""
     rows = _rows(results)
     if not rows:
         return
@@ -49,7 +49,7 @@ def _rows(results: Results) -> list[tuple[str, dict[str, float]]]:
 
 
 def within(span: tuple[float, float], value: float) -> bool:
-    """Whether a value lies in a span."""
+    """Return whether a value lies in a range."""
     return span[0] <= value <= span[1]
 
 

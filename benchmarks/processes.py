@@ -1,7 +1,7 @@
-"""Child processes and what they cost: every subject runs in one of its own, so that nobody pays for another.
+"""Child processes and their cost; every subject runs in its own process.
 
-Linux only: the processor time of a living process is read from its CPU clock (nanoseconds, ended threads included), its
-peak memory from /proc. `ru_maxrss` is no use here: it includes what the parent held at the moment of the fork.
+Linux only: the CPU time of a living process is read from its CPU clock (nanoseconds, including ended threads), its peak
+memory from /proc, because `ru_maxrss` includes what the parent held at the fork.
 """
 
 import json
@@ -20,7 +20,7 @@ from benchmarks.model import ROOT, Failed
 
 
 class Child:
-    """A process that says what it has to say in lines of JSON on its output, and lives until it is ended."""
+    """Process that reports in lines of JSON on its output, and lives until it is ended."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process
@@ -47,24 +47,24 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id."""
         return self.process.pid
 
     @property
     def seconds(self) -> float:
-        """How long ago it was started."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self.began
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended, wanted or not."""
+        """Return whether the process has ended."""
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def line(self, seconds: float = 300.0) -> str:
-        """The next line it writes, or "" when it has ended.
+        """Return the next output line, or "" if the process has ended.
 
         Raises:
-            Failed: it does not come in time.
+            Failed: timeout.
         """
         assert self.process.stdout is not None
         deadline = time.perf_counter() + seconds
@@ -80,10 +80,10 @@ class Child:
         return line.decode()
 
     def report(self, seconds: float = 300.0) -> dict[str, float]:
-        """The next line of JSON it writes; other lines are passed over.
+        """Return the next output line that is JSON; skip others.
 
         Raises:
-            Failed: it does not come in time, or the process ended without it.
+            Failed: timeout, or the process ended.
         """
         while line := self.line(seconds):
             if line.startswith("{"):
@@ -92,35 +92,35 @@ class Child:
         raise Failed(f"{self._command()} ended early: {self.log()}")
 
     def go_on(self) -> None:
-        """Let a subject that waits for its next part begin with it."""
+        """Let a waiting subject start its next part."""
         assert self.process.stdin is not None
         self.process.stdin.write(b"\n")
 
     def cpu(self) -> float:
-        """Seconds of processor time it has had so far, user and system."""
+        """Return the CPU seconds so far, user and system."""
         return cpu_seconds(self.pid)
 
     def peak_mb(self) -> float:
-        """The most memory it has held so far, in MB."""
+        """Return the peak memory so far, in MB."""
         return _status(self.pid, "VmHWM") / 1e6
 
     def resident_mb(self) -> float:
-        """The memory it holds now, in MB."""
+        """Return the current memory, in MB."""
         return _status(self.pid, "VmRSS") / 1e6
 
     def end(self, number: int = signal.SIGTERM, seconds: float = 30.0) -> float:
-        """Have it end, if it has not; gives the processor time of its whole life, its own children's included."""
+        """End the process if necessary; return the CPU time of its whole life, including its children."""
         self.signal(number)
         return self.wait(seconds)
 
     def signal(self, number: int) -> None:
-        """Send a signal, unless it has been waited for."""
+        """Send a signal, unless the process has been waited for."""
         if self.process.returncode is None:
             # Not Popen's own method: that looks first whether the process has ended, and takes its resource usage away.
             os.kill(self.pid, number)
 
     def wait(self, seconds: float = 60.0) -> float:
-        """Wait for its end; gives the processor time of its whole life, its own children's included."""
+        """Wait for the end; return the CPU time of the whole life, including children."""
         if self.process.returncode is None:
             self._cpu = self._reap(seconds)
             for stream in (self.process.stdin, self.process.stdout, self._log):
@@ -129,7 +129,7 @@ class Child:
         return self._cpu
 
     def log(self) -> str:
-        """The end of what it wrote to its standard error."""
+        """Return the end of the standard error."""
         self._log.seek(0)
         return self._log.read()[-800:].decode(errors="replace").strip()
 
@@ -150,7 +150,7 @@ class Child:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Seconds of processor time a living process has had."""
+    """Return the CPU seconds of a living process."""
     # The id of another process' CPU-time clock, as clock_getcpuclockid(3) makes it; Python has no name for it.
     return time.clock_gettime((~pid << 3) | 2)
 
@@ -163,6 +163,6 @@ def _status(pid: int, field: str) -> float:
 
 
 def ask(child: Child) -> Any:
-    """What a subject of one part reports: wait for it, end it."""
+    """Run a subject with one part to its end; return its report."""
     with child:
         return child.report()

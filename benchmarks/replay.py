@@ -1,8 +1,8 @@
-"""A server that says what it was given, as fast as it can: the list of some Foos, then a watch of many events.
+"""Server that replays a prepared list and many watch events as fast as possible.
 
-The bundled server tells of thousands of changes a second; what takes them has to be measured with more. Plain HTTP, one
-thread a connection. `python -m benchmarks.replay FOOS EVENTS` prints its address, and begins with the events when it is
-given a line.
+The bundled server sends some thousand changes per second, which is too slow to measure informers. Plain HTTP, one
+thread per connection. `python -m benchmarks.replay FOOS EVENTS` prints its address, and starts the events when it reads
+a line.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""What a run found, as it is kept in JSON: every number of every round, so that others can judge by other measures."""
+"""Results of a run, stored as JSON with every measurement of every round."""
 
 import statistics
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from benchmarks.rounds import Outcome
 
 
 class LimitFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit, and whether it was met; None where what it is relative to was not measured."""
+    """Limit, and whether it was met; None if its reference was not measured."""
 
     bound: float
     of: str = ""
@@ -29,11 +29,11 @@ class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[LimitFound]
 
     def median(self, subject: str) -> float | None:
-        """The subject's figure; None if it has none."""
+        """Return the median of a subject; None if it has none."""
         return statistics.median(self.rounds[subject]) if self.rounds.get(subject) else None
 
     def ratio(self, subject: str) -> float | None:
-        """What the product costs against that subject: less than 1 is better than it, also where more is better."""
+        """Return the cost of the library relative to a subject: below 1 is better, also if more is better."""
         ours, theirs = self.median(OURS), self.median(subject)
         if ours is None or theirs is None or ours <= 0 or theirs <= 0:
             return None
@@ -41,7 +41,7 @@ class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseFound(msgspec.Struct, frozen=True, kw_only=True):
-    """One case: figures by key, or why there are none."""
+    """One case: figures by key, or the reason why there are none."""
 
     words: str
     date: str
@@ -54,7 +54,7 @@ class CaseFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, or several of parts of it."""
+    """One run, or several partial ones."""
 
     machine: dict[str, str]
     versions: dict[str, str]
@@ -64,7 +64,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def found(outcome: Outcome, *, date: str, load: float) -> CaseFound:
-    """What one case gave, judged by its limits."""
+    """Evaluate one case against its limits."""
     case = outcome.case
     figures = {figure.key: _figure(outcome, figure) for figure in case.figures if _measured(outcome, figure)}
     return CaseFound(
@@ -79,23 +79,23 @@ def found(outcome: Outcome, *, date: str, load: float) -> CaseFound:
 
 
 def merged(old: Results | None, new: Results) -> Results:
-    """The new run, with the old one's cases that it did not run again, if both are of the same machine and versions."""
+    """Add the old cases that the new run lacks, if machine and versions are the same."""
     if old is None or old.quick != new.quick or old.machine != new.machine or old.versions != new.versions:
         return new
     return msgspec.structs.replace(new, cases={**old.cases, **new.cases})
 
 
 def ordered(results: Results, cases: Sequence[Case]) -> Results:
-    """The same, its cases in the order of `cases`."""
+    """Sort the cases in the order of `cases`."""
     names = [case.name for case in cases if case.name in results.cases]
     return msgspec.structs.replace(results, cases={name: results.cases[name] for name in names})
 
 
 def read(file: Path) -> Results | None:
-    """The results in a file; None if there is none.
+    """Read results from a file; None if it does not exist.
 
     Raises:
-        Failed: it holds something else.
+        Failed: invalid content.
     """
     if not file.exists():
         return None
@@ -106,13 +106,13 @@ def read(file: Path) -> Results | None:
 
 
 def write(results: Results, file: Path) -> None:
-    """Keep results in a file."""
+    """Store results in a file."""
     rounded = msgspec.json.encode(results)
     file.write_bytes(msgspec.json.format(rounded, indent=1) + b"\n")
 
 
 def met(figure: FigureFound, bound: float, of: str) -> bool | None:
-    """Whether a limit is kept; None if what it is relative to was not measured."""
+    """Return whether a limit is met; None if its reference was not measured."""
     ours, theirs = figure.median(OURS), figure.median(of) if of else 1.0
     if ours is None or theirs is None:
         return None

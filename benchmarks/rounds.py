@@ -1,4 +1,4 @@
-"""Runs cases: every subject in turn, round after round, so that a busy minute spoils the same round of all of them."""
+"""Runner of cases: every subject in turn, round after round, so that other load affects all of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from benchmarks.model import Case, Failed, Setting
 
 @dataclass
 class Outcome:
-    """What one case gave: figures by subject, a list of one number a round; or why there are none."""
+    """Result of one case: figures by subject, with one number per round; or the reason why there are none."""
 
     case: Case
     figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
@@ -18,7 +18,7 @@ class Outcome:
 
 
 def run(case: Case, setting: Setting, subjects: Sequence[str] = ()) -> Outcome:
-    """Measure one case; a subject that fails, in whatever way, is left out from then on, and the others go on."""
+    """Measure one case; a subject that fails is skipped from then on."""
     outcome = Outcome(case)
     if setting.kubeconfig and case.bundled_only:
         outcome.skipped = f"needs {case.bundled_only}, which a real cluster does not give"
@@ -44,7 +44,7 @@ def run(case: Case, setting: Setting, subjects: Sequence[str] = ()) -> Outcome:
 
 
 def sentence(error: Exception) -> str:
-    """What went wrong, in one line; the type is said of what was not foreseen."""
+    """Describe an error in one line; the type is included for unexpected ones."""
     text = " ".join(str(error).split())
     return text if isinstance(error, Failed) else f"{type(error).__name__}: {text}"
 

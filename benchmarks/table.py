@@ -1,4 +1,4 @@
-"""Results for people: a Markdown table for each case."""
+"""Markdown page of the results, with a table per case."""
 
 from benchmarks.model import FLOOR, OURS
 from benchmarks.results import CaseFound, FigureFound, LimitFound, Results
@@ -13,7 +13,7 @@ costs against that subject, as a factor (below 1 it is cheaper, or faster). *flo
 
 
 def table(results: Results) -> str:
-    """The whole page."""
+    """Return the page."""
     parts = [_INTRODUCTION, _about(results)]
     if missed := [line for name, case in results.cases.items() for line in _missed(name, case)]:
         parts.append("Targets missed:\n\n" + "\n".join(missed) + "\n")
@@ -22,7 +22,7 @@ def table(results: Results) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that matter, as people write them."""
+    """Format a number with three significant digits."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -1,11 +1,11 @@
-"""Feed everything that reads input from others with inputs made by chance; run by `make fuzz`, as long as asked.
+"""Fuzzer for every parser of external input; run by `make fuzz`.
 
     python -m hack.fuzz --minutes 10
     python -m hack.fuzz --targets kubeconfigs watch-frames --inputs 100000 --keep
 
-Each target (tests/fuzz) is tried with its kept corpus first, then with relatives of it. What breaks one is added to its
-corpus, where the tests replay it, and the command fails. At the end it prints how many inputs were tried, by target;
-`--tally` adds the same to a file. The share of time each target gets is its weight; nothing else is tuned.
+Each target (tests/fuzz) gets its corpus first, then mutations of it. An input that breaks a target is added to its
+corpus, which the tests replay, and the command fails. At the end it prints the number of inputs by target; `--tally`
+appends them to a file. A target's weight is its share of the time.
 """
 
 import argparse
@@ -26,17 +26,17 @@ from tests.fuzz.engine import Crash, Fuzzer, digest, keep
 from tests.fuzz.targets import TARGETS
 
 TURN = 2.0
-"""Seconds a target of weight 1 is tried before the next has its turn."""
+"""Seconds that a target of weight 1 runs before the next one."""
 
 MEMORY = 2 * 1024**3
-"""Bytes of address space beyond which an allocation fails, and so the input that asked for it."""
+"""Limit of the address space in bytes: an input that needs more fails."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fuzz for as long as asked; returns 1 if anything broke."""
+    """Fuzz for the given time; return 1 if anything broke."""
     options = _parser().parse_args(arguments)
     if unknown := sorted(set(options.targets) - TARGETS.keys()):
-        _parser().error(f"there is no target {', '.join(unknown)}: choose from {', '.join(TARGETS)}")
+        _parser().error(f"invalid target {', '.join(unknown)}: choose from {', '.join(TARGETS)}")
     os.nice(19 - os.nice(0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     logging.disable(logging.CRITICAL)
@@ -59,13 +59,13 @@ def _say(text: str) -> None:
 
 
 def _rounds(fuzzers: Sequence[Fuzzer], deadline: float, most: int) -> None:
-    told: dict[str, int] = {}
+    reported: dict[str, int] = {}
     while (left := deadline - SYSTEM_CLOCK.now()) > 0 and not 0 < most <= _inputs(fuzzers):
         for fuzzer in fuzzers:
-            # The last round is a short one, so that each target has had its share when the time is over.
+            # The last round is shorter, so that each target gets its share.
             fuzzer.spend(fuzzer.target.weight * min(TURN, left / sum(each.target.weight for each in fuzzers)))
-            if fuzzer.tally.crashes[told.get(fuzzer.target.name, 0) :]:
-                told[fuzzer.target.name] = len(fuzzer.tally.crashes)
+            if fuzzer.tally.crashes[reported.get(fuzzer.target.name, 0) :]:
+                reported[fuzzer.target.name] = len(fuzzer.tally.crashes)
                 _say(f"  {fuzzer.target.name}: {fuzzer.tally.crashes[-1].place}")
         gc.collect()
         _say(f"  {_inputs(fuzzers):,} inputs, {sum(len(f.tally.crashes) for f in fuzzers)} crashes")
@@ -112,14 +112,12 @@ def _tally(path: Path, fuzzers: Sequence[Fuzzer], seed: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m hack.fuzz", description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=amount, default=1.0, help="how long (default: 1)")
-    parser.add_argument("--inputs", type=natural, default=0, metavar="N", help="end after N inputs, if that is earlier")
-    parser.add_argument("--targets", nargs="*", default=[], metavar="NAME", help="these alone (default: all)")
-    parser.add_argument("--seed", type=natural, help="of the chances (default: by chance, and printed)")
-    parser.add_argument(
-        "--keep", action="store_true", help="add inputs that were answered as none before to the corpus"
-    )
-    parser.add_argument("--tally", type=Path, metavar="FILE", help="add the counts to this file, a line of JSON")
+    parser.add_argument("--minutes", type=amount, default=1.0, help="duration (default: 1)")
+    parser.add_argument("--inputs", type=natural, default=0, metavar="N", help="stop after N inputs")
+    parser.add_argument("--targets", nargs="*", default=[], metavar="NAME", help="targets to run (default: all)")
+    parser.add_argument("--seed", type=natural, help="random seed (default: random, printed)")
+    parser.add_argument("--keep", action="store_true", help="add inputs with a new kind of result to the corpus")
+    parser.add_argument("--tally", type=Path, metavar="FILE", help="append the counts to this file, as a line of JSON")
     return parser
 
 

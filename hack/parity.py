@@ -1,8 +1,8 @@
-"""Keep the tables in docs/parity/ in step with the tests; run by `make parity`, and with --check by `make check`.
+"""Update of the tables in docs/parity/ from the tests; run by `make parity`, with --check by `make check`.
 
-A row is `| id | behaviour | evidence |`. A test shows a row by `@pytest.mark.behaviour("WQ-04")` or `feature("A-11")`,
-on a function, a class, one `pytest.param` or the module. This script writes the tests into the third column and keeps
-the words after `REASON`, which a row without a test needs.
+A row is `| id | behaviour | evidence |`. A test refers to a row by `@pytest.mark.behaviour("WQ-04")` or
+`feature("A-11")`, on a function, a class, a `pytest.param` or the module. This script writes the tests into the third
+column and keeps the text after `REASON`, which a row without a test needs.
 """
 
 import ast
@@ -20,7 +20,7 @@ _ROW = re.compile(r"\| ([A-Z]+(?:-[A-Z]+)?-\d+(?:\.\.\d+)?) \| (.+?) \| (.*?) ?\
 
 
 def marks(path: Path, mark: str) -> Iterator[tuple[str, str]]:
-    """(id, name of the test) of each mark in a test file; the name is empty for a mark outside of a test."""
+    """Yield (id, name of the test) of each mark in a test file; the name is empty for a mark outside of a test."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     owners = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     first = {owner: min([owner.lineno, *(each.lineno for each in owner.decorator_list)]) for owner in owners}
@@ -32,7 +32,7 @@ def marks(path: Path, mark: str) -> Iterator[tuple[str, str]]:
 
 
 def shown(tests: Path, mark: str) -> dict[str, list[str]]:
-    """The tests of each id, as pytest takes them: `tests/test_x.py::test_y`."""
+    """Return the tests of each id, in pytest's format: `tests/test_x.py::test_y`."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(tests.rglob("test_*.py")):
         for id_, name in marks(path, mark):
@@ -42,7 +42,7 @@ def shown(tests: Path, mark: str) -> dict[str, list[str]]:
 
 
 def updated(page: str, tests: dict[str, list[str]]) -> tuple[str, list[str]]:
-    """Return the page with the tests of each row, and what is wrong with it."""
+    """Return the page with the tests of each row, and the problems found."""
     lines, problems, left = [], list[str](), dict(tests)
     for line in page.splitlines():
         row = _ROW.fullmatch(line)
@@ -55,14 +55,14 @@ def updated(page: str, tests: dict[str, list[str]]) -> tuple[str, list[str]]:
         more = f" (+{len(names) - 1})" if len(names) > 1 else ""
         evidence = REASON.join(filter(None, [f"`{names[0]}`{more}" if names else "", reason]))
         if not evidence:
-            problems.append(f"{id_}: neither a test nor a reason")
+            problems.append(f"{id_}: expected a test or a reason")
         lines.append(f"| {id_} | {text} | {evidence} |")
-    problems += [f"{id_}: no such row, in {names[0]}" for id_, names in left.items()]
+    problems += [f"{id_}: row not found, used in {names[0]}" for id_, names in left.items()]
     return "\n".join([*lines, ""]), problems
 
 
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:
-    """Write the pages, or with --check compare; return 1 if anything is wrong."""
+    """Write the pages, or compare them with --check; return 1 for a problem."""
     problems = []
     for mark, name in PAGES.items():
         path = root / "docs" / "parity" / name

@@ -1,4 +1,4 @@
-"""Writes docs/reliability.md from a run of the fault suite; run by `make reliability`."""
+"""Generator of docs/reliability.md from a run of the fault suite; run by `make reliability`."""
 
 import argparse
 import os
@@ -17,34 +17,34 @@ RESULTS = "RELIABILITY_RESULTS"
 Row = Mapping[str, object]
 
 _HEAD = """\
-# Reliability: what goes wrong, and what happens then
+# Reliability: faults and recovery
 
-Each row is a run of `tests/faults`: a controller of its own, over real HTTP, and the fault. After each of them every
-Foo has its Deployment as specified and a true status; the caches hold what the server has, version for version; no two
-workers were ever at one Foo; threads and files are as many as before; nothing was raised that nobody expected; and the
-controller was not restarted. `make test-all ARGS=tests/faults` checks it again; `make reliability` writes this page;
-`make soak` lets faults happen at random, for as long as wanted. Packets are lost by a router between network namespaces
-(Linux, root and iproute2; skipped elsewhere). Runs "with the defaults" take minutes: only `make reliability` has them.
+Each row is a run of `tests/faults`: a controller over real HTTP, and one fault. After each run every Foo has its
+Deployment and a correct status; the caches equal the server, version for version; no two workers processed one Foo at
+once; the number of threads and open files is unchanged; there was no unexpected exception; and the controller was not
+restarted. `make test-all ARGS=tests/faults` runs the suite; `make reliability` writes this page; `make soak` injects
+random faults. A router between network namespaces drops packets (Linux, root and iproute2; skipped elsewhere). Only
+`make reliability` runs the rows "with the defaults", which take minutes.
 
-- **Healed**: seconds from the fault's end until all of that was so, in the run that made this page; `*`: from its
-  beginning, because nobody has to end it. The bound is the one that the run had, with timeouts short enough for a test;
-  below it stands what follows with the defaults, where that differs.
-- **Lists**: the most of one kind within one step of the reflector's backoff. A step may cost three: a streamed list,
-  a plain one, and the newest state. Steps are 0.8 s, doubled each time up to 30 s, and jittered up to twice that.
-- **Shows as**: a line of the log, and a metric that grows. What is no trouble to the controller shows nowhere.
+- **Healed**: seconds from the end of the fault until all of that held, in the run for this page; `*`: from its
+  start, because it ends by itself. The bound is that of the test, with short timeouts; the line below it applies to the
+  default timeouts, where they differ.
+- **Lists**: maximum for one kind within one step of the reflector's backoff. A step may cost three: a streamed list,
+  a regular one, and the newest state. Steps are 0.8 s, doubled up to 30 s, with jitter up to twice that.
+- **Shows as**: a line of the log, and a metric that increases.
 """
 
 _DIFFERENCES = """\
-## Where client-go does otherwise
+## Differences from client-go
 
-From what its code and documentation say; nobody ran it for this page.
+According to its code and documentation; not measured.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the suite and write the page, unless a fault does not heal."""
+    """Run the suite and write the page, if every fault heals."""
     parser = argparse.ArgumentParser(prog="python -m hack.reliability", description=__doc__)
-    parser.add_argument("--results", type=Path, help="the rows of a run that was made before, one line of JSON each")
+    parser.add_argument("--results", type=Path, help="rows of an earlier run, one line of JSON each")
     given = parser.parse_args(arguments)
     rows = _rows(given.results) if given.results else _measured()
     if not rows:
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def page(rows: Sequence[Row]) -> str:
-    """The page, as Markdown."""
+    """Return the page as Markdown."""
     lines = [
         _HEAD,
         "| Fault | The controller | Healed in (at most) | Lists | Shows as |",

@@ -1,7 +1,7 @@
-"""The image's bill of materials: python -m hack.sbom hack/requirements.lock dist/sbom.cdx.json
+"""SBOM of the image: python -m hack.sbom hack/requirements.lock dist/sbom.cdx.json.
 
-A CycloneDX document of the sample controller and every locked package, with version and hashes. The same lock gives the
-same bytes; SOURCE_DATE_EPOCH, if set, is its date.
+The CycloneDX document lists the sample controller and every locked package with version and hashes. It is reproducible;
+SOURCE_DATE_EPOCH, if set, is its date.
 """
 
 import subprocess
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clientgo.version import VERSION
 
-# The tool reads what a document is about from a pyproject.toml with a [project] table, which ours has not.
+# The tool reads the subject of the document from the [project] table of a pyproject.toml; ours has none.
 ABOUT = f"""\
 [project]
 name = "sample-controller"
@@ -23,24 +23,24 @@ license = "Apache-2.0"
 
 
 def write(lock: Path, target: Path) -> None:
-    """Write the document, validated against CycloneDX's schema; nothing is written if that fails.
+    """Write the document after validation against CycloneDX's schema.
 
     Raises:
-        subprocess.CalledProcessError: cyclonedx-py refuses the lock, or its own result; `stderr` says why.
+        subprocess.CalledProcessError: cyclonedx-py rejected the lock or its own result; `stderr` has the reason.
     """
     with tempfile.TemporaryDirectory() as folder:
         (about := Path(folder) / "pyproject.toml").write_text(ABOUT)
         made = Path(folder) / "sbom.json"
         options = ["--output-reproducible", "--validate", "--output-format=JSON", f"--output-file={made}"]
         command = [sys.executable, "-m", "cyclonedx_py", "requirements", f"--pyproject={about}", *options, str(lock)]
-        # What it says of a success is that the parts' own dependencies are not known to it: a lock doesn't tell.
+        # On success it only warns that a lock does not contain the packages' own dependencies.
         subprocess.run(command, check=True, capture_output=True, text=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(made.read_bytes())
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command."""
+    """Run the command."""
     if len(arguments) != 2:
         sys.stderr.write("usage: python -m hack.sbom LOCK TARGET\n")
         return 2

@@ -1,8 +1,8 @@
-"""Lets faults happen to the controller at random, for as long as wanted; run by `make soak ARGS="--minutes 30"`.
+"""Soak test: random faults while the controller runs; run by `make soak ARGS="--minutes 30"`.
 
-A server, two replicas of the controller and a proxy between them; 2,000 Foos that are created, changed and deleted all
-the while. After each fault everything must become true again by itself, and at the end nothing may have been lost. The
-seed is printed first: the same seed draws the same faults.
+A server, two replicas of the controller and a proxy between them; 2,000 Foos are created, changed and deleted. After
+each fault every Foo must be synced again, and at the end nothing may be lost. The seed, printed first, determines the
+faults.
 """
 
 import argparse
@@ -23,14 +23,14 @@ from tests.faults.oracle import no_write_without_the_lease
 from tests.faults.soaking import FAULTS, Cluster, bursts, overlaps
 
 BOUND = 120.0
-"""Seconds within which all must be true again: twice the longest backoff, which faults in a row soon reach."""
+"""Time limit in seconds to heal: twice the longest backoff, which several faults in a row reach."""
 
 WARM = 60.0
-"""Seconds that a process runs until its memory is what it stays at."""
+"""Seconds after which the memory of a process is expected to be stable."""
 
 
 class Soak:
-    """The figures of one run."""
+    """Measurements of one run."""
 
     def __init__(self, cluster: Cluster, rng: random.Random) -> None:
         self.cluster = cluster
@@ -41,29 +41,29 @@ class Soak:
         self.writes: Counter[str] = Counter()
 
     def round(self, fault: str) -> None:
-        """One fault, amid changes; returns when all is true again, or when it is too late."""
+        """Inject one fault during changes; return when every Foo is synced again, or after the time limit."""
         seconds = self.rng.uniform(0.5, 6.0)
         with FAULTS[fault](self.cluster, self.rng):
             self._busy(seconds)
         self._busy(0.0)
         began = SYSTEM_CLOCK.now()
-        while not (true := self.cluster.converged()) and SYSTEM_CLOCK.now() - began < BOUND:
+        while not (synced := self.cluster.converged()) and SYSTEM_CLOCK.now() - began < BOUND:
             self.cluster.supervise()
             SYSTEM_CLOCK.sleep(Event(), 0.2)
         self.healed[fault].append(SYSTEM_CLOCK.now() - began)
-        if not true:
+        if not synced:
             self.problems.append(f"{fault}: not healed after {BOUND:.0f} s: {self.cluster.difference()}")
         self.measure()
 
     def measure(self) -> None:
-        """Note what each warm process holds."""
+        """Record the memory of each process that is warm."""
         for replica in self.cluster.replicas:
             held = replica.resources()
             if held is not None and SYSTEM_CLOCK.now() - replica.began > WARM:
                 self.memory.setdefault((replica.name, replica.starts), []).append(held.megabytes)
 
     def _busy(self, seconds: float) -> None:
-        """Change Foos for so long, where the server takes it; at least one."""
+        """Change Foos for some seconds, as far as the server accepts it; at least one."""
         until = SYSTEM_CLOCK.now() + seconds
         while True:
             self.cluster.supervise()
@@ -74,13 +74,13 @@ class Soak:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run; 0 if every invariant held."""
+    """Run the soak test; return 0 if every invariant held."""
     parser = argparse.ArgumentParser(prog="python -m hack.soak", description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=30.0, help="how long (default: 30)")
-    parser.add_argument("--foos", type=int, default=2000, help="how many Foos there are (default: 2000)")
+    parser.add_argument("--minutes", type=float, default=30.0, help="duration (default: 30)")
+    parser.add_argument("--foos", type=int, default=2000, help="number of Foos (default: 2000)")
     drawn = random.randrange(10**6)  # nosec B311  # faults are no secrets
-    parser.add_argument("--seed", type=int, default=drawn, help="what draws the faults")
-    parser.add_argument("--keep", type=Path, help="a new folder for logs and the audit trail, which stays")
+    parser.add_argument("--seed", type=int, default=drawn, help="seed of the faults (default: random)")
+    parser.add_argument("--keep", type=Path, help="new folder to keep logs and audit log in")
     given = parser.parse_args(arguments)
     say(f"seed {given.seed}, {given.foos} Foos, {given.minutes:g} minutes")
     with place(given.keep) as folder, started(folder, given.foos) as cluster:
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def place(keep: Path | None) -> Iterator[Path]:
-    """The folder for what the run leaves; gone with it unless it is to be kept."""
+    """Create the folder for logs; delete it afterwards unless it is to be kept."""
     if keep is not None:
         keep.mkdir(parents=True)
         yield keep
@@ -109,7 +109,7 @@ def place(keep: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def started(folder: Path, foos: int) -> Iterator[Cluster]:
-    """A cluster with so many Foos, all of them true."""
+    """Start a cluster with this number of Foos, all of them synced."""
     cluster = Cluster(folder)
     try:
         cluster.start()
@@ -117,14 +117,14 @@ def started(folder: Path, foos: int) -> Iterator[Cluster]:
         cluster.fill(foos)
         while not cluster.converged():
             SYSTEM_CLOCK.sleep(Event(), 0.2)
-        say(f"{foos} Foos are true after {SYSTEM_CLOCK.now() - began:.1f} s")
+        say(f"{foos} Foos are synced after {SYSTEM_CLOCK.now() - began:.1f} s")
         yield cluster
     finally:
         cluster.stop()
 
 
 def report(soak: Soak) -> int:
-    """Print what was found; 0 if it is as it should be."""
+    """Print the results; return 0 if all checks passed."""
     cluster, problems = soak.cluster, soak.problems
     problems += disagreements(cluster)
     codes = [replica.end() for replica in cluster.replicas]
@@ -142,7 +142,7 @@ def report(soak: Soak) -> int:
     most = bursts(cluster.trail, users)
     if most > 3:
         problems.append(f"{most} lists of one kind within a step of the backoff")
-    say(f"\n{'fault':34}{'times':>6}{'median':>9}{'most':>7}   seconds until all was true")
+    say(f"\n{'fault':34}{'times':>6}{'median':>9}{'most':>7}   seconds until synced")
     for fault, times in sorted(soak.healed.items()):
         say(f"{fault:34}{len(times):6}{median(times):9.1f}{max(times):7.1f}")
     growth = [(max(held[-3:]) / held[0] - 1) * 100 for held in soak.memory.values() if len(held) > 5]
@@ -157,13 +157,13 @@ def report(soak: Soak) -> int:
 
 
 def disagreements(cluster: Cluster) -> list[str]:
-    """Which caches hold another number of objects than there are."""
+    """Return the caches whose number of objects differs from the server."""
     found = []
     for replica in cluster.replicas:
         try:
             counts = {cache["kind"]: cache["objects"] for cache in replica.caches()}
         except (OSError, ClientGoError) as error:
-            found.append(f"{replica.name} does not tell of its caches: {error}")
+            found.append(f"{replica.name} does not serve its caches: {error}")
             continue
         if counts != cluster.counts():
             found.append(f"{replica.name} holds {counts}, the server has {cluster.counts()}")
@@ -171,7 +171,7 @@ def disagreements(cluster: Cluster) -> list[str]:
 
 
 def say(text: str) -> None:
-    """Print at once, for those who look on."""
+    """Print without buffering."""
     print(text, flush=True)  # noqa: T201  # for the person who runs it
 
 

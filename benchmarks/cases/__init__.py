@@ -1,1 +1,1 @@
-"""The cases, one in a file; `benchmarks.cases.all` lists them."""
+"""Benchmark cases, one per file; `benchmarks.cases.all` lists them."""

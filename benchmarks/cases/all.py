@@ -1,4 +1,4 @@
-"""Every case, in the order in which they are run."""
+"""All cases, in the order in which they run."""
 
 from benchmarks.cases import cold, create, growth, handover, idle, small, startup, storm
 from benchmarks.model import Case

@@ -1,4 +1,4 @@
-"""A cold start: a cluster full of Foos and Deployments, and caches to be filled with all of them."""
+"""Cold start: fill the caches from a cluster full of Foos and Deployments."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from benchmarks.objects import running_deployment
 
 
 def fill(cluster: Cluster, count: int) -> None:
-    """So many Foos, and so many Deployments with a status, as two writers left them."""
+    """Create Foos, and Deployments with a status, with managed fields of two writers."""
     send_all(cluster.endpoint, creations(cluster, names(count)))
     foos = Api(cluster.endpoint).json("GET", cluster.foos())["items"]
     made: list[Prepared] = []
@@ -27,7 +27,7 @@ def fill(cluster: Cluster, count: int) -> None:
 
 
 def start(cluster: Cluster, subject: str, count: int) -> Mapping[str, float]:
-    """Start one subject and wait for full caches."""
+    """Start one subject and wait until its caches are full."""
     with doing(subject, "cache", cluster.kubeconfig) as (child, figures):
         if min(figures["foos"], figures["deployments"]) < count:
             raise Failed(f"{subject} has only {figures} of {count} each")

@@ -1,4 +1,4 @@
-"""The same sample controller made with each library, as processes; and a watch that sees when the work is done."""
+"""Sample controller of each library as a process; and a watch that detects when the work is done."""
 
 import json
 import socket
@@ -19,7 +19,7 @@ Seen = Callable[[dict[str, Any]], bool]
 
 
 def controller(subject: str, cluster: Cluster, *flags: str, resync: int = 30) -> Child:
-    """Start a subject's controller; the flags are `main.py`'s own."""
+    """Start a subject's controller; the flags are those of `main.py`."""
     kubeconfig = cluster.kubeconfig
     python = sys.executable
     match subject:
@@ -47,7 +47,7 @@ CONTROLLERS = (OURS, KOPF, OFFICIAL, LIGHTKUBE)
 
 
 class Follower:
-    """Follows one kind by a bare watch in a thread of its own, and counts the objects that are as they should be."""
+    """Watch of one kind in its own thread that counts objects in the expected state."""
 
     def __init__(self, cluster: Cluster, path: str, good: Seen) -> None:
         self._good = good
@@ -63,10 +63,10 @@ class Follower:
         threading.Thread(target=self._read, daemon=True).start()  # noqa: TID251  # ends with the connection
 
     def wait(self, wanted: int, child: Child, seconds: float = 600.0) -> float:
-        """Wait for so many good objects; gives the time (`time.perf_counter`) at which the last was seen.
+        """Wait for a number of good objects; return the time (`time.perf_counter`) of the last one.
 
         Raises:
-            Failed: the controller ended, or did not get there in time.
+            Failed: the controller ended, or timeout.
         """
         deadline = time.perf_counter() + seconds
         with self._changed:
@@ -95,7 +95,7 @@ class Follower:
 
 @contextmanager
 def following(cluster: Cluster, path: str, good: Seen) -> Iterator[Follower]:
-    """A follower, closed in the end."""
+    """Run a follower; close it at the end."""
     follower = Follower(cluster, path, good)
     try:
         yield follower
@@ -104,29 +104,29 @@ def following(cluster: Cluster, path: str, good: Seen) -> Iterator[Follower]:
 
 
 def reported(found: dict[str, Any]) -> bool:
-    """Whether a Foo's status says how many replicas are available, be it none."""
+    """Return whether a Foo's status reports available replicas, including 0."""
     return found.get("status", {}).get("availableReplicas") is not None
 
 
 def until_ready(cluster: Cluster, child: Child) -> None:
-    """Wait until the controller works: it has synced a first Foo."""
+    """Wait until the controller has synced a first Foo."""
     with following(cluster, cluster.foos(), reported) as follower:
         send_all(cluster.endpoint, [("POST", cluster.foos(), foo("first"), JSON)])
         follower.wait(1, child, 60)
 
 
 def names(count: int) -> list[str]:
-    """Names of Foos."""
+    """Return names of Foos."""
     return [f"foo-{n:05}" for n in range(count)]
 
 
 def creations(cluster: Cluster, wanted: Sequence[str]) -> list[Prepared]:
-    """The requests that create Foos."""
+    """Return requests that create Foos."""
     return [("POST", cluster.foos(), foo(name), JSON) for name in wanted]
 
 
 def settle(cluster: Cluster, child: Child, *, seconds: float = 20.0) -> None:
-    """Wait until the controller rests: for half a second it hardly computes and, as far as we see, writes nothing."""
+    """Wait until the controller is idle: half a second with little CPU time and without writes."""
     deadline = time.perf_counter() + seconds
     before = child.cpu(), cluster.writes()
     while time.perf_counter() < deadline:

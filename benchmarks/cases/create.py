@@ -50,7 +50,7 @@ FIGURES = (
 
 
 def create(cluster: Cluster, subject: str, count: int, *, scaled: bool = True) -> Mapping[str, float]:
-    """One controller, so many Foos."""
+    """Run one controller with this number of Foos."""
     if subject in {FLOOR, URLLIB3}:
         return _floor(cluster, subject, count)
     wanted = names(count)
@@ -90,7 +90,7 @@ def _scale(cluster: Cluster, child: Child, wanted: list[str]) -> Mapping[str, fl
 
 
 def _floor(cluster: Cluster, subject: str, count: int) -> Mapping[str, float]:
-    """Our controller's writes, prepared: Deployment, status and event for each Foo; then a patch and an event."""
+    """Prepare our controller's writes: Deployment, status and event for each Foo; then a patch and an event."""
     send_all(cluster.endpoint, creations(cluster, names(count)))
     foos = Api(cluster.endpoint).json("GET", cluster.foos())["items"]
     created: list[Prepared] = []

@@ -1,4 +1,4 @@
-"""How the cost of things grows: at n, 2n, 4n and 8n, and the exponent of the power law that fits."""
+"""Growth of costs: measurements at n, 2n, 4n and 8n, and the exponent of the fitted power law."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Two replicas, one of which leads and goes: how long until the other one leads."""
+"""Hand-over between two replicas: time until the standby leads."""
 
 import signal
 import threading
@@ -27,11 +27,11 @@ def _wait(api: Api, path: str, unlike: str, seconds: float = 60.0) -> str:
         if holder not in {"", unlike}:
             return holder
         threading.Event().wait(0.005)
-    raise Failed(f"nobody took the lease for {seconds:.0f} s")
+    raise Failed(f"the lease was not acquired for {seconds:.0f} s")
 
 
 def hand_over(cluster: Cluster, number: int) -> float:
-    """Seconds from a signal to the leader until the stand-by holds the lease."""
+    """Return the seconds from a signal to the leader until the standby holds the lease."""
     flags = ("--leader-elect", "--leader-elect-resource-namespace", cluster.namespace)
     path = f"/apis/coordination.k8s.io/v1/namespaces/{cluster.namespace}/leases/sample-controller"
     api = Api(cluster.endpoint)

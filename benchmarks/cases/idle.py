@@ -1,4 +1,4 @@
-"""Nothing happens, but resyncs: what a controller writes and computes when all is as it should be."""
+"""Idle controller: writes and CPU time of resyncs without changes."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from benchmarks.model import OURS, Case, Figure, Limit, Measure, Setting
 
 
 def idle(cluster: Cluster, subject: str, count: int, seconds: int) -> Mapping[str, float]:
-    """One controller that has synced so many Foos and then looks at them every 30 seconds."""
+    """Run one controller that has synced a number of Foos, and resyncs them every 30 seconds."""
     with controller(subject, cluster, resync=30) as child:
         until_ready(cluster, child)
         with following(cluster, cluster.foos(), reported) as follower:

@@ -1,4 +1,4 @@
-"""What is done a thousand times over: queue cycles, decoding and encoding, single requests, lists in pages."""
+"""Frequent operations: queue cycles, decoding and encoding, single requests, lists in pages."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ LIMITS = {1: (Limit(250_000.0),), 16: (Limit(125_000.0),)}
 
 
 def cycles(subject: str, threads: int, count: int) -> float:
-    """Cycles of one queue a second, by so many threads."""
+    """Measure queue cycles per second with a number of threads."""
     return done(subject, "queue", threads, count)["rate"]
 
 
@@ -124,7 +124,7 @@ REQUESTS = Case(
     ),
     subjects=(OURS, FLOOR, OFFICIAL, LIGHTKUBE),
     open=_requests,
-    bundled_only="a Deployment that nobody else writes",
+    bundled_only="a Deployment without other writers",
 )
 
 PAGES = Case(

@@ -1,4 +1,4 @@
-"""How long a program takes to answer `--help`, and from its start to its first list."""
+"""Start-up time: until `--help` is answered, and until the first list."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ def _open_help(_: Setting) -> Iterator[Measure]:
 
 
 def _first_list(cluster: Cluster, subject: str) -> Mapping[str, float]:
-    """From the start of the process to the server's receipt of its first list, by the server's own audit."""
+    """Measure the time from process start until the server receives the first list, by its audit log."""
     assert cluster.audit is not None
     first = command(subject, "first_list", cluster.kubeconfig) if subject == FLOOR else None
     with Child(first) if first else controller(subject, cluster) as child:
@@ -54,7 +54,7 @@ def _first_list(cluster: Cluster, subject: str) -> Mapping[str, float]:
 
 
 def _lists(audit: Path) -> list[float]:
-    """When the server received the lists and watches of our kinds so far."""
+    """Return the times at which the server received lists and watches of our kinds."""
     # A line that is being written lacks its end.
     whole = audit.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
     events: list[dict[str, Any]] = [json.loads(line) for line in whole]

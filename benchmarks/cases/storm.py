@@ -1,4 +1,4 @@
-"""A watch storm: events as fast as a server can say them, through cache, two handlers, queue and one worker."""
+"""Watch storm: events at maximum speed through cache, two handlers, queue and one worker."""
 
 import sys
 import tempfile
@@ -13,7 +13,7 @@ from benchmarks.processes import Child
 
 
 def storm(subject: str, foos: int, events: int) -> Mapping[str, float]:
-    """One subject, so many events about so many Foos."""
+    """Run one subject with a number of events about a number of Foos."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Child([sys.executable, "-m", "benchmarks.replay", str(foos), str(events)]) as server,

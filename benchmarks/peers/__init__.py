@@ -1,4 +1,4 @@
-"""The subjects: each library in a file, used as its documentation advises; every part of it is run as a process.
+"""Subjects of the benchmarks: each library in a file, used as its documentation advises.
 
-`python -m benchmarks.peers.<file> <part> [arguments]` does one part, and reports in lines of JSON (`report`).
+`python -m benchmarks.peers.<file> <part> [arguments]` performs one part and reports in lines of JSON (`report`).
 """

@@ -1,4 +1,4 @@
-"""What every subject needs to tell its figures; it loads nothing that a subject would not pay for anyway."""
+"""Reporting of subjects; imports nothing that a subject would not import anyway."""
 
 import json
 import sys
@@ -7,24 +7,24 @@ from collections.abc import Callable, Mapping
 
 
 def report(figures: Mapping[str, float]) -> None:
-    """Tell figures, then wait until the benchmark has looked at this process and lets it go on."""
+    """Report figures, then wait until the benchmark has inspected this process."""
     tell(figures)
     sys.stdin.readline()
 
 
 def tell(figures: Mapping[str, float]) -> None:
-    """Tell figures."""
+    """Report figures."""
     sys.stdout.write(json.dumps(figures) + "\n")
     sys.stdout.flush()
 
 
 def run(parts: Mapping[str, Callable[[list[str]], None]]) -> None:
-    """Do the part that the first argument names."""
+    """Perform the part named by the first argument."""
     parts[sys.argv[1]](sys.argv[2:])
 
 
 def microseconds(work: Callable[[], object], *, seconds: float = 0.4, turns: int = 5) -> float:
-    """Processor time of one call, in microseconds: the best of some turns, as others only ever make it slower."""
+    """Return the CPU time of one call in microseconds: the best of several rounds."""
     count = 1
     while _cpu(work, count) < seconds / turns / 4:
         count *= 2

@@ -1,6 +1,6 @@
-"""The floor: the same requests by bare `http.client`, bodies prepared beforehand; answers are parsed by `json`.
+"""Floor: the same requests with `http.client` and prepared bodies; responses are parsed by `json`.
 
-It is no controller: it keeps no promise that a cache, a queue or a client makes. It says what the work costs at least.
+It gives none of the guarantees of a cache, a queue or a client, and shows the minimum cost of the work.
 """
 
 import gc
@@ -21,7 +21,7 @@ DEPLOYMENTS = "/apis/apps/v1/deployments"
 
 
 def send(arguments: list[str]) -> None:
-    """Send the prepared requests of each file by two connections, and report after each file."""
+    """Send the prepared requests of each file over two connections; report after each file."""
     endpoint = Endpoint.of(arguments[0])
     for file in arguments[1:]:
         # Prepared by the benchmark itself a moment ago.
@@ -32,16 +32,16 @@ def send(arguments: list[str]) -> None:
 
 
 def cache(arguments: list[str]) -> None:
-    """Download both lists, parse them into dictionaries, and keep them by name."""
+    """Download both lists, parse them into dictionaries, and store them by name."""
     api = Api(Endpoint.of(arguments[0]))
     foos, deployments = (_by_name(api, path) for path in (FOOS, DEPLOYMENTS))
     report({"foos": len(foos), "deployments": len(deployments)})
 
 
 def memory(arguments: list[str]) -> None:
-    """How many bytes one object takes as dictionaries."""
+    """Measure the bytes of one object as dictionaries."""
     api, figures = Api(Endpoint.of(arguments[0])), {}
-    api.raw("GET", "/version")  # what is loaded and connected for a first request is no object's
+    api.raw("GET", "/version")  # not counted: imports and connection of a first request
     for key, path in (("foo", FOOS), ("deployment", DEPLOYMENTS)):
         gc.collect()
         tracemalloc.start()
@@ -57,7 +57,7 @@ def _by_name(api: Api, path: str) -> dict[str, Any]:
 
 
 def storm(arguments: list[str]) -> None:
-    """Read so many events off the wire, parse them, and keep the objects by name."""
+    """Read events, parse them, and store the objects by name."""
     endpoint, wanted = Endpoint.of(arguments[0]), int(arguments[1])
     kept = _by_name(Api(endpoint), FOOS)
     connection = endpoint.connect()
@@ -71,7 +71,7 @@ def storm(arguments: list[str]) -> None:
 
 
 def pages(arguments: list[str]) -> None:
-    """List all Foos in pages of 500, into dictionaries."""
+    """List all Foos in pages of 500 into dictionaries."""
     api, found, more = Api(Endpoint.of(arguments[0])), [], ""
     path = f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{arguments[1]}/foos?limit=500"
     began, cpu = time.perf_counter(), time.process_time()
@@ -85,11 +85,11 @@ def pages(arguments: list[str]) -> None:
 
 
 def queue(arguments: list[str]) -> None:
-    """Cycles a second of put, get and task_done on Python's own queue, which lets duplicates in."""
+    """Measure cycles per second of put, get and task_done on Python's queue, without deduplication."""
     threads, cycles = int(arguments[0]), int(arguments[1])
     shared: queues.Queue[tuple[str, str]] = queues.Queue()
 
-    # Each key once: one added while it waits would not come out twice, and somebody would wait for it for ever.
+    # Each key once: a key added while it waits would be returned only once.
     kept = [[("default", f"foo-{number}-{n}") for n in range(cycles // threads)] for number in range(threads)]
 
     def turn(number: int) -> None:
@@ -102,7 +102,7 @@ def queue(arguments: list[str]) -> None:
 
 
 def codec(arguments: list[str]) -> None:
-    """Microseconds of `json.loads` and `json.dumps` for one object of each kind."""
+    """Measure `json.loads` and `json.dumps` for one object of each kind, in microseconds."""
     figures = {}
     for name, file in (("foo", arguments[0]), ("deployment", arguments[1])):
         data = Path(file).read_bytes()
@@ -113,7 +113,7 @@ def codec(arguments: list[str]) -> None:
 
 
 def requests(arguments: list[str]) -> None:
-    """Microseconds of processor time for one GET, PUT and PATCH of a Deployment; answers are parsed."""
+    """Measure the CPU time of a GET, PUT and PATCH of a Deployment in microseconds, including parsing."""
     api, count = Api(Endpoint.of(arguments[0])), int(arguments[3])
     path = f"/apis/apps/v1/namespaces/{arguments[1]}/deployments/{arguments[2]}"
     last = [api.raw("GET", path)]
@@ -130,7 +130,7 @@ def requests(arguments: list[str]) -> None:
 
 
 def first_list(arguments: list[str]) -> None:
-    """Start and list: what a program must do at least before its first list."""
+    """Start and list: the minimum before a first list."""
     Api(Endpoint.of(arguments[0])).raw("GET", DEPLOYMENTS + "?limit=1")
     report({})
 

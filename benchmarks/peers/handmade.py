@@ -1,4 +1,4 @@
-"""What a controller needs and the other client libraries do not have: a queue without duplicates, and workers on it."""
+"""Deduplicating queue and workers, which the other client libraries lack."""
 
 import logging
 import signal
@@ -9,7 +9,7 @@ log = logging.getLogger("controller")
 
 
 class Queue:
-    """Keys to work on; a key waits once only, and is never in two workers at once."""
+    """Queue of keys that waits with a key once only, and gives it to one worker at a time."""
 
     def __init__(self) -> None:
         self._ready = threading.Condition()
@@ -21,7 +21,7 @@ class Queue:
         return len(self._waiting) + len(self._busy)
 
     def add(self, key: str) -> None:
-        """Have a key worked on."""
+        """Add a key."""
         with self._ready:
             if key in self._busy:
                 self._again.add(key)
@@ -30,7 +30,7 @@ class Queue:
                 self._ready.notify()
 
     def get(self) -> str:
-        """The next key."""
+        """Return the next key."""
         with self._ready:
             while not self._waiting:
                 self._ready.wait()
@@ -40,7 +40,7 @@ class Queue:
             return key
 
     def done(self, key: str) -> None:
-        """The key was worked on; it comes again if it was added meanwhile."""
+        """Mark a key as processed; it is requeued if it was added meanwhile."""
         with self._ready:
             self._busy.discard(key)
             if key in self._again:
@@ -50,7 +50,7 @@ class Queue:
 
 
 def work(queue: Queue, sync: Callable[[str], None], workers: int = 2) -> None:
-    """Let so many threads sync keys, until a signal ends the process."""
+    """Let a number of threads sync keys until a signal."""
     for number in range(workers):
         threading.Thread(target=_work, args=(queue, sync), name=f"worker-{number}", daemon=True).start()  # noqa: TID251
 
@@ -68,7 +68,7 @@ def _work(queue: Queue, sync: Callable[[str], None]) -> None:
 
 
 def until_signal() -> None:
-    """Wait until the process is told to end."""
+    """Wait for SIGTERM or SIGINT."""
     over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: over.set())

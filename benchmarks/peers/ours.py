@@ -1,4 +1,4 @@
-"""The product: `clientgo`, as the sample controller uses it."""
+"""Subject `clientgo`, as the sample controller uses it."""
 
 import gc
 import threading
@@ -36,9 +36,9 @@ def cache(arguments: list[str]) -> None:
 
 
 def memory(arguments: list[str]) -> None:
-    """How many bytes one cached object takes, per kind."""
+    """Measure the bytes of one cached object, per kind."""
     client, stop = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event()
-    client.raw("GET", "/version")  # what is loaded and connected for a first request is no object's
+    client.raw("GET", "/version")  # not counted: imports and connection of a first request
     figures = {}
     kinds: list[tuple[Any, SharedInformer[Any]]] = [*_informers(client)]
     for key, (factory, informer) in zip(("foo", "deployment"), kinds, strict=True):
@@ -59,7 +59,7 @@ def _informers(client: RESTClient) -> tuple[tuple[Any, SharedInformer[Foo]], tup
 
 
 def storm(arguments: list[str]) -> None:
-    """Take so many events through cache, two handlers, queue and a worker; report when the last has been there."""
+    """Process events through cache, two handlers, queue and a worker; report after the last one."""
     client, stop, wanted = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
     factory, informer = _informers(client)[0]
     queue: WorkQueue[ObjectName] = WorkQueue()
@@ -96,7 +96,7 @@ def _work(queue: WorkQueue[ObjectName], informer: SharedInformer[Foo]) -> None:
 
 
 def pages(arguments: list[str]) -> None:
-    """List all Foos in pages of 500, as an informer does where streamed lists are not to be had."""
+    """List all Foos in pages of 500, as an informer does without streaming lists."""
     client = RESTClient(load_config(kubeconfig=arguments[0]))
     pager = Pager(Clientset(client).samplecontroller_v1alpha1.foos(arguments[1]).list_page)
     began, cpu = time.perf_counter(), time.process_time()
@@ -105,11 +105,11 @@ def pages(arguments: list[str]) -> None:
 
 
 def queue(arguments: list[str]) -> None:
-    """Cycles a second of add, get and done, by so many threads that share one queue."""
+    """Measure cycles per second of add, get and done, with threads that share one queue."""
     threads, cycles = int(arguments[0]), int(arguments[1])
     shared: WorkQueue[ObjectName] = WorkQueue()
 
-    # Each key once: one added while it waits would not come out twice, and somebody would wait for it for ever.
+    # Each key once: a key added while it waits would be returned only once.
     kept = [[ObjectName("default", f"foo-{number}-{n}") for n in range(cycles // threads)] for number in range(threads)]
 
     def turn(number: int) -> None:
@@ -121,7 +121,7 @@ def queue(arguments: list[str]) -> None:
 
 
 def codec(arguments: list[str]) -> None:
-    """Microseconds to decode, encode and change one object of each kind; the bytes are in files."""
+    """Measure decoding, encoding and changing one object of each kind, in microseconds; the bytes are in files."""
     figures = {}
     kinds: list[tuple[str, type[Any], str]] = [("foo", Foo, arguments[0]), ("deployment", Deployment, arguments[1])]
     for name, kind, file in kinds:
@@ -137,7 +137,7 @@ def codec(arguments: list[str]) -> None:
 
 
 def requests(arguments: list[str]) -> None:
-    """Microseconds of processor time for one GET, PUT and PATCH of a Deployment, decoding included."""
+    """Measure the CPU time of a GET, PUT and PATCH of a Deployment in microseconds, including decoding."""
     client = KubernetesClientset(RESTClient(load_config(kubeconfig=arguments[0]))).apps_v1.deployments(arguments[1])
     name, count = arguments[2], int(arguments[3])
     patch = [{"spec": {"replicas": 2}}, {"spec": {"replicas": 3}}]

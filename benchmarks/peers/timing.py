@@ -1,4 +1,4 @@
-"""Processor time of calls that can't be repeated at will, as requests can't: the mean of many."""
+"""CPU time of calls that cannot be repeated arbitrarily, such as requests: the mean of many."""
 
 import threading
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def each(work: Callable[[int], object], count: int) -> float:
-    """Microseconds of processor time of one of `count` calls, after a few to warm up."""
+    """Return the CPU time of one of `count` calls in microseconds, after warming up."""
     for n in range(10):
         work(n)
     began = time.process_time()
@@ -16,7 +16,7 @@ def each(work: Callable[[int], object], count: int) -> float:
 
 
 def rate(turn: Callable[[int], None], threads: int, cycles: int, *, turns: int = 3) -> float:
-    """How many of `cycles` a second so many threads get through together, in real time: the best of turns."""
+    """Return the calls per second of a number of threads, in elapsed time: the best of several rounds."""
     return cycles / min(_seconds(turn, threads) for _ in range(turns))
 
 

@@ -1,7 +1,7 @@
 # mypy: disallow-untyped-calls=False, disable-error-code="arg-type"
-"""kopf: `kopf run` this file. The Deployment is adopted; the Foo's status follows an event handler of Deployments.
+"""Subject kopf: `kopf run` this file. The Deployment is adopted; the Foo's status follows an event handler.
 
-The handlers call the official client, as kopf's own documentation does; sync handlers run in kopf's threads.
+The handlers call the official client, as in kopf's documentation; sync handlers run in kopf's threads.
 """
 
 import json
@@ -20,7 +20,7 @@ KIND = ("samplecontroller.k8s.io", "v1alpha1")
 
 @kopf.on.create(*KIND, "foos")
 def create(body: kopf.Body, spec: kopf.Spec, name: str, namespace: str, patch: kopf.Patch, **_: Any) -> None:
-    """Make the Foo's Deployment; its status goes with the patch that kopf writes anyway."""
+    """Create the Foo's Deployment; kopf's patch includes the status."""
     wanted = json.loads(deployment(spec["deploymentName"], "", spec["replicas"]))
     del wanted["metadata"]["ownerReferences"]
     kopf.adopt(wanted, owner=body)
@@ -36,7 +36,7 @@ def scale(spec: kopf.Spec, namespace: str, **_: Any) -> None:
 
 @kopf.on.event("apps", "v1", "deployments")
 def available(status: kopf.Status, meta: kopf.Meta, namespace: str, **_: Any) -> None:
-    """Tell the Foo how many replicas its Deployment has."""
+    """Report the available replicas of a Deployment to its Foo."""
     count = status.get("availableReplicas")
     for owner in meta.get("ownerReferences", ()):
         if owner["kind"] == "Foo" and count is not None:

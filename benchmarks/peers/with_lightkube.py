@@ -1,5 +1,5 @@
 # mypy: disable-error-code="call-overload"
-"""lightkube: typed models, list and watch; no informer, so each watch has a thread, a dictionary and handlers."""
+"""Subject lightkube: typed models, list and watch; without informers: each watch has a thread and a dictionary."""
 
 import gc
 import json
@@ -27,7 +27,7 @@ log = logging.getLogger("controller")
 
 
 class Cache:
-    """The objects of one kind: listed, then watched, by one thread."""
+    """Objects of one kind: listed, then watched, by one thread."""
 
     def __init__(self, kubeconfig: str, kind: Any, *handlers: Callable[[str, Any], None]) -> None:
         self._client, self._kind, self._handlers = _client(kubeconfig), kind, handlers
@@ -55,7 +55,7 @@ class Cache:
 
 
 class Controller:
-    """One Deployment for each Foo; writes only what changes."""
+    """Controller that keeps one Deployment for each Foo; writes only changes."""
 
     def __init__(self, kubeconfig: str) -> None:
         self.client, self.queue = _client(kubeconfig), Queue()
@@ -63,17 +63,17 @@ class Controller:
         self.deployments = Cache(kubeconfig, Deployment, self.enqueue_owner)
 
     def enqueue(self, _: str, foo: Any) -> None:
-        """Have a Foo synced."""
+        """Enqueue a Foo."""
         self.queue.add(f"{foo.metadata.namespace}/{foo.metadata.name}")
 
     def enqueue_owner(self, _: str, found: Any) -> None:
-        """Have the Foo of a Deployment synced."""
+        """Enqueue the Foo of a Deployment."""
         for owner in found.metadata.ownerReferences or ():
             if owner.controller and owner.kind == "Foo":
                 self.queue.add(f"{found.metadata.namespace}/{owner.name}")
 
     def sync(self, key: str) -> None:
-        """Make what is what the Foo asks for."""
+        """Bring a Foo's Deployment to the desired state."""
         foo = self.foos.objects.get(key)
         if foo is None:
             return
@@ -96,7 +96,7 @@ class Controller:
         self.report(foo, found, changed)
 
     def report(self, foo: Any, found: Any, changed: bool) -> None:
-        """Write the Foo's status, and an event, if there is news."""
+        """Write the Foo's status and an event, if they changed."""
         available = (found.status and found.status.availableReplicas) or 0
         said, meta = (foo.get("status") or {}).get("availableReplicas"), foo.metadata
         if said != available:
@@ -113,7 +113,7 @@ def _client(kubeconfig: str) -> Client:
 
 
 def _acquainted(kubeconfig: str) -> None:
-    """Have every type decoded once by one thread: msgspec 0.22 may crash if two are the first to decode it."""
+    """Decode every type once in one thread: msgspec 0.22 may crash if two threads decode a type first."""
     client = _client(kubeconfig)
     for kind in (Foo, Deployment):
         list(client.list(kind, namespace="nowhere"))
@@ -122,7 +122,7 @@ def _acquainted(kubeconfig: str) -> None:
 
 
 def controller(arguments: list[str]) -> None:
-    """The sample controller."""
+    """Run the sample controller."""
     _acquainted(arguments[0])
     made = Controller(arguments[0])
     work(made.queue, made.sync)
@@ -130,7 +130,7 @@ def controller(arguments: list[str]) -> None:
 
 
 def cache(arguments: list[str]) -> None:
-    """Fill the caches of Foos and Deployments; report when both are filled."""
+    """Fill the caches of Foos and Deployments; report when both are full."""
     _acquainted(arguments[0])
     caches = Cache(arguments[0], Foo), Cache(arguments[0], Deployment)
     for filled in caches:
@@ -139,10 +139,10 @@ def cache(arguments: list[str]) -> None:
 
 
 def memory(arguments: list[str]) -> None:
-    """How many bytes one cached object takes, per kind."""
+    """Measure the bytes of one cached object, per kind."""
     figures: dict[str, float] = {}
     kept: list[Cache] = []
-    list(_client(arguments[0]).list(Foo, namespace="nowhere"))  # what is loaded for a first request is no object's
+    list(_client(arguments[0]).list(Foo, namespace="nowhere"))  # not counted: imports of a first request
     for key, kind in (("foo", Foo), ("deployment", Deployment)):
         gc.collect()
         tracemalloc.start()
@@ -155,7 +155,7 @@ def memory(arguments: list[str]) -> None:
 
 
 def storm(arguments: list[str]) -> None:
-    """Take so many events through cache, two handlers, queue and a worker; report when the last has been there."""
+    """Process events through cache, two handlers, queue and a worker; report after the last one."""
     wanted, queue, seen, over = int(arguments[1]), Queue(), [0], threading.Event()
 
     def enqueue(kind: str, foo: Any) -> None:
@@ -187,7 +187,7 @@ def pages(arguments: list[str]) -> None:
 
 
 def codec(arguments: list[str]) -> None:
-    """Microseconds to decode and encode one object of each kind."""
+    """Measure decoding and encoding of one object of each kind, in microseconds."""
     figures = {}
     for name, kind, file in (("foo", Foo, arguments[0]), ("deployment", Deployment, arguments[1])):
         data = Path(file).read_bytes()
@@ -198,7 +198,7 @@ def codec(arguments: list[str]) -> None:
 
 
 def requests(arguments: list[str]) -> None:
-    """Microseconds of processor time for one GET, PUT and PATCH of a Deployment, decoding included."""
+    """Measure the CPU time of a GET, PUT and PATCH of a Deployment in microseconds, including decoding."""
     client, space, name, count = _client(arguments[0]), arguments[1], arguments[2], int(arguments[3])
     last: list[Any] = [client.get(Deployment, name, namespace=space)]
 

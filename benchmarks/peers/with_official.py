@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""The official client: its `SharedInformer`, its typed API classes, and a hand-made queue and workers."""
+"""Subject official client: its `SharedInformer`, its typed API classes, and a hand-written queue and workers."""
 
 import gc
 import json
@@ -26,13 +26,13 @@ log = logging.getLogger("controller")
 
 
 class Foos:
-    """Foos by `CustomObjectsApi`, which knows dictionaries only."""
+    """Foos through `CustomObjectsApi`, as dictionaries."""
 
     def __init__(self) -> None:
         self.api = client.CustomObjectsApi()
 
     def listing(self, **options: Any) -> Any:
-        """What the informer calls to list and to watch: it asks for attributes where this API gives a dictionary."""
+        """List and watch for the informer, which expects attributes where this API returns a dictionary."""
         answer: Any = self.api.list_cluster_custom_object(*KIND, "foos", **options)
         if options.get("watch"):
             return answer
@@ -40,14 +40,14 @@ class Foos:
         return SimpleNamespace(items=answer["items"], metadata=meta)
 
     def set_status(self, foo: Any, available: int) -> None:
-        """Write how many replicas are available."""
+        """Write the number of available replicas."""
         changed = {**foo, "status": {"availableReplicas": available}}
         meta = foo["metadata"]
         self.api.replace_namespaced_custom_object_status(*KIND, meta["namespace"], "foos", meta["name"], changed)
 
 
 class Controller:
-    """One Deployment for each Foo; writes only what changes."""
+    """Controller that keeps one Deployment for each Foo; writes only changes."""
 
     def __init__(self) -> None:
         self.apps, self.core, self.foos_api = client.AppsV1Api(), client.CoreV1Api(), Foos()
@@ -61,17 +61,17 @@ class Controller:
             self.deployments.add_event_handler(kind, self.enqueue_owner)
 
     def enqueue(self, foo: Any) -> None:
-        """Have a Foo synced."""
+        """Enqueue a Foo."""
         self.queue.add(f"{foo['metadata']['namespace']}/{foo['metadata']['name']}")
 
     def enqueue_owner(self, found: Any) -> None:
-        """Have the Foo of a Deployment synced."""
+        """Enqueue the Foo of a Deployment."""
         for owner in found.metadata.owner_references or ():
             if owner.controller and owner.kind == "Foo":
                 self.queue.add(f"{found.metadata.namespace}/{owner.name}")
 
     def sync(self, key: str) -> None:
-        """Make what is what the Foo asks for."""
+        """Bring a Foo's Deployment to the desired state."""
         foo = self.foos.cache.get_by_key(key)
         if foo is None:
             return
@@ -94,7 +94,7 @@ class Controller:
         self.report(foo, found, changed)
 
     def report(self, foo: Any, found: Any, changed: bool) -> None:
-        """Write the Foo's status, and an event, if there is news."""
+        """Write the Foo's status and an event, if they changed."""
         available, said = found.status.available_replicas or 0, foo.get("status", {}).get("availableReplicas")
         meta = foo["metadata"]
         if said != available:
@@ -111,7 +111,7 @@ class Controller:
 
 
 def controller(arguments: list[str]) -> None:
-    """The sample controller."""
+    """Run the sample controller."""
     config.load_kube_config(arguments[0])
     made = Controller()
     made.foos.start()
@@ -121,7 +121,7 @@ def controller(arguments: list[str]) -> None:
 
 
 def cache(arguments: list[str]) -> None:
-    """Fill the caches of Foos and Deployments; report when both are filled."""
+    """Fill the caches of Foos and Deployments; report when both are full."""
     config.load_kube_config(arguments[0])
     informers = _filled(Foos().listing), _filled(client.AppsV1Api().list_deployment_for_all_namespaces)
     sizes = [len(informer.wait()) for informer in informers]
@@ -129,9 +129,9 @@ def cache(arguments: list[str]) -> None:
 
 
 def memory(arguments: list[str]) -> None:
-    """How many bytes one cached object takes, per kind."""
+    """Measure the bytes of one cached object, per kind."""
     config.load_kube_config(arguments[0])
-    client.VersionApi().get_code()  # what is loaded and connected for a first request is no object's
+    client.VersionApi().get_code()  # not counted: imports and connection of a first request
     figures = {}
     for key, listing in (
         ("foo", Foos().listing),
@@ -148,7 +148,7 @@ def memory(arguments: list[str]) -> None:
 
 
 class _filled:  # noqa: N801  # reads as a verb
-    """An informer, started; it has no way to say that it is filled but to show that objects are there."""
+    """Start an informer; it has no signal for being synced, so wait for objects."""
 
     def __init__(self, listing: Any) -> None:
         self._informer = SharedInformer(listing)
@@ -157,13 +157,13 @@ class _filled:  # noqa: N801  # reads as a verb
         self._informer.start()
 
     def wait(self) -> Any:
-        """Everything in the cache, once the list is in it: it is put there as a whole before the first handler runs."""
+        """Return the cached objects once the list is there; it is stored as a whole before the first handler."""
         self._some.wait()
         return self._informer.cache.list()
 
 
 def storm(arguments: list[str]) -> None:
-    """Take so many events through cache, two handlers, queue and a worker; report when the last has been there."""
+    """Process events through cache, two handlers, queue and a worker; report after the last one."""
     config.load_kube_config(arguments[0])
     wanted, queue, seen = int(arguments[1]), Queue(), [0]
     informer, over = SharedInformer(Foos().listing), threading.Event()
@@ -203,7 +203,7 @@ def pages(arguments: list[str]) -> None:
 
 
 def codec(arguments: list[str]) -> None:
-    """Microseconds to decode and encode a Deployment, and a Foo, which to this client is a dictionary."""
+    """Measure decoding and encoding of a Deployment, and of a Foo as a dictionary, in microseconds."""
     api = client.ApiClient()
     foo, deployed = (Path(file).read_text(encoding="utf-8") for file in arguments[:2])
     held: Any = api.deserialize(deployed, "V1Deployment", "application/json")
@@ -218,7 +218,7 @@ def codec(arguments: list[str]) -> None:
 
 
 def requests(arguments: list[str]) -> None:
-    """Microseconds of processor time for one GET, PUT and PATCH of a Deployment, decoding included."""
+    """Measure the CPU time of a GET, PUT and PATCH of a Deployment in microseconds, including decoding."""
     config.load_kube_config(arguments[0])
     api, space, name, count = client.AppsV1Api(), arguments[1], arguments[2], int(arguments[3])
     last: list[Any] = [api.read_namespaced_deployment(name, space)]

@@ -1,4 +1,4 @@
-"""The floor's prepared writes by urllib3's connection pool, on which most Python clients stand."""
+"""Floor with urllib3's connection pool, which most Python clients use; the requests are prepared."""
 
 import pickle
 import threading
@@ -12,7 +12,7 @@ from benchmarks.peers.child import report, run
 
 
 def send(arguments: list[str]) -> None:
-    """Send the prepared requests of each file by two threads that share a pool, and report after each file."""
+    """Send the prepared requests of each file by two threads that share a pool; report after each file."""
     endpoint = Endpoint.of(arguments[0])
     scheme = "https" if endpoint.https else "http"
     manager = urllib3.PoolManager(ssl_context=endpoint.tls, maxsize=2, retries=False)

@@ -162,7 +162,7 @@ class InformerMetrics:
     def __init__(
         self, identity: InformerIdentity, waiting: Callable[[], int], clock: Clock, registry: Provider
     ) -> None:
-        """`waiting` returns the number of notifications that wait for the slowest handler."""
+        """Create the metrics; `waiting` returns the number of notifications that wait for the slowest handler."""
         labels = identity.labels
         self._identity = identity
         self._waiting = waiting

@@ -61,9 +61,11 @@ class Environment:
         environ: Mapping[str, str] = os.environ,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`webhook_paths` are YAML files or folders of webhook configurations: they are installed so that the server
-        calls `webhook_host` at `webhook_port`, any free one if it is 0. Where the webhook server is to listen, and with
-        which certificate, `webhooks` says once the environment runs.
+        """Configure an environment; `start` starts it.
+
+        `webhook_paths` are YAML files or folders of webhook configurations: they are installed so that the server calls
+        `webhook_host` at `webhook_port`, any free one if it is 0. While it runs, `webhooks` has the address and the
+        certificate for the webhook server.
 
         `kubeconfig` is where that of a server started here is written.
 

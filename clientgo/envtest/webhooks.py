@@ -91,7 +91,7 @@ class WebhookInstall:
         self._folder.cleanup()
 
     def local_crd(self, crd: Object) -> Object:
-        """A CustomResourceDefinition whose conversion webhook, if it has one, is called here."""
+        """Return a CustomResourceDefinition whose conversion webhook, if it has one, is called on this machine."""
         conversion = crd["spec"].get("conversion") or {}
         if conversion.get("strategy") != "Webhook":
             return crd

@@ -29,7 +29,7 @@ A_MOMENT = 0.1
 
 
 class LeaseNotRenewed(ClientGoError):
-    """This process believes that it leads, and has not renewed its lease for too long."""
+    """Failed health check: the leader has not renewed its lease for too long."""
 
 
 class LeaderElector:

@@ -30,7 +30,7 @@ class ConditionLike(Protocol):
 
     @property
     def status(self) -> str:
-        """ "True", "False" or "Unknown"."""
+        """One of "True", "False" and "Unknown"."""
 
     @property
     def last_transition_time(self) -> datetime | None:

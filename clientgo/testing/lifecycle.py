@@ -1,6 +1,4 @@
-"""Object lifecycle of a tracker with `lifecycle=True`: the status subresource and deletion with finalizers, as pure
-functions.
-"""
+"""Object lifecycle of a tracker with `lifecycle=True`, as pure functions: status subresource, finalizers."""
 
 from datetime import UTC, datetime
 from typing import Any

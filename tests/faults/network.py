@@ -47,7 +47,7 @@ _SET_UP = f"""
 
 
 class NotAllowed(Exception):
-    """This machine lets nobody make such a network, or not us."""
+    """Network namespaces are not available, or not permitted."""
 
 
 class Network:

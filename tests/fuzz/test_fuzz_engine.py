@@ -87,4 +87,4 @@ def test_the_command_knows_its_targets() -> None:
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False, timeout=50,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "there is no target nobody: choose from label-selector" in done.stderr
+    assert "invalid target nobody: choose from label-selector" in done.stderr

@@ -39,7 +39,7 @@ def test_clean_packages_pass() -> None:
 def test_vulnerability_fails_and_names_its_remedy() -> None:
     code, said, _ = audited(answer(CLEAN, VULNERABLE))
     assert code == 1
-    assert said[0] == "vulnerable: holey 1.0: PYSEC-2026-1 (mended in 2.0)"
+    assert said[0] == "vulnerable: holey 1.0: PYSEC-2026-1 (fixed in 2.0)"
 
 
 def test_second_service_is_asked_when_the_first_knows_nothing() -> None:
@@ -54,8 +54,8 @@ def test_no_service_at_all_is_said_and_fails_if_asked_to(code: int, *, strict: b
     assert audited(answer(UNKNOWN), BROKEN, strict=strict)[:2] == (
         code,
         [
-            "requirements.lock: NOT AUDITED, no vulnerability service could be asked",
-            "  pypi: it knows none of the packages",
+            "requirements.lock: NOT AUDITED, no vulnerability service is reachable",
+            "  pypi: all packages are unknown",
             "  osv: ConnectionError: no route to host",
         ],
     )
@@ -72,5 +72,5 @@ def test_accepted_vulnerabilities_each_have_a_reason() -> None:
 
 
 def test_tool_that_ends_without_a_word_is_no_finding() -> None:
-    assert tool.read(Answer("", "")) == "it said nothing"
+    assert tool.read(Answer("", "")) == "no output"
     assert tool.read(answer()) == Findings((), (), ())

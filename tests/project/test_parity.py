@@ -48,4 +48,4 @@ def test_reasons_stay() -> None:
 
 def test_row_without_evidence_and_unknown_id_are_errors() -> None:
     _, problems = updated(PAGE.format(""), {"AB-02": ["tests/b.py::test"]})
-    assert problems == ["AB-01: neither a test nor a reason", "AB-02: no such row, in tests/b.py::test"]
+    assert problems == ["AB-01: expected a test or a reason", "AB-02: row not found, used in tests/b.py::test"]

@@ -20,8 +20,7 @@ Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
 def check_policies(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Judge an object that is about to be created, or to take the place of `old`; of writes to subresources only
-    the owners are judged.
+    """Check an object before it is created or replaces `old`; writes to subresources are checked for owners only.
 
     Raises:
         ApiFailure: it is refused.

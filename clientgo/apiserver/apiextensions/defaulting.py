@@ -6,8 +6,10 @@ Schema = dict[str, Any]
 
 
 def apply_defaults(schema: Schema | None, obj: dict[str, Any]) -> dict[str, Any]:
-    """The object with its schema's defaults; nulls that are not nullable are dropped first. Nothing is shared with
-    the schema, and the object given is not changed."""
+    """Return the object with its schema's defaults; null values of fields that are not nullable are dropped first.
+
+    The result shares nothing with the schema, and the argument is not changed.
+    """
     if schema is None:
         return obj
     return _object(schema, obj, root=True)

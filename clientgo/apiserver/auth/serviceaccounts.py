@@ -77,8 +77,9 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
 
 
 def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
-    """The service account a token stands for, or None: expired, forged, meant for none of these ears, or what it is
-    bound to is gone.
+    """Return the service account of a token, or None if the token is invalid.
+
+    A token is invalid if it is expired, forged, for other audiences, or bound to an object that is deleted.
     """
     claims = _claims(state, token)
     if claims is None or claims["exp"] <= state.clock.time() or not heard(claims["aud"], audiences):

@@ -71,7 +71,7 @@ def read_options(request: Request, kind: str) -> tuple[bool, str, str]:
 
 
 def storage_name(write: Write) -> str:
-    """etcd's key for the object, as messages about preconditions show it."""
+    """Return the object's key in etcd, as shown in messages about preconditions."""
     resource = write.resource
     prefix = f"{resource.group}/{resource.plural}" if resource.custom else resource.plural
     place = f"{write.namespace}/{write.name}" if write.namespace else write.name

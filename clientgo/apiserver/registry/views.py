@@ -76,8 +76,9 @@ def _converted(resource: Resource, obj: Object) -> Object:
 
 
 def shown_once_stored(resource: Resource, stored: Object, store: Callable[[], Object]) -> Object:
-    """Store an object and show it. What has to be converted is converted before it is stored: a request that is
-    suspended has done nothing yet.
+    """Store an object and return it in the requested version.
+
+    Conversion happens before the object is stored, so a suspended request has stored nothing.
 
     Raises:
         Paused: a webhook has to convert it first.

@@ -66,7 +66,7 @@ class Watcher(Protocol):
         """Take one event; must return at once and must not write."""
 
     def unserved(self, resource: Resource) -> None:
-        """This version of a kind is no longer served; whoever shows it has to end."""
+        """Notify that a version of a kind is no longer served; its watches must end."""
 
 
 class Journal(Protocol):

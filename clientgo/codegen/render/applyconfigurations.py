@@ -28,8 +28,10 @@ RUNTIME = "clientgo.meta.applyconfiguration"
 
 
 def apply_class(struct: StructType, known: Collection[str], *, kind: str = "") -> str:
-    """The definition of a class' configuration; `known` are the classes that have one, `kind` is the class' name when
-    it is a kind of its own."""
+    """Render the apply configuration of a class.
+
+    `known` are the classes that have a configuration; `kind` is the class' name if it is a kind.
+    """
     base = f"ObjectApplyConfiguration[{kind}]" if kind else SUFFIX
     lines = [call(f"class {struct.name}{SUFFIX}", [base, "frozen=True", "kw_only=True"], end=":")]
     lines += [docstring("What an apply sets; a field that is not given is left alone.", indent="    "), ""]

@@ -138,9 +138,7 @@ def test_a_quiet_watch_is_told_how_far_it_has_come(kube: Kube) -> None:
 
 
 def direct(kube: Kube, url: str, *, ending: str = "") -> list[bytes]:
-    """
-    from tests.budget import examples
-    What a stream sends of two Foos that are written in one turn, and of one in the next; or when it ends first."""
+    """Return what a stream sends for two Foos written in one turn, and one in the next."""
     watch = kube.watch(url)
     sent: list[bytes] = []
 
