@@ -29,7 +29,7 @@ class Manager:
         self.ended = True
         return 0
 
-    def hurry(self) -> None:
+    def terminate(self) -> None:
         """It has ended already."""
 
 
@@ -167,7 +167,7 @@ sys.exit(7)
     (tmp_path / "said").touch()
     wait_for(tmp_path / "said", "ready")
     if hurried:
-        process.hurry()
+        process.terminate()
         wait_for(tmp_path / "said", "told")
 
     assert process.exit_code() is None
