@@ -1,4 +1,4 @@
-"""One fault: how it is brought about, what is promised then, and how a run of it becomes a row of the table."""
+"""Fault cases: how a fault is injected, what must hold, and the row of the report."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ Strike = Callable[[Rig], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What a run found; seconds."""
+    """Result of one run; times in seconds."""
 
     fault: str
     does: str
@@ -53,13 +53,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`strike` is a block: the fault lasts as long as it does, or, where it heals `itself`, is struck as it begins.
+    """One fault. `strike` is a context manager that injects it, for its block or, if it heals `itself`, at its start.
 
-    While it lasts, two Foos are changed on the server if it `takes_writes`. It must show as a line of the log and a
-    metric that grows, which are patterns; both are empty for what is no fault to the controller. It must be healed
-    `within` seconds: of its end, or of its beginning; by default twice the longest delay that applies. `real` is that
-    bound with the defaults, where the case has shorter times. `differs` tells how client-go does. The fault `lasts` so
-    long at least; the process `grows` by so many MB at most.
+    Meanwhile two Foos are changed on the server if it `takes_writes`. It must show as a log line and an increasing
+    metric, given as patterns; both are empty if the controller need not notice. It must heal `within` seconds of its
+    end, or of its start; by default twice the longest delay that applies. `real` is that bound with default settings,
+    if the case has shorter times. `differs` describes client-go's behaviour. The fault `lasts` at least so long; the
+    process `grows` by at most so many MB.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Case:
 
 
 def strikes(*, many: list[Case], **about: Any) -> Callable[[Callable[[Rig], Iterator[None]]], Strike]:
-    """Add a case to `many`: the decorated generator is its strike."""
+    """Add a case to `many`; the decorated generator injects its fault."""
 
     def add(made: Callable[[Rig], Iterator[None]]) -> Strike:
         strike = contextmanager(made)
@@ -95,7 +95,7 @@ def strikes(*, many: list[Case], **about: Any) -> Callable[[Callable[[Rig], Iter
 
 
 def run(case: Case, folder: Path, make: Callable[..., Rig] = Rig) -> Row:
-    """Let the fault happen to a controller of its own; fail unless every invariant holds."""
+    """Inject the fault into a new controller; fail unless every invariant holds."""
     held = Resources.now()
     rig = make(folder, *case.flags, **case.server)
     try:
@@ -185,7 +185,7 @@ def _metric(case: Case, rig: Rig) -> float:
 
 
 def _sentence(line: str) -> str:
-    """A line of the log without what differs from run to run, and without its place and thread."""
+    """Return a log line without varying parts, caller and thread."""
     message = line.partition("] ")[2].partition(' thread="')[0]
     message = re.sub(r' (kind|namespace|name|reconcile_id|left_out)="?[^" ]*"?', "", message)
     message = re.sub(r"(127\.0\.0\.1|10\.213\.2\.2|apiserver\.faults\.test):\d+", "SERVER", message)

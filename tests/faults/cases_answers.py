@@ -1,4 +1,4 @@
-"""What servers answer when they are in trouble."""
+"""Faults in the responses of servers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ TOLD = "comes back when told, at most 10 times a request; then with growing dela
 
 @contextmanager
 def struck(rig: Rig, requests: Sequence[Fault], **how: Any) -> Iterator[None]:
-    """Let these requests fail as long as the block lasts."""
+    """Let matching requests fail during the block."""
     planted = [rig.server.faults.add(replace(one, **how)) for one in requests]
     yield
     for one in planted:
@@ -90,7 +90,7 @@ def gone(rig: Rig) -> Iterator[None]:
 @strikes(
     many=CASES,
     name="410 as a watch is opened: the server has forgotten",
-    does="lists anew after the backoff's first step; what was missed is in the list",
+    does="lists again after the backoff's first step; the list has the missed changes",
     log="watch expired; listing again",
     metric='reflector_failures_total.*error="(Gone|Expired)"',
     itself=True,

@@ -1,4 +1,4 @@
-"""Credentials and certificates that end, and come anew."""
+"""Expired, revoked and renewed credentials and certificates."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -52,7 +52,7 @@ def expired(rig: Rig) -> Iterator[None]:
 @strikes(
     many=CASES,
     name="Authority replaced, and its file later",
-    does="refuses to connect until the file has the new authority, which it reads anew at each try",
+    does="rejects the connection until the file has the new authority; reads the file at each attempt",
     log="is not trusted",
     metric=FAILURES,
     server={"secure": True},

@@ -1,4 +1,4 @@
-"""What networks do to connections."""
+"""Faults of connections."""
 
 import socket
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ ANSWERS: frozenset[Direction] = frozenset(("down",))
 
 
 def chunk(data: bytes) -> bytes:
-    """A piece of a chunked body."""
+    """Return a part of a chunked body."""
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
@@ -60,7 +60,7 @@ def reset(rig: Rig) -> Iterator[None]:
 
 @strikes(
     many=CASES,
-    name="Half-open peer: nothing gets through, and nobody says so",
+    name="Half-open peer: packets are dropped without a reset",
     does="gives the connection up when it was silent too long, and makes a new one",
     log="no data from",
     metric=FAILURES,
@@ -158,7 +158,7 @@ _injected(
     "Frame of an unknown type",
     b'{"type":"RENAMED","object":{"kind":"Foo","metadata":{"name":"x","namespace":"default","resourceVersion":"1"}}}\n',
     "RENAMED|failed to list or watch|watch lost",
-    "refuses it and lists anew",
+    "rejects it and lists again",
     within=2 * 1.6 + MACHINE,
 )
 _injected(
@@ -176,7 +176,7 @@ _injected(
     b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
     b'"message":"too old resource version: 1 (2)","reason":"Expired","code":410}}\n',
     "watch expired; listing again",
-    "lists anew after the backoff's first step; nothing is lost, for the list tells",
+    "lists again after the backoff's first step; the list has the missed changes",
     within=2 * 1.6 + MACHINE,
 )
 _injected(
@@ -184,7 +184,7 @@ _injected(
     b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
     b'"message":"etcd event received with PrevKv=nil","reason":"InternalError","code":500}}\n',
     "failed to list or watch.*PrevKv",
-    "lists anew after the backoff's first step",
+    "lists again after the backoff's first step",
     within=2 * 1.6 + MACHINE,
 )
 
@@ -231,7 +231,7 @@ def too_slow(rig: Rig) -> Iterator[None]:
 
 
 class Resolver:
-    """Knows one more name than this machine's resolver does, or, on request, does not."""
+    """Replacement of getaddrinfo that resolves one more name, or fails to on request."""
 
     NAME = "apiserver.faults.test"
 
@@ -240,7 +240,7 @@ class Resolver:
         self._real: Any = socket.getaddrinfo
 
     def __call__(self, host: str, *rest: Any, **options: Any) -> Any:
-        """As getaddrinfo does."""
+        """Resolve like getaddrinfo."""
         if host != self.NAME:
             return self._real(host, *rest, **options)
         if self.fails:
@@ -271,5 +271,5 @@ def no_names(rig: Rig) -> Iterator[None]:
 
 
 def resolver() -> Resolver:
-    """What tests put in the place of `socket.getaddrinfo`, the one seam there is between a program and DNS."""
+    """Replace `socket.getaddrinfo`, the only seam between a program and DNS."""
     return _resolver

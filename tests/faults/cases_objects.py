@@ -1,4 +1,4 @@
-"""What becomes of the objects: their kind, their schema, their namespace, and who may refuse them."""
+"""Faults of objects: kind, schema, namespace, quota and admission."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ RETRIED = "workqueue_retries_total"
 
 
 def send(rig: Rig, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    """Ask the server for something no typed client is needed for."""
+    """Send a request without a typed client."""
     kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
     data = json.dumps(body).encode() if body is not None else None
     return json.loads(rig.client.raw(method, path, body=data, content_type=kind))
@@ -30,7 +30,7 @@ def send(rig: Rig, method: str, path: str, body: dict[str, Any] | None = None) -
 @strikes(
     many=CASES,
     name="CRD deleted, with all Foos, and created again",
-    does="drops what is gone, asks for the kind with growing delays, and begins anew when it is back",
+    does="drops the deleted objects, lists with growing delays, and continues when the kind is back",
     log="failed to list or watch.*(could not find|not found)",
     metric=FAILURES,
     takes_writes=False,
@@ -73,7 +73,7 @@ def other_schema(rig: Rig) -> Iterator[None]:
 @strikes(
     many=CASES,
     name="Namespace terminating, with a Foo that stays",
-    does="leaves the Foo, which is being deleted too, to whoever holds it, and makes it no Deployment any more",
+    does="leaves the Foo, which is being deleted, alone and creates no Deployment for it",
 )
 def terminating(rig: Rig) -> Iterator[None]:
     send(rig, "POST", "/api/v1/namespaces", {"metadata": {"name": "ending"}})

@@ -1,4 +1,4 @@
-"""What becomes of packets: lost by a router without a word, in a network of this machine's own."""
+"""Lost packets, dropped by a router in a network of namespaces."""
 
 import threading
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FORGETS = "gives connections that are silent too long up, one by one, and makes 
 
 
 class FarRig(Rig):
-    """A rig whose controller is at the client's end of a network, and all else at the server's, where it is made."""
+    """Rig whose controller is at the client's end of a network, everything else at the server's."""
 
     def __init__(self, folder: Path, *flags: str, network: Network, **options: Any) -> None:
         super().__init__(folder, *flags, secure=True, place=SERVER, **options)
@@ -32,22 +32,22 @@ class FarRig(Rig):
         self.reach(self.host)
 
     def start(self) -> None:
-        """Start the controller, at its end."""
+        """Start the controller in the client's namespace."""
         self.network.run("client", super().start)
 
     def metric(self, pattern: str) -> float:
-        """Scrape the controller, at its end."""
+        """Scrape the controller in the client's namespace."""
         return self.network.run("client", lambda: super(FarRig, self).metric(pattern))
 
 
 def between(rig: Rig) -> Network:
-    """What is between the controller and the server."""
+    """Return the network between controller and server."""
     assert isinstance(rig, FarRig)
     return rig.network
 
 
 def patient(rig: Rig) -> None:
-    """Let the controller's requests wait as long as by default."""
+    """Give the controller's requests the default timeouts."""
     rig.reach(rig.config.host, timeout=None)
 
 

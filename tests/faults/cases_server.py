@@ -1,4 +1,4 @@
-"""What becomes of servers: killed, restarted with and without what they knew, restored from a backup, frozen."""
+"""Faults of servers: killed, restarted with and without data, restored from a backup, frozen."""
 
 import signal
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ KEYS = 5.12
 
 
 def directly(rig: Rig) -> None:
-    """Let the controller reach the server without the proxy, which would accept connections for one that is gone."""
+    """Connect the controller to the server without the proxy, which would accept connections for a dead server."""
     rig.reach(rig.host)
 
 
@@ -46,7 +46,7 @@ def killed(rig: Rig) -> Iterator[None]:
 @strikes(
     many=CASES,
     name="Server killed, and started again with nothing",
-    does="finds that it does not know the last version, lists anew, and forgets what is gone",
+    does="detects that the server does not know the last version, lists again, and drops missing objects",
     log="watch lost",
     metric=FAILURES,
     server={"process": True},
@@ -101,7 +101,7 @@ def restored(rig: Rig) -> Iterator[None]:
 )
 def replaced(rig: Rig) -> Iterator[None]:
     backup, then = undone(rig)
-    # Younger ones count as failures when they end, which would lead to a list whoever answers.
+    # Shorter ones count as failures when they end, and would cause a list anyway.
     rig.until(lambda: all(_age(informer.state()) > SHORT_WATCH_SECONDS for informer in rig.informers), 10)
     old, new = rig.server, BundledServer(data_dir=backup)
     new.start()
@@ -119,7 +119,7 @@ def _age(state: InformerState) -> float:
 
 
 def undone(rig: Rig) -> tuple[Path, dict[tuple[str, str], int]]:
-    """Back the server up, then change much that the backup does not have; where it is, and what was wanted then."""
+    """Back up the server, then change much; return the backup and the Foos wanted at that time."""
     backup = rig.folder / "backup"
     rig.server.backup(backup)
     then = dict(rig.wanted)
@@ -181,7 +181,7 @@ def skewed(rig: Rig) -> Iterator[None]:
 
 
 def jump(rig: Rig, seconds: float) -> None:
-    """Set this process' wall clock wrong, as an administrator would; the server's, of the same process, stays right."""
+    """Change this process' wall clock; the server's, in the same process, stays correct."""
     real = type(SYSTEM_CLOCK).time
     # The one clock of the process; nothing short of the machine's own could be set instead.
     vars(SYSTEM_CLOCK)["time"] = lambda: real(SYSTEM_CLOCK) + seconds

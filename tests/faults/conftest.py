@@ -1,4 +1,4 @@
-"""What the faults' runs found is shown at the end, and kept for whoever makes the table of it."""
+"""Report of the fault runs at the end of a test session, and rows for docs/reliability.md."""
 
 import os
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _rows: list[Row] = []
 
 @pytest.fixture
 def record() -> Callable[[Row], None]:
-    """Takes what a run found."""
+    """Return a function that stores a row."""
 
     def keep(row: Row) -> None:
         _rows.append(row)
@@ -29,7 +29,7 @@ def record() -> Callable[[Row], None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show each fault with its figures."""
+    """Print the figures of each fault."""
     if not _rows:
         return
     terminalreporter.section("faults: seconds until healed (at most), lists in one backoff step, requests/s, MB")

@@ -1,4 +1,4 @@
-"""Two replicas, the leader frozen past its lease and thawed: the one fault that takes processes on our side."""
+"""Leader frozen past its lease and resumed: the only fault that needs controllers as processes."""
 
 import re
 import signal
@@ -17,7 +17,7 @@ FROZEN = "Leader frozen (SIGSTOP) past its lease, and thawed"
 
 
 def frozen_leader(folder: Path) -> Row:
-    """Freeze the leader while Foos come; fail unless the other takes over and it writes nothing when it wakes."""
+    """Freeze the leader while Foos are created; fail unless the other takes over and the leader writes nothing more."""
     replicas = Replicas(folder)
     try:
         with namespace(replicas.config, "frozen") as place:
@@ -45,7 +45,7 @@ def frozen_leader(folder: Path) -> Row:
         replicas.stop()
     return Row(
         fault=FROZEN,
-        does="the stand-by leads when the lease has ended; the one that wakes writes nothing, and ends to begin anew",
+        does="the standby leads when the lease has expired; the resumed leader writes nothing and exits to restart",
         healed=healed,
         bound=bound,
         since="its beginning",

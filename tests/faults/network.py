@@ -1,10 +1,9 @@
-"""A network of this machine's own: a client and a server with a router between them that can lose what it is given.
+"""Network of namespaces: a client and a server with a router between them that can drop packets.
 
     client 10.213.1.2, .3 ── 10.213.1.1 router 10.213.2.1 ── 10.213.2.2 server
 
-Three network namespaces of Linux, joined by virtual cables: their TCP is the kernel's, and what the router loses is
-lost without a word, as no proxy can have it. That takes `ip` (iproute2) and the right to make namespaces, so whoever
-uses one asks `why_not` first.
+Three Linux network namespaces joined by virtual cables: TCP is the kernel's, and dropped packets cause no reset, which
+a proxy cannot simulate. This requires `ip` (iproute2) and the permission to create namespaces: see `why_not`.
 """
 
 import ctypes
@@ -51,10 +50,10 @@ class NotAllowed(Exception):
 
 
 class Network:
-    """The three namespaces, until `close`; their names have this process' number in them.
+    """The three namespaces, until `close`; their names contain this process' number.
 
     Raises:
-        NotAllowed: why they can't be made.
+        NotAllowed: they cannot be created.
     """
 
     def __init__(self) -> None:
@@ -72,12 +71,12 @@ class Network:
             raise NotAllowed(str(error)) from error
 
     def close(self) -> None:
-        """Take it all away."""
+        """Delete everything."""
         for name in self._names.values():
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False, timeout=60)
 
     def run(self, place: str, call: Callable[[], T]) -> T:
-        """What `call()` returns or raises at that place; threads that it starts stay there, as do its sockets."""
+        """Run `call()` in a namespace; threads and sockets that it creates stay there."""
         results: list[T] = []
 
         def there() -> None:
@@ -93,17 +92,17 @@ class Network:
         return results[0]
 
     def lose(self, *addresses: str) -> None:
-        """Lose, without a word, what is sent to these addresses."""
+        """Drop packets to these addresses."""
         for address in addresses:
             self._ip(f"-n router route add blackhole {address}/32")
 
     def deliver(self, *addresses: str) -> None:
-        """Lose it no longer."""
+        """Deliver packets again."""
         for address in addresses:
             self._ip(f"-n router route delete blackhole {address}/32")
 
     def move(self, address: str) -> None:
-        """Let the client make its connections from this address from now on; those it has stay as they are."""
+        """Use this client address for new connections; existing ones are unchanged."""
         self._ip(f"-n client route replace default via 10.213.1.1 src {address}")
 
     def _cable(self, place: str, end: str) -> None:
@@ -119,16 +118,16 @@ class Network:
 
 @contextmanager
 def network() -> Iterator[Network]:
-    """A network for as long as the block lasts."""
+    """Provide a network for the block."""
     with closing(Network()) as made:
         yield made
 
 
 @functools.cache
 def why_not() -> str:
-    """Why no such network can be had here; empty if one can."""
+    """Return the reason why networks cannot be created here, or ""."""
     if shutil.which("ip") is None:
-        return "there is no program `ip` (iproute2), with which network namespaces are made"
+        return "program `ip` (iproute2) not found, required for network namespaces"
     try:
         with network():
             return ""

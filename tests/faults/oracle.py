@@ -1,6 +1,6 @@
-"""What must be true after every fault, and the figures that show it.
+"""Invariants that must hold after every fault, and measurements.
 
-Each look at the server goes to it directly, past whatever the controller had to go through.
+Requests of this module bypass the fault and reach the server directly.
 """
 
 import os
@@ -24,7 +24,7 @@ _READS = frozenset(("get", "list", "watch"))
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a process holds."""
+    """Resources of a process."""
 
     files: int
     threads: int
@@ -32,7 +32,7 @@ class Resources:
 
     @classmethod
     def now(cls, pid: int | None = None) -> "Resources":
-        """Of that process, or this one."""
+        """Measure a process, by default this one."""
         place = Path(f"/proc/{pid or 'self'}")
         pages = int((place / "statm").read_text().split()[1])
         return cls(
@@ -43,7 +43,7 @@ class Resources:
 
 
 def converged(rig: Rig) -> bool:
-    """Whether each wanted Foo has its Deployment as specified and a true status, and there are no other Foos."""
+    """Return whether exactly the wanted Foos exist, each with its Deployment and a correct status."""
     deployments = {
         (one.metadata.namespace, one.metadata.name): one for one in rig.kube.apps_v1.deployments("").list().items
     }
@@ -61,7 +61,7 @@ def converged(rig: Rig) -> bool:
 
 
 def caches_agree(rig: Rig) -> bool:
-    """Whether the caches hold what the server has, version for version, and notifications have all been handled."""
+    """Return whether the caches equal the server, version for version, and all notifications are handled."""
     foos = rig.foos_api.samplecontroller_v1alpha1.foos("").list().items
     deployments = rig.kube.apps_v1.deployments("").list().items
     there = {
@@ -76,14 +76,14 @@ def caches_agree(rig: Rig) -> bool:
 
 
 def queue_is_idle(rig: Rig) -> bool:
-    """Whether no key waits, is worked on, or is to be tried again."""
+    """Return whether no key is queued, processing or waiting for a retry."""
     # One of a Foo that is gone may wait long: it failed often, and nothing is lost by it.
     keys = {(key.namespace, key.name) for queue in rig.diagnostics.queues for key in queue.state().keys}
     return not keys & rig.wanted.keys()
 
 
 def healthy(rig: Rig) -> bool:
-    """Whether all that the invariants want eventually is so now."""
+    """Return whether all eventual invariants hold now."""
     return converged(rig) and caches_agree(rig) and queue_is_idle(rig)
 
 
@@ -96,7 +96,7 @@ def one_worker_a_key(rig: Rig) -> None:
 
 
 def lists_are_bounded(rig: Rig, since: float, now: float) -> int:
-    """Fail if lists came faster than the backoff allows; the most that came of one kind within its smallest step."""
+    """Fail if lists came faster than the backoff allows; return the maximum per kind within its smallest step."""
     times: dict[str, list[float]] = {}
     for at, kind in rig.requests.lists:
         if at >= since:
@@ -112,12 +112,12 @@ def lists_are_bounded(rig: Rig, since: float, now: float) -> int:
 
 
 def steps(seconds: float) -> int:
-    """How many steps the backoff can have taken in that time at most: a server that is away is asked each second."""
+    """Return the maximum number of backoff steps in a time: an unavailable server is tried each second."""
     return int(seconds / REFLECTOR_BACKOFF.duration) + 1
 
 
 def no_write_without_the_lease(trail: Path, members: set[str]) -> Counter[str]:
-    """Fail if one of the members wrote about a Foo while another held the lease; how many writes each made."""
+    """Fail if a member wrote about a Foo while another held the lease; return the number of writes of each."""
     holder = ""
     made: Counter[str] = Counter()
     for write in writes(trail):

@@ -1,4 +1,4 @@
-"""A list in pages whose history ends between two of them; below the controller, whose lists have one page."""
+"""Expired continue token between two pages of a list, tested below the controller, whose lists have one page."""
 
 from collections.abc import Iterable
 
@@ -18,31 +18,31 @@ EXPIRED_PAGE = "410 at the next page of a list"
 
 
 class Kept:
-    """A sink that keeps names."""
+    """Sink that stores names."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
 
     def prepare(self, page: ObjectList[ConfigMap]) -> ObjectList[ConfigMap]:
-        """As they are."""
+        """Return objects unchanged."""
         return page
 
     def replace(self, objects: Iterable[ConfigMap], undecodable: Iterable[Undecodable], version: str) -> None:
-        """Keep their names."""
+        """Store their names."""
         self.names = [one.metadata.name for one in objects]
 
     def apply(self, event: WatchEvent[ConfigMap]) -> None:
-        """There is no watch."""
+        """Do nothing; this test does not watch."""
 
     def reject(self, event: BadEvent) -> None:
-        """There is no watch."""
+        """Do nothing; this test does not watch."""
 
     def bookmark(self, version: str) -> None:
-        """There is no watch."""
+        """Do nothing; this test does not watch."""
 
 
 def expired_page() -> Row:
-    """List five objects two by two, and expire the second page; fail unless all five come, by one more request."""
+    """List five objects in pages of two, and expire the second page; fail unless one more request gets all five."""
     with BundledServer() as server:
         clientset = Clientset(Config(server.url))
         config_maps = clientset.core_v1.config_maps("default")

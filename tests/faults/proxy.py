@@ -1,7 +1,7 @@
-"""A TCP proxy that does to connections what networks do: one thread, told what to do from any other.
+"""TCP proxy that simulates network faults; one thread, controlled from any other.
 
-It knows nothing of what it carries, but for the request line that was sent last on each connection: a test that wants
-to strike watches, and nothing else, says `of="watch="`.
+It does not parse the traffic, except for the last request line of each connection: `of="watch="` restricts a fault to
+watches.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ Direction = Literal["up", "down"]
 """To the server, or back from it."""
 
 _AT_ONCE = 65536
-_RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, and the peer is told by a reset
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, with a reset
 
 
 @dataclass(frozen=True, slots=True)
 class Mood:
-    """What the proxy does to the bytes of those connections whose last request has `of` in it; empty means all.
+    """Treatment of connections whose last request contains `of`; empty means all.
 
-    `pause` holds back what goes that way. `delay` is seconds before each piece of an answer, `piece` the number of
-    bytes that are sent at once (0: as they come), `cut` the number of bytes of answers after which a connection is
-    reset (0: never), `garble` how many bytes apart the bytes are that are changed (0: none are).
+    `pause` stops a direction. `delay` is the number of seconds before each piece of a response, `piece` the number of
+    bytes sent at once (0: as received), `cut` the number of response bytes after which a connection is reset (0:
+    never), `garble` the distance of changed bytes (0: none).
     """
 
     of: str = ""
@@ -40,7 +40,7 @@ class Mood:
 
 
 class _Writer(Protocol):
-    """What is used of a StreamWriter."""
+    """Used part of a StreamWriter."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -48,7 +48,7 @@ class _Writer(Protocol):
 
 
 class _Pair:
-    """One connection of a client, and the one to the server that it leads to."""
+    """One client connection, and the corresponding server connection."""
 
     def __init__(self, client: asyncio.StreamWriter, server: asyncio.StreamWriter) -> None:
         self.client, self.server = client, server
@@ -57,7 +57,7 @@ class _Pair:
         self.dead = False
 
     def reset(self) -> None:
-        """End both at once: the client's by a reset."""
+        """Close both; the client's by a reset."""
         for writer in (self.client, self.server):
             sock = writer.get_extra_info("socket")
             if sock is not None and sock.fileno() >= 0:
@@ -66,7 +66,7 @@ class _Pair:
 
 
 class Proxy:
-    """Forwards 127.0.0.1:`port` to the server at `target` (a URL) between `start` and `stop`."""
+    """Proxy from 127.0.0.1:`port` to the server at `target` (a URL), from `start` to `stop`."""
 
     def __init__(self, target: str) -> None:
         self._target = _address(target)
@@ -85,45 +85,45 @@ class Proxy:
         return f"<Proxy {self.port} to {self._target}, {len(self._pairs)} connections, {self._mood}>"
 
     def start(self) -> None:
-        """Forward from now on."""
+        """Start forwarding."""
         self._group.start(self._run, name="proxy")
         self._ready.wait()
 
     def stop(self) -> None:
-        """End every connection and the thread."""
+        """Close every connection and end the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._group.join(10)
 
     def aim(self, target: str) -> None:
-        """Lead connections that are made from now on to another server; those that there are stay as they are."""
+        """Forward new connections to another server; existing ones are unchanged."""
         self._target = _address(target)
 
     def set(self, mood: Mood) -> None:
-        """Do this to every connection from now on. Bytes that are held back stay so until `heal`."""
+        """Treat every connection like this from now on. Bytes of a paused direction wait until `heal`."""
         self._do(lambda: self._set(mood))
 
     def heal(self) -> None:
-        """Do nothing any more; connections on which something was held back stay dead, as after a lost route."""
+        """Forward normally; connections with paused bytes stay dead, as after a lost route."""
         self._do(self._heal)
 
     def reset(self, of: str = "") -> None:
-        """Reset the connections that there are."""
+        """Reset all connections."""
         self._do(lambda: self._reset(of))
 
     def inject(self, pieces: Sequence[bytes], of: str) -> int:
-        """Send these bytes to the clients of these connections, as if from the server; the number of them."""
+        """Send bytes to the clients of matching connections, as if from the server; return their number."""
         return asyncio.run_coroutine_threadsafe(self._inject(pieces, of), self._loop).result()
 
     def refuse(self) -> None:
-        """Listen no longer: connections are refused. Those that are open are reset."""
+        """Stop listening, so that connections are refused; reset the open ones."""
         asyncio.run_coroutine_threadsafe(self._refuse(), self._loop).result()
 
     def listen(self) -> None:
-        """Listen again, at the same port."""
+        """Listen again at the same port."""
         asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
 
     def count(self, of: str = "") -> int:
-        """How many connections there are."""
+        """Return the number of connections."""
         return self._do(lambda: self._of(of))
 
     def _reset(self, of: str) -> None:
@@ -224,7 +224,7 @@ class Proxy:
                 elif not await self._send(pair, data, mood, writer):
                     return
         except OSError:
-            return  # either side has gone; the other is told by the end of this pump
+            return  # one side is closed; ending this pump closes the other
 
     async def _passable(self, pair: _Pair, way: Direction) -> Mood:
         while True:
@@ -234,7 +234,7 @@ class Proxy:
             await self._changed.wait()
 
     async def _send(self, pair: _Pair, data: bytes, mood: Mood, writer: _Writer) -> bool:
-        """Send bytes to the client; whether the connection goes on."""
+        """Send bytes to the client; return whether the connection continues."""
         if mood.delay:
             await asyncio.sleep(mood.delay)
         if mood.garble:

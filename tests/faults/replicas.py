@@ -1,7 +1,7 @@
-"""Replicas of the controller as processes, each with an account of its own, before a server that is one, too.
+"""Replicas of the controller as processes, each with its own service account, for a server process.
 
-They run `controller.program` with the command line's own defaults but for the lease's times, and for how long a
-connection may be silent: with 85 s, most of a run would be waiting.
+They run `controller.program` with the command line's defaults, except for the lease's times and the watch idle timeout:
+with 85 s, most of a run would be waiting.
 """
 
 import json
@@ -35,7 +35,7 @@ BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 
 class Replica:
-    """One of them; started again when it has ended, as a Deployment would."""
+    """One replica; restarted when it has exited, as by a Deployment."""
 
     def __init__(self, name: str, folder: Path, admin: Config, host: str) -> None:
         self.name = name
@@ -52,16 +52,16 @@ class Replica:
 
     @property
     def output(self) -> Path:
-        """The file its processes write to."""
+        """File that its processes write to."""
         return self._folder / "output.txt"
 
     @property
     def running(self) -> bool:
-        """Whether its process has not ended."""
+        """True while its process runs."""
         return self._process is not None and self._process.process.poll() is None
 
     def start(self) -> None:
-        """Start it, again if need be."""
+        """Start it, if it is not running."""
         flags = [f"--kubeconfig={self._kubeconfig}", "--leader-elect", "--metrics-bind-address=127.0.0.1:0"]
         flags += ["--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s"]
         flags += ["--leader-elect-retry-period=1s", "--resync-period=0"]
@@ -70,30 +70,30 @@ class Replica:
         self._process = Child([sys.executable, "-m", "tests.faults.replicas", *flags], self.output, cwd=ROOT)
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send a signal."""
         if self._process is not None:
             self._process.signal(number)
 
     def resources(self) -> Resources | None:
-        """What its process holds; None if it has ended."""
+        """Measure its process; None if it has exited."""
         return Resources.now(self._process.pid) if self._process is not None and self.running else None
 
     def caches(self) -> list[Mapping[str, Any]]:
-        """What its caches hold, as it says itself."""
+        """Return the contents of its caches, from its debug page."""
         urls = re.findall(r'"serving" server="metrics".*?url="(http://[^"]+)"', self.output.read_text(encoding="utf-8"))
         with urllib.request.urlopen(f"{urls[-1]}/debug/caches", timeout=10) as page:
             found: list[Mapping[str, Any]] = json.load(page)["caches"]
         return found
 
     def end(self) -> int:
-        """Tell it to end; its exit code."""
+        """Terminate it; return the exit code."""
         if self._process is None:
             return 0
         return self._process.end(signal.SIGCONT, signal.SIGTERM, seconds=40)[0]
 
 
 def _account(admin: Config, name: str) -> str:
-    """Make a service account that may do everything; a token of it."""
+    """Create a service account with all permissions; return its token."""
     client = RESTClient(admin)
     try:
         _post(client, ACCOUNTS, {"metadata": {"name": name}})
@@ -111,7 +111,7 @@ def _post(client: RESTClient, path: str, body: Mapping[str, Any]) -> Any:
 
 
 def main() -> None:
-    """The controller's program, with less patience for silent connections."""
+    """Run the controller's program with a shorter idle timeout."""
     options = parse(sys.argv[1:])
     setup(level="info")
     config = load_config(kubeconfig=options.kubeconfig)

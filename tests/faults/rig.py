@@ -1,7 +1,7 @@
-"""The whole controller in this process, over real HTTP through a proxy, and everything by which it can be watched.
+"""Test rig: the whole controller in this process, over real HTTP through a proxy, with instrumentation.
 
-The controller is `controller.program`'s own: what is put round it counts its requests and looks whether two of its
-workers are ever at one Foo. Whoever tests goes to the server directly and is not struck by what the proxy does.
+The controller is `controller.program`'s; a wrapper counts its requests and checks that no two workers process one Foo.
+The test itself connects to the server directly, not through the proxy.
 """
 
 import logging
@@ -50,7 +50,7 @@ _WRITES = frozenset(("create", "update", "patch", "delete"))
 
 
 class Lines(logging.Handler):
-    """The controller's log: lines as they would be printed, and what went wrong without being expected."""
+    """Handler for the controller's log: formatted lines, and unexpected exceptions."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -59,7 +59,7 @@ class Lines(logging.Handler):
         self.unhandled: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the line, unless it is the server's."""
+        """Store the line, unless it is the server's."""
         if record.name.startswith(("clientgo.envtest", "uvicorn", "asyncio")):
             return
         line = self.format(record)
@@ -69,13 +69,13 @@ class Lines(logging.Handler):
             self.unhandled.append(line)
 
     def find(self, pattern: str, first: int = 0) -> str:
-        """The first line, from number `first` on, in which the pattern is found; empty if there is none."""
+        """Return the first line, from number `first` on, that matches the pattern, or ""."""
         look = re.compile(pattern)
         return next((line for line in self.lines[first:] if look.search(line)), "")
 
 
 class Watched:
-    """The controller's client; notes each list, and which Foo each thread writes about."""
+    """Wrapper of the controller's client that records lists, and the Foo each thread writes about."""
 
     def __init__(self, client: RESTClient) -> None:
         self._client = client
@@ -87,7 +87,7 @@ class Watched:
         self.together: list[str] = []
 
     def do(self, request: Request) -> bytes:
-        """Pass it on."""
+        """Forward the request."""
         self._note(request, request.verb == "list")
         about = _foo_of(request)
         if about is None:
@@ -103,7 +103,7 @@ class Watched:
                 self._at.pop(about, None)
 
     def watch(self, request: Request) -> EventStream:
-        """Pass it on."""
+        """Forward the request."""
         self._note(request, "sendInitialEvents" in request.query)
         return self._client.watch(request)
 
@@ -122,7 +122,7 @@ def _foo_of(request: Request) -> tuple[str, str] | None:
 
 
 class Rig:
-    """A server, a proxy before it, and the controller behind both once it is started."""
+    """Server, proxy and, once started, controller."""
 
     def __init__(
         self,
@@ -169,15 +169,15 @@ class Rig:
         self.diagnostics = Diagnostics(parse([]))
         self.watched: Watched | None = None
         self.wanted: dict[tuple[str, str], int] = {}
-        self.named: set[tuple[str, str]] = set()  # whatever was wanted at any time
+        self.named: set[tuple[str, str]] = set()  # all that were ever wanted
         self._log_level = logging.getLogger().level
 
     def reach(self, host: str = "", **credentials: Any) -> None:
-        """Let the controller reach the server there, or with these credentials; before it is started."""
+        """Set the controller's server or credentials; before it is started."""
         self.config = replace(self.config, host=host or self.config.host, **credentials)
 
     def administer(self, **credentials: Any) -> None:
-        """Let who tests reach the server with these credentials from now on."""
+        """Use these credentials for the test's own requests."""
         self.client.close()
         self.admin_config = replace(self.admin_config, **credentials)
         self.client = RESTClient(self.admin_config)
@@ -185,29 +185,29 @@ class Rig:
 
     @property
     def server(self) -> BundledServer:
-        """The server as it is now."""
+        """Current server."""
         assert self.environment.server is not None
         return self.environment.server
 
     @property
     def process(self) -> ServerProcess:
-        """The server that is a process of its own."""
+        """Server that runs as a process."""
         assert isinstance(self.environment, ServerProcess)
         return self.environment
 
     @property
     def requests(self) -> Watched:
-        """What the controller has asked for."""
+        """Recorder of the controller's requests."""
         assert self.watched is not None, "it has been started"
         return self.watched
 
     @property
     def informers(self) -> list[SharedInformer[Foo] | SharedInformer[Deployment]]:
-        """The controller's caches."""
+        """Informers of the controller."""
         return [one for one in self.diagnostics.informers if isinstance(one, SharedInformer)]
 
     def start(self) -> None:
-        """Start the controller, with the configuration as it stands; returns when it syncs."""
+        """Start the controller with the current configuration; return when it syncs."""
         logging.getLogger().addHandler(self.log)
         logging.getLogger().setLevel(logging.INFO)
         self.group.start(self._run, name="program")
@@ -221,7 +221,7 @@ class Rig:
         return opened is not None and last is not None and last - opened > self.bookmarks / 2
 
     def end(self) -> None:
-        """End everything; what the controller died of, if it did, is raised."""
+        """Stop everything; raise the controller's exception, if any."""
         try:
             self.stop.set()
             self.group.join(15)
@@ -234,7 +234,7 @@ class Rig:
             self.environment.stop()
 
     def create(self, name: str, replicas: int = 1, place: str = PLACE) -> None:
-        """Have a Foo wanted, and say so to the server."""
+        """Create a Foo, and expect it."""
         self.wanted[place, name] = replicas
         self.named.add((place, name))
         self.foos_api.samplecontroller_v1alpha1.foos(place).create(
@@ -242,28 +242,28 @@ class Rig:
         )
 
     def scale(self, name: str, replicas: int, place: str = PLACE) -> None:
-        """Have a Foo wanted with another size."""
+        """Scale a Foo, and expect the size."""
         self.wanted[place, name] = replicas
         self.foos_api.samplecontroller_v1alpha1.foos(place).patch(name, {"spec": {"replicas": replicas}})
 
     def delete(self, name: str, place: str = PLACE) -> None:
-        """Have a Foo wanted no more."""
+        """Delete a Foo, and expect its absence."""
         del self.wanted[place, name]
         self.foos_api.samplecontroller_v1alpha1.foos(place).delete(name)
 
     def metric(self, pattern: str) -> float:
-        """The sum of the samples whose name and labels begin as the pattern says, scraped."""
+        """Scrape; return the sum of samples whose name and labels match the pattern."""
         look = re.compile(pattern)
         with urllib.request.urlopen(f"{self.diagnostics.urls['metrics']}/metrics", timeout=10) as page:
             text: str = page.read().decode()
         return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if look.match(line))
 
     def sent(self) -> float:
-        """How many requests the controller has sent, those that were sent again included."""
+        """Return the number of requests sent, including retries."""
         return self.metric(f'rest_client_requests_total.*host="{re.escape(urlsplit(self.config.host).netloc)}"')
 
     def until(self, what: Callable[[], bool], seconds: float) -> float:
-        """Poll until `what()` is true and return the seconds it took; raise a crash of the controller at once."""
+        """Poll until `what()` is true and return the seconds; raise a crash of the controller at once."""
         began = SYSTEM_CLOCK.now()
 
         def look() -> bool:

@@ -1,4 +1,4 @@
-"""The bundled server as a process of its own, which can be killed; stands where an `Environment` would."""
+"""Bundled server as a process, which can be killed; replaces an `Environment`."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from tests.processes import Child
 
 
 class ServerProcess:
-    """`python -m clientgo.apiserver` at one port, with data that outlive it."""
+    """`python -m clientgo.apiserver` at one port, with persistent data."""
 
     server: BundledServer | None = None
 
@@ -25,7 +25,7 @@ class ServerProcess:
         self._process: Child | None = None
 
     def start(self) -> Config:
-        """Start it; returns when it answers."""
+        """Start the process; return when it answers."""
         data, audit = self._folder / "server-data", self._folder / "audit.log"
         kubeconfig = self._folder / "kubeconfig"
         # One that was killed leaves its file.
@@ -49,24 +49,24 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """Process id."""
         assert self._process is not None, "it has been started"
         return self._process.pid
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send a signal."""
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill it, as a crash would."""
+        """Kill the process, as a crash would."""
         self.stop()
 
     def forget(self) -> None:
-        """Lose its data."""
+        """Delete its data."""
         shutil.rmtree(self._folder / "server-data")
 
     def stop(self) -> None:
-        """End it; may be called again."""
+        """End the process; may be called again."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()

@@ -1,4 +1,4 @@
-"""The cluster of a long run: a server process, a proxy, two replicas; the faults that may happen; what is looked at."""
+"""Cluster of the soak test: a server process, a proxy, two replicas; the faults; the checks."""
 
 import json
 import random
@@ -27,7 +27,7 @@ PLACE = "default"
 
 
 class Cluster:
-    """`wanted` is what was written and acknowledged: the size of each Foo."""
+    """Cluster; `wanted` has the acknowledged size of each Foo."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -39,7 +39,7 @@ class Cluster:
         self._number = 0
 
     def start(self) -> None:
-        """Start everything; returns when a replica works."""
+        """Start everything; return when a replica works."""
         config = self.server.start()
         self.client = RESTClient(config)
         self.foos = Clientset(self.client).samplecontroller_v1alpha1.foos(PLACE)
@@ -52,7 +52,7 @@ class Cluster:
             replica.start()
 
     def stop(self) -> None:
-        """End everything."""
+        """Stop everything."""
         for replica in self.replicas:
             replica.end()
         self.proxy.stop()
@@ -60,18 +60,18 @@ class Cluster:
         self.server.stop()
 
     def supervise(self) -> None:
-        """Start what has ended: a leader that lost its lease does."""
+        """Restart what has exited: a leader that lost its lease does."""
         for replica in self.replicas:
             if not replica.running:
                 replica.start()
 
     def fill(self, foos: int) -> None:
-        """Create so many Foos."""
+        """Create Foos."""
         for _ in range(foos):
             self._create(random.Random(self._number))
 
     def change(self, rng: random.Random) -> str:
-        """Create, change or delete a Foo; which of them it was, or that the server did not take it."""
+        """Create, change or delete a Foo; return which, or that the server did not accept it."""
         what = rng.choices((self._create, self._delete, self._scale), (1, 1, 8))[0]
         with suppress(ClientGoError):
             return what(rng)
@@ -79,17 +79,17 @@ class Cluster:
         return "refused"
 
     def faults(self, *planted: dict[str, Any]) -> None:
-        """Let these strike from now on, and no others."""
+        """Activate these faults only."""
         self.client.raw("DELETE", "/faults")
         for fault in planted:
             self.client.raw("POST", "/faults", body=json.dumps(fault).encode())
 
     def converged(self) -> bool:
-        """Whether every Foo is as wanted, has its Deployment as specified, and a true status."""
+        """Return whether every Foo is as wanted, with its Deployment and a correct status."""
         return not self.difference()
 
     def difference(self) -> list[str]:
-        """What is not as it should be."""
+        """Return what differs from the expected state."""
         try:
             foos = {foo.metadata.name: foo for foo in self.foos.list().items}
             deployments = {one.metadata.name: one for one in self.deployments.list().items}
@@ -108,7 +108,7 @@ class Cluster:
         return found
 
     def counts(self) -> dict[str, int]:
-        """How many objects of each kind there are in all namespaces."""
+        """Return the number of objects of each kind in all namespaces."""
         return {"Foo": len(self.foos.list().items), "Deployment": len(self.deployments.list().items)}
 
     def _create(self, rng: random.Random) -> str:
@@ -131,7 +131,7 @@ class Cluster:
         return "changed"
 
     def _look_again(self) -> None:
-        """What was not acknowledged may have been done; only the server knows."""
+        """Read Foos whose write was not acknowledged from the server."""
         with suppress(ClientGoError):
             self.wanted = {foo.metadata.name: foo.spec.replicas or 0 for foo in self.foos.list().items}
 
@@ -141,7 +141,7 @@ FAULTS: dict[str, Fault] = {}
 
 
 def fault(made: Callable[[Cluster, random.Random], Iterator[None]]) -> Fault:
-    """A fault that may happen."""
+    """Register a fault."""
     FAULTS[made.__name__.replace("_", " ")] = named = contextmanager(made)
     return named
 
@@ -267,7 +267,7 @@ def _events(trail: Path, users: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def overlaps(trail: Path, users: set[str]) -> list[str]:
-    """Writes of one replica about one Foo that were under way at the same time: two workers had it."""
+    """Return simultaneous writes of one replica about one Foo, which show two workers on it."""
     busy: dict[tuple[str, str], str] = {}
     found = []
     for event in sorted(_events(trail, users), key=lambda one: str(one["requestReceivedTimestamp"])):
@@ -282,7 +282,7 @@ def overlaps(trail: Path, users: set[str]) -> list[str]:
 
 
 def bursts(trail: Path, users: set[str]) -> int:
-    """The most lists of one kind that one replica asked for within the first step of the reflector's backoff."""
+    """Return the maximum of lists of one kind and replica within the first step of the reflector's backoff."""
     times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for event in _events(trail, users):
         asked = event.get("requestURI", "")

@@ -1,4 +1,4 @@
-"""Every fault of the table in docs/reliability.md: it heals by itself, in time, and it shows. Nothing is lost."""
+"""Every fault in docs/reliability.md heals by itself, in time, and shows; nothing is lost."""
 
 import socket
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The oracle notices: each invariant is broken once, and it says so."""
+"""Tests of the oracle: each invariant is violated once and reported."""
 
 import json
 from collections.abc import Iterator

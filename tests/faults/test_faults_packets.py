@@ -1,4 +1,4 @@
-"""Packets that are really lost: dead peers are missed in time, and nothing is lost for good."""
+"""Lost packets: dead peers are detected in time, and no change is lost."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""The proxy does to connections what it is told; before a server that sends back what it is sent."""
+"""Tests of the proxy, with an echo server."""
 
 import socket
 import threading

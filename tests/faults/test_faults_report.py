@@ -1,4 +1,4 @@
-"""The page of faults is made of what a run found, and of nothing else."""
+"""Tests of the reliability page."""
 
 from hack.reliability import page
 from tests.faults.case import Row

@@ -1,4 +1,4 @@
-"""What somebody with bad intentions might try against a client: names that lead elsewhere, servers that are others."""
+"""Attacks on clients: names that lead to other URLs, malicious servers."""
 
 import logging
 from contextlib import closing

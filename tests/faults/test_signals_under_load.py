@@ -1,4 +1,4 @@
-"""Signals at random moments of a program's life, and a main-thread consumer, on a machine that is busy.
+"""Signals at random moments of a program's life, and with a consumer in the main thread, on a busy machine.
 
 `SIGNALS=1000 pytest tests/faults/test_signals_under_load.py` sends a thousand of each; the default is a sample.
 """
@@ -65,7 +65,7 @@ print(seen)
 
 @pytest.fixture(scope="module")
 def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Two processes per core that do nothing but count."""
+    """Run two processes per core that only count."""
     folder = tmp_path_factory.mktemp("busy")
     with ExitStack() as stack:
         for number in range(2 * (os.cpu_count() or 1)):

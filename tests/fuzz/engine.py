@@ -1,7 +1,7 @@
-"""Tries one target with inputs made from a kept corpus, counts them, and keeps what was new and what broke it.
+"""Fuzzing engine: mutates a corpus, counts inputs, and stores new and failing ones.
 
-There is no coverage to be guided by, but there is what a target says: an input that is answered as none was before (its
-words, without what they quote) joins those that the next inputs are made from.
+There is no coverage guidance. An input with a new result (its text without quoted parts) joins the pool for the
+next mutations.
 """
 
 import hashlib
@@ -35,16 +35,16 @@ POOL = 400
 
 
 class Hung(BaseException):
-    """An input took too long. No `Exception`, so that no target can take it for an answer."""
+    """Timeout of an input. Not an `Exception`, so that targets do not catch it."""
 
 
 class Bug(AssertionError):
-    """The target answered, but not as it has to."""
+    """Wrong result of a target."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads input from others. `run` answers in words; whatever it raises is a bug."""
+    """Parser of external input. `run` returns a description of the result; every exception is a bug."""
 
     name: str
     run: Callable[[bytes], str]
@@ -58,7 +58,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Crash:
-    """An input that broke a target, and how."""
+    """Failing input, with its error."""
 
     data: bytes
     error: str
@@ -67,7 +67,7 @@ class Crash:
 
 @dataclass
 class Tally:
-    """What came of a run over one target."""
+    """Results of a run over one target."""
 
     inputs: int = 0
     seconds: float = 0.0
@@ -77,10 +77,10 @@ class Tally:
 
 
 class Fuzzer:
-    """Runs a target on its corpus first, then on relatives of it. One thread, the main one: hangs end by a signal."""
+    """Runner of one target: its corpus first, then mutations. Main thread only: a signal ends hangs."""
 
     def __init__(self, target: Target, seed: int, *, patience: float = PATIENCE) -> None:
-        """An input that takes `patience` seconds of CPU has hung the target."""
+        """Create a runner; an input that takes `patience` seconds of CPU counts as hung."""
         self.target = target
         self._patience = patience
         self.tally = Tally()
@@ -92,13 +92,13 @@ class Fuzzer:
         self._memory = 0
 
     def replay(self) -> None:
-        """Try everything that is kept."""
+        """Try the whole corpus."""
         with watched():
             for data in (*self.target.once, *self._pool[: self._fixed]):
                 self._try(data)
 
     def spend(self, seconds: float) -> None:
-        """Try new inputs for that long."""
+        """Try new inputs for some seconds."""
         began = now = SYSTEM_CLOCK.now()
         self._memory = self._memory or _peak()
         with watched():
@@ -146,12 +146,12 @@ class Fuzzer:
 
 
 def shape_of(answer: str) -> str:
-    """An answer's words as far as they are the target's own: what begins with a quotation mark is the input's."""
+    """Return a result without its quoted parts, which come from the input."""
     return _NUMBER.sub("_", _QUOTES.split(answer, maxsplit=1)[0][:80])
 
 
 def kept(name: str, *, folder: Path = CORPUS) -> Iterator[tuple[bytes, str]]:
-    """The inputs of a target's corpus, each with the comment above it."""
+    """Return the inputs of a target's corpus, each with the comment above it."""
     path = folder / f"{name}.txt"
     note = ""
     for line in path.read_text(encoding="ascii").splitlines() if path.exists() else ():
@@ -163,7 +163,7 @@ def kept(name: str, *, folder: Path = CORPUS) -> Iterator[tuple[bytes, str]]:
 
 
 def keep(name: str, found: Sequence[tuple[bytes, str]], *, folder: Path = CORPUS) -> None:
-    """Add inputs to a target's corpus, each with a comment if it has one."""
+    """Add inputs to a target's corpus, with optional comments."""
     known = {data for data, _ in kept(name, folder=folder)}
     with (folder / f"{name}.txt").open("a", encoding="ascii") as file:
         for data, note in found:
@@ -175,13 +175,13 @@ def keep(name: str, found: Sequence[tuple[bytes, str]], *, folder: Path = CORPUS
 
 
 def digest(data: bytes) -> str:
-    """A short name for an input."""
+    """Return a short name of an input."""
     return hashlib.sha256(data).hexdigest()[:12]
 
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Within, the timer of this process' CPU raises `Hung`; no test runner uses it."""
+    """Raise `Hung` in the block after a CPU time limit; no test runner uses this timer."""
 
     def hang(_: int, __: FrameType | None) -> None:
         raise Hung("no answer in time")

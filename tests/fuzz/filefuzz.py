@@ -1,4 +1,4 @@
-"""Targets that read what people write: kubeconfigs, definitions for the generator, its configuration, flags."""
+"""Fuzz targets for files and flags: kubeconfigs, definitions, the generator's configuration, command lines."""
 
 import contextlib
 import functools
@@ -27,7 +27,7 @@ FOO_CRD = Path(__file__).parents[2] / "artifacts" / "crd" / "samplecontroller.k8
 
 @functools.cache
 def folder() -> Path:
-    """A folder for this process' files; removed with the interpreter's end."""
+    """Return a folder for this process, removed at exit."""
     made = tempfile.TemporaryDirectory(prefix="fuzz-")
     _KEPT.append(made)
     return Path(made.name)
@@ -37,14 +37,14 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def written(name: str, data: bytes) -> Path:
-    """A file of that name that holds these bytes."""
+    """Write a file; return its path."""
     path = folder() / name
     path.write_bytes(data)
     return path
 
 
 def kubeconfigs(data: bytes) -> str:
-    """A configuration, or one sentence on what is wrong with the file."""
+    """Load a kubeconfig: a configuration or a one-line error."""
     path = written("config", data)
     try:
         config = config_from([str(path)], "")
@@ -56,7 +56,7 @@ def kubeconfigs(data: bytes) -> str:
 
 
 def definitions(data: bytes) -> str:
-    """Code that compiles, or a list of complaints, one a line."""
+    """Generate code from definitions: it compiles, or there is a list of one-line errors."""
     path = written("crd.yaml", data)
     code, said = _run(
         lambda: codegen(
@@ -93,14 +93,14 @@ def _new_modules(diff: str) -> list[str]:
 
 
 def codegen_configs(data: bytes) -> str:
-    """The generator's own configuration: options, or one sentence."""
+    """Load the generator's configuration: options or a one-line error."""
     path = written("codegen.yaml", data)
     code, said = _run(lambda: codegen(["--config", str(path), "--verify", "--root", str(folder())]))
     return "fine" if code == 0 else _complaints(said.replace(str(path), "FILE"), data)
 
 
 def installed_crds(data: bytes) -> str:
-    """What an environment is to install: definitions, or one sentence."""
+    """Load CRDs for an environment: definitions or a one-line error."""
     path = written("installed.yaml", data)
     try:
         return f"{len(read_crds([path]))} definitions"
@@ -109,17 +109,17 @@ def installed_crds(data: bytes) -> str:
 
 
 def controller_flags(data: bytes) -> str:
-    """Flags are taken, or refused in one sentence below the usage, with exit code 2."""
+    """Parse the controller's flags: accepted, or a one-line error after the usage, with exit code 2."""
     return _flags(lambda words: flag_values(parse(words)), data)
 
 
 def apiserver_flags(data: bytes) -> str:
-    """The same for the bundled server's command."""
+    """Parse the bundled server's flags: accepted, or usage and a one-line error."""
     return _flags(lambda words: apiserver_parser().parse_args(words), data)
 
 
 def codegen_flags(data: bytes) -> str:
-    """The same for the generator's, which then has nothing to read."""
+    """Parse the generator's flags, without input: accepted, or usage and a one-line error."""
     words = [word for word in _words(data) if not word.startswith(("--root", "--built-in", "--config"))]
     code, said = _run(lambda: codegen([*words, "--verify", "--root", str(folder())]))
     return "fine" if code == 0 else _complaints(said, data)
@@ -167,7 +167,7 @@ def _run(call: Callable[[], int]) -> tuple[int, str]:
 
 
 def _as_json(path: Path) -> bytes:
-    """The YAML as JSON, which is YAML too, and which can be changed as the tree it is."""
+    """Convert YAML to JSON, which is YAML too and can be mutated as a tree."""
     return json.dumps(yaml.safe_load(path.read_text(encoding="utf-8"))).encode()
 
 

@@ -1,7 +1,7 @@
-"""Inputs from inputs: cut, joined, repeated, nested, and, where they are JSON, changed as the tree they are.
+"""Mutations of inputs: truncated, joined, repeated, nested and, for JSON, changed as a tree.
 
-What breaks parsers is known: depth, length, long numbers, empty pieces, controls, things twice, the right word at the
-wrong place. So these are what the mutations make, and more often than blind chance would.
+They prefer what breaks parsers: depth, length, long numbers, empty parts, control characters, duplicates, and keywords
+in wrong places.
 """
 
 import json
@@ -29,7 +29,7 @@ DEPTHS = (5, 60, 400, 1100, 6000)
 
 
 class Mutator:
-    """Changes inputs by chance; the same seed, the same changes."""
+    """Random mutations; the same seed gives the same mutations."""
 
     def __init__(self, rng: Random, words: Sequence[bytes] = ()) -> None:
         self._rng = rng
@@ -41,7 +41,7 @@ class Mutator:
         )  # fmt: skip
 
     def mutate(self, data: bytes, other: bytes) -> bytes:
-        """A relative of `data`, perhaps with a piece of `other`."""
+        """Return a mutation of `data`, perhaps with a part of `other`."""
         rng = self._rng
         if rng.random() < 0.02:
             data = self._deepen(data)

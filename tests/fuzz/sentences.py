@@ -1,17 +1,17 @@
-"""What an error's text has to be: one sentence for a person, whatever the input was."""
+"""Requirements for error messages: one line for a person, for any input."""
 
 from tests.fuzz.engine import Bug
 
 
 def sentence(error: BaseException, data: bytes, *kinds: type[BaseException]) -> str:
-    """The error's text; raises `Bug` if it is of another kind than allowed, or its text is no sentence."""
+    """Return an error's text; raise `Bug` if its type is not allowed or the text is invalid."""
     if not any(type(error) is kind for kind in kinds):
         raise Bug(f"{type(error).__name__} instead of {', '.join(kind.__name__ for kind in kinds)}") from error
     return check_text(str(error), data)
 
 
 def check_text(text: str, data: bytes) -> str:
-    """The text; raises `Bug` if it is empty, spans lines, shows Python's insides, or is out of proportion."""
+    """Return the text; raise `Bug` if it is empty, has several lines, shows Python's internals, or is too long."""
     why = ""
     if not text.strip():
         why = "it says nothing"

@@ -1,4 +1,4 @@
-"""Every target there is, by name."""
+"""All fuzz targets by name."""
 
 from tests.fuzz import filefuzz, serverfuzz, textfuzz, wirefuzz
 from tests.fuzz.engine import Target

@@ -1,4 +1,4 @@
-"""Whatever is read from others, every input is answered or refused in one sentence: no crash, no hang."""
+"""Short fuzzing of every target: each input is accepted or rejected with a one-line message."""
 
 import pytest
 

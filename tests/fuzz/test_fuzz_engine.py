@@ -1,4 +1,4 @@
-"""The fuzzer finds what it is for: crashes, hangs, unclear sentences; and tells how much it has tried."""
+"""Tests of the fuzzing engine: crashes, hangs and unclear messages are found, inputs are counted."""
 
 import os
 import re

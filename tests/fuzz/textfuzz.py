@@ -1,4 +1,4 @@
-"""Targets that read texts: selectors, versions, names, quantities, paths, and log lines' credentials."""
+"""Fuzz targets for text: selectors, versions, names, quantities, paths, and credentials in log lines."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,7 +28,7 @@ def text_of(data: bytes) -> str:
 
 
 def label_selector(data: bytes) -> str:
-    """Parsed, printed and parsed again it is the same, and matching never fails."""
+    """Parse, print and parse a label selector; both are equal, and matching never fails."""
     try:
         selector = parse_selector(text_of(data))
     except ValueError as error:
@@ -43,7 +43,7 @@ POD = {"metadata": {"name": "a", "namespace": "b", "labels": {"app": "x"}}, "spe
 
 
 def server_selectors(data: bytes) -> str:
-    """A request's two selectors, as the bundled server reads them."""
+    """Parse the two selectors of a request as the bundled server does."""
     labels, _, fields = text_of(data).partition("&")
     try:
         return f"matches: {select(PODS, labels, fields).matches(POD)}"
@@ -54,7 +54,7 @@ def server_selectors(data: bytes) -> str:
 
 
 def resource_versions(data: bytes) -> str:
-    """An order, or a refusal that does not depend on the order."""
+    """Compare two resource versions; result or error do not depend on the order."""
     a, _, b = text_of(data).partition(" ")
     try:
         order = compare_resource_versions(a, b)
@@ -68,7 +68,7 @@ def resource_versions(data: bytes) -> str:
 
 
 def object_names(data: bytes) -> str:
-    """A name goes into the URL of its own object, or is refused."""
+    """Build the URL of an object; a name is escaped or rejected."""
     text = text_of(data)
     try:
         key = ObjectName.parse(text)
@@ -85,7 +85,7 @@ def object_names(data: bytes) -> str:
 
 
 def quantities(data: bytes) -> str:
-    """A quantity prints as one that is worth the same."""
+    """Parse and print a quantity; the value is unchanged."""
     try:
         quantity = Quantity(text_of(data))
     except ValueError as error:
@@ -99,7 +99,7 @@ DOCUMENT = {"spec": {"items": [{"type": "Ready", "n": 1}, {"type": "x"}], "a": N
 
 
 def json_paths(data: bytes) -> str:
-    """A printer column's path finds things or is refused."""
+    """Evaluate a printer column's path: it finds values or is rejected."""
     try:
         path = jsonpath.parse(text_of(data))
     except ValueError as error:
@@ -108,7 +108,7 @@ def json_paths(data: bytes) -> str:
 
 
 def log_text(data: bytes) -> str:
-    """Credentials in any text are hidden in a time that grows with the text alone, and stay hidden."""
+    """Redact credentials in any text, in linear time and completely."""
     once = redact(text_of(data))
     if redact(once) != once:
         raise Bug("hiding twice hides more than hiding once")

@@ -1,4 +1,4 @@
-"""Targets that read what comes over the network: replies, watch frames, refusals, objects, and requests to us."""
+"""Fuzz targets for network input: responses, watch frames, errors, objects, and requests to our servers."""
 
 import itertools
 import zlib
@@ -50,7 +50,7 @@ WORDS = (
 
 
 def cuts(data: bytes) -> Iterator[bytes]:
-    """The data in pieces, cut by chance; the same data always in the same way."""
+    """Split the data randomly; the same data is always split the same way."""
     rng = Random(zlib.crc32(data))
     places = sorted({0, len(data), *(rng.randrange(len(data) + 1) for _ in range(rng.choice((0, 1, 3, 20))))})
     return (data[a:b] for a, b in itertools.pairwise(places))
@@ -68,7 +68,7 @@ def _frames(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
 
 
 def watch_frames(data: bytes) -> str:
-    """However the bytes are cut, the same frames come out, and the same streams are refused."""
+    """Split a stream into frames; the result does not depend on how the bytes arrive."""
     (whole, fine), (cut, cut_fine) = _frames([data]), _frames(list(cuts(data)))
     if fine is not cut_fine or (fine and whole != cut):
         raise Bug(f"{len(whole)} frames in one piece, {len(cut)} in several")
@@ -76,7 +76,7 @@ def watch_frames(data: bytes) -> str:
 
 
 def watch_events(data: bytes) -> str:
-    """Bytes through the splitter and the decoder, to events or an error of the library's own."""
+    """Decode a stream to events or to one of the library's errors."""
     stream = WatchStream(FakeStream(*cuts(data), end=True), "https://x")
     seen = []
     try:
@@ -110,7 +110,7 @@ def _reply(pieces: Sequence[bytes]) -> Any:
 
 
 def http_replies(data: bytes) -> str:
-    """However the bytes arrive, the same reply, or the same refusal."""
+    """Parse a response; the result does not depend on how the bytes arrive."""
     whole, cut = _reply([data]), _reply(list(cuts(data)))
     if whole != cut and isinstance(whole[0], int) is isinstance(cut[0], int) is True:
         raise Bug(f"{whole!r} in one piece, {cut!r} in several")
@@ -118,7 +118,7 @@ def http_replies(data: bytes) -> str:
 
 
 def refusals(data: bytes) -> str:
-    """Any code and body of a refusal are an `ApiError` of one sentence at the least."""
+    """Convert any error response to an `ApiError` with a one-line message."""
     head, _, body = data.partition(b"\n")
     code = int.from_bytes(head[:2], "big") % 600
     error = error_from_response(code, body, {"Retry-After": head[2:].decode("latin-1")})
@@ -136,7 +136,7 @@ CODECS = [codec_for(cls) for cls in (ConfigMap, Foo, Deployment, Lease)]
 
 
 def objects(data: bytes) -> str:
-    """What can be decoded can be encoded and is then decoded to the same; what can't, says so."""
+    """Decode and encode an object without changes, or raise a clear error."""
     seen = []
     for codec in CODECS:
         try:
@@ -151,7 +151,7 @@ def objects(data: bytes) -> str:
 
 
 def lists(data: bytes) -> str:
-    """A list is read as far as it can be; what is no list is refused whole."""
+    """Decode as much of a list as possible; reject what is not a list."""
     try:
         page = CODECS[0].decode_list(data)
     except Undecodable as error:
@@ -160,13 +160,13 @@ def lists(data: bytes) -> str:
 
 
 def logged_bodies(data: bytes) -> str:
-    """Any body can be shown in a log."""
+    """Format any body for a log."""
     path, _, body = data.partition(b"\n")
     return readable(path.decode("latin-1"), body)[:20]
 
 
 def served_heads(data: bytes) -> str:
-    """What a client of the metrics server sends is a request or refused with a status of HTTP's."""
+    """Parse a request to the metrics server, or reject it with an HTTP status."""
     try:
         request = parse_head(data)
     except RejectedRequest as error:

@@ -1,7 +1,7 @@
-"""Modules loaded a second time, over another `threading`, and with a mistake in them if one is asked for.
+"""Second copies of modules over another `threading`, with an optional mistake.
 
-The code under test has no seam for its locks and pays for none: a copy is made of the same source. Copies see each
-other, the rest of the program sees nothing of them.
+The code under test needs no hooks for its locks: a copy is compiled from the same source. Copies import each other; the
+rest of the program does not see them.
 """
 
 import importlib
@@ -18,10 +18,10 @@ Edit = tuple[str, str]
 
 
 class Copies:
-    """The modules of these names, by their last parts: `Copies([...]).queue`."""
+    """Copies of modules, by their last name: `Copies([...]).queue`."""
 
     def __init__(self, names: Sequence[str], edits: Mapping[str, Edit] | None = None) -> None:
-        """`edits` are by the modules' last parts."""
+        """Load the copies; `edits` are replacements by module name."""
         self._made: dict[str, types.ModuleType] = {}
         # First, so that nothing else is loaded while the other `threading` stands in.
         sources = {name: inspect.getsource(importlib.import_module(name)) for name in names}

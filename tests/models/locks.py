@@ -1,7 +1,7 @@
-"""What stands for Python's `threading` in code under a scheduler: the same operations, each a place to change threads.
+"""Replacement of `threading` for code under a scheduler: each operation is a possible thread switch.
 
-Faithful to CPython where it matters: conditions wake in the order of waiting, a woken thread has to get the lock again
-and others may be quicker, and one that has timed out may still swallow a notification until it runs.
+It follows CPython where it matters: conditions wake in the order of waiting, a woken thread has to acquire the lock
+again and others may be faster, and one that has timed out may still consume a notification until it runs.
 """
 
 import types
@@ -12,7 +12,7 @@ from tests.models.schedules import Scheduler, Task, scheduler
 
 
 class Lock:
-    """`threading.Lock`."""
+    """Replacement of `threading.Lock`."""
 
     def __init__(self) -> None:
         self._scheduler = scheduler()
@@ -41,7 +41,7 @@ class Lock:
 
 
 class Condition:
-    """`threading.Condition` over a plain lock."""
+    """Replacement of `threading.Condition` over a plain lock."""
 
     def __init__(self, lock: Lock | None = None) -> None:
         self._scheduler = scheduler()
@@ -92,7 +92,7 @@ class Condition:
 
 
 class Event:
-    """`threading.Event`."""
+    """Replacement of `threading.Event`."""
 
     def __init__(self) -> None:
         self._scheduler = scheduler()
@@ -117,7 +117,7 @@ class Event:
 
 
 class Thread:
-    """`threading.Thread`, as far as `lifecycle` uses it."""
+    """Replacement of `threading.Thread`, as far as `lifecycle` uses it."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class Thread:
 
 
 class Clock:
-    """`clientgo.clock.Clock` by the scheduler's time."""
+    """Replacement of `clientgo.clock.Clock` with the scheduler's time."""
 
     def __init__(self) -> None:
         self._scheduler: Scheduler = scheduler()

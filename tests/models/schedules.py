@@ -1,9 +1,9 @@
-"""Threads that take turns where a scheduler says, so that an order that breaks something is found, and found again.
+"""Deterministic scheduler of threads, which finds and repeats interleavings that break something.
 
-In the spirit of loom and shuttle: code under test gets `locks.threading` in place of Python's. Its threads are real,
-but one runs at a time, and at each operation on a lock, condition, event or thread it is decided who goes on. A run is
-one list of such decisions; `explore` tries lists by chance, and `exhaust` all of those in which a thread that could go
-on is made to wait at most so many times. Time stands still, until it is decided that it passes.
+As in loom and shuttle, code under test gets `locks.threading` instead of Python's. Its threads are real, but only one
+runs at a time, and at each operation on a lock, condition, event or thread the scheduler selects the next one. A run is
+a list of such decisions; `explore` tries random lists, `exhaust` all lists with a limited number of preemptions. Time
+passes only by a decision.
 """
 
 import threading
@@ -25,7 +25,7 @@ Ready = Callable[[], bool]
 
 
 class Failed(AssertionError):
-    """A run went wrong; the message holds the schedule, with which `replay` has it go wrong again."""
+    """Failed run; the message contains the schedule for `replay`."""
 
     def __init__(self, what: str, schedule: Sequence[str]) -> None:
         super().__init__(f"{what}\nschedule: {written(schedule)}")
@@ -34,19 +34,19 @@ class Failed(AssertionError):
 
 
 class Abandoned(BaseException):
-    """The run is over, and this thread is to end."""
+    """End of a thread whose run is over."""
 
 
 class Strategy(Protocol):
-    """Who goes on."""
+    """Selection of the next thread."""
 
     def choose(self, options: Sequence[str], current: str) -> str:
-        """One of at least two options; `current` is who ran last, and may be none of them."""
+        """Select one of at least two options; `current` ran last, and may not be among them."""
 
 
 @dataclass(eq=False)
 class Task:
-    """One thread under the scheduler; `ready` tells whether it may go on, None that it may."""
+    """One thread under the scheduler; `ready` returns whether it can run, None means it can."""
 
     name: str
     body: Callable[[], object]
@@ -60,24 +60,24 @@ class Task:
 
 @dataclass(frozen=True)
 class Decision:
-    """What could have been chosen, what was, and whether who ran before could have gone on."""
+    """Options, the choice, and whether the previous thread could have continued."""
 
     options: tuple[str, ...]
     chosen: str
     current: str
 
     def preempts(self, option: str) -> bool:
-        """Whether choosing that makes one wait that could go on."""
+        """Return whether an option preempts a thread that could continue."""
         return self.current in self.options and option != self.current
 
 
 class Scheduler:
-    """Runs tasks one at a time. Made by one thread, for one run."""
+    """Scheduler of one run; created by one thread."""
 
     def __init__(self, strategy: Strategy) -> None:
         self.now = 0.0
         self.patient = False
-        """Whether time passes only when nobody else can go on, so that nothing is ever late."""
+        """True if time passes only when no task can run, so that nothing is ever late."""
         self.current: Task | None = None
         self.decisions: list[Decision] = []
         self._strategy = strategy
@@ -92,11 +92,11 @@ class Scheduler:
 
     @property
     def schedule(self) -> list[str]:
-        """The decisions so far."""
+        """Decisions so far."""
         return [decision.chosen for decision in self.decisions]
 
     def spawn(self, body: Callable[[], object], name: str) -> Task:
-        """A task that runs `body` once it is chosen."""
+        """Create a task that runs `body` when selected."""
         taken = sum(task.name == name or task.name.startswith(f"{name}#") for task in self._tasks)
         task = Task(f"{name}#{taken}" if taken else name, body)
         if self.abandoned:
@@ -111,7 +111,7 @@ class Scheduler:
         """Run every task to its end.
 
         Raises:
-            Failed: one raised, none can go on, or they go on for ever.
+            Failed: a task raised, deadlocked, or does not end.
         """
         self._next()
         self._over.acquire()
@@ -126,14 +126,14 @@ class Scheduler:
             raise Failed(self._failure, self.schedule) from cause
 
     def pause(self) -> None:
-        """An operation is about to happen: let another go first, if that is decided."""
+        """Allow a thread switch before an operation."""
         self.block(None, "", None)
 
     def block(self, ready: Ready | None, why: str, deadline: float | None) -> None:
-        """Go on no sooner than `ready()` is true, or the time has come."""
+        """Block until `ready()` is true or the time has come."""
         me = self.current
         if me is None:
-            assert ready is None or ready(), f"outside of a run nobody could ever end this wait: {why}"
+            assert ready is None or ready(), f"this wait cannot end outside of a run: {why}"
             return
         if self.abandoned:  # unwinding: what would block can't, and what need not goes on
             if ready is None or ready():
@@ -163,7 +163,7 @@ class Scheduler:
             self._next()
 
     def _next(self) -> Task | None:
-        """Decide who is next, and let it go on if it is another; from then on nothing here is the caller's."""
+        """Select the next thread and resume it; afterwards the caller must not touch the scheduler."""
         me = self.current if self.current is not None and not self.current.ended else None
         chosen = self._chosen()
         if chosen is None:
@@ -214,13 +214,13 @@ class Scheduler:
 
 
 class Steady:
-    """Keeps to a list of decisions as far as it goes; then whoever runs goes on, and time passes when nobody can."""
+    """Strategy that follows a list of decisions; then the current thread continues, and time passes when none can."""
 
     def __init__(self, schedule: Iterable[str] = ()) -> None:
         self._left = list(schedule)
 
     def choose(self, options: Sequence[str], current: str) -> str:
-        """The next of the list, else `current`, else the first."""
+        """Select the next of the list, else `current`, else the first."""
         if self._left:
             wanted = self._left.pop(0)
             assert wanted in options, f"the schedule is of another program: {wanted} is none of {options}"
@@ -229,7 +229,7 @@ class Steady:
 
 
 class Chance:
-    """Decides by a seed; some seeds change threads at every step, others rarely, and some let one starve for long."""
+    """Random strategy; depending on the seed it switches at every step, rarely, or starves a thread."""
 
     def __init__(self, seed: int) -> None:
         self._rng = Random(seed)
@@ -238,7 +238,7 @@ class Chance:
         self._starving, self._turns = "", 0
 
     def choose(self, options: Sequence[str], current: str) -> str:
-        """Any of them."""
+        """Select a random option."""
         if self._turns <= 0 and self._rng.random() < self._starves:
             self._starving, self._turns = self._rng.choice(options), self._rng.choice((10, 100, 300))
         if self._turns > 0:
@@ -254,7 +254,7 @@ Program = Callable[[Scheduler], Callable[[], object]]
 
 
 def execute(program: Program, strategy: Strategy) -> Scheduler:
-    """One run; raises `Failed`."""
+    """Run once; raise `Failed`."""
     scheduler = Scheduler(strategy)
     _Current.scheduler = scheduler
     try:
@@ -270,12 +270,12 @@ def execute(program: Program, strategy: Strategy) -> Scheduler:
 
 
 def explore(program: Program, runs: int, *, seed: int = 0) -> int:
-    """Run so many schedules by chance, and tell how many were different; raises `Failed` at the first that fails."""
+    """Run a number of random schedules; return how many were different. Raise `Failed` at the first failure."""
     return len({tuple(execute(program, Chance(seed * 1_000_003 + number)).schedule) for number in range(runs)})
 
 
 def exhaust(program: Program, *, preemptions: int = 2, most: int = 2_000) -> int:
-    """Run every schedule with at most so many preemptions, or the first `most`; gives how many. Raises `Failed`."""
+    """Run every schedule with limited preemptions, or the first `most`; return the number. Raise `Failed`."""
     pending: list[tuple[str, ...]] = [()]
     runs = 0
     while pending and runs < most:
@@ -287,7 +287,7 @@ def exhaust(program: Program, *, preemptions: int = 2, most: int = 2_000) -> int
 
 
 def search(program: Program, by_chance: int, in_order: int) -> None:
-    """Both, one after the other; raises `Failed` at the first that fails."""
+    """Explore, then exhaust; raise `Failed` at the first failure."""
     explore(program, by_chance)
     exhaust(program, most=in_order)
 
@@ -304,7 +304,7 @@ def _branches(decisions: Sequence[Decision], fixed: int, preemptions: int) -> It
 
 
 def replay(program: Program, schedule: str) -> None:
-    """Run the schedule that a `Failed` has printed; raises it again."""
+    """Run a schedule printed by `Failed`; raise it again."""
     names: list[str] = []
     for turn in schedule.split():
         name, _, times = turn.partition("*")
@@ -313,7 +313,7 @@ def replay(program: Program, schedule: str) -> None:
 
 
 def written(schedule: Iterable[str]) -> str:
-    """A schedule as `replay` reads it."""
+    """Format a schedule for `replay`."""
     turns = ((name, len(list(turn))) for name, turn in groupby(schedule))
     return " ".join(f"{name}*{times}" if times > 1 else name for name, times in turns)
 
@@ -323,6 +323,6 @@ class _Current:
 
 
 def scheduler() -> Scheduler:
-    """The scheduler of the run that is being set up, or runs."""
+    """Return the scheduler of the current run."""
     assert _Current.scheduler is not None, "locks of a schedule are made within a run"
     return _Current.scheduler

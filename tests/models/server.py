@@ -1,8 +1,8 @@
-"""A model of an API server's lists and watches for one kind, with everything that may go wrong with them.
+"""Model of an API server's lists and watches for one kind, with faults.
 
-Versions grow with each change; the last few changes can be watched from, older versions are 410; a list may come in
-pages, whose token may expire; a watch may be cut, end with an error, or say nothing but bookmarks. It makes no locks
-of its own: it runs under a scheduler, where nothing happens between two operations on locks.
+Versions increase with each change; the last few changes can be watched from, older versions are 410; a list may have
+pages, whose token may expire; a watch may be cut, end with an error, or send only bookmarks. It has no locks: it runs
+under a scheduler, without switches between two operations on locks.
 """
 
 from collections.abc import Callable
@@ -39,12 +39,12 @@ FAULTS: dict[str, Callable[[], Exception]] = {
 
 
 class ModelServer:
-    """Config maps, and whoever watches them."""
+    """Config maps, and their watches."""
 
     kind = ConfigMap
 
     def __init__(self, new_watch: Callable[[list[Any]], Any], *, streams: bool, page: int) -> None:
-        """`new_watch` makes a watch with its first events; lists come in pages of `page` if that is not 0."""
+        """Create a server; `new_watch` creates a watch with its first events; `page` is the page size, 0 for none."""
         self.supports_watch_list = streams
         self.objects: dict[ObjectName, ConfigMap] = {}
         self.version = 10
@@ -58,22 +58,22 @@ class ModelServer:
         self._backup: tuple[dict[ObjectName, ConfigMap], int] = ({}, 10)
 
     def write(self, name: str) -> None:
-        """Create the object, or change it."""
+        """Create or change the object."""
         key = ObjectName("ns", name)
         self._change("MODIFIED" if key in self.objects else "ADDED", config_map(name, self.version + 1))
 
     def delete(self, name: str) -> None:
-        """Delete the object if it is there."""
+        """Delete the object if it exists."""
         if ObjectName("ns", name) in self.objects:
             self._change("DELETED", config_map(name, self.version + 1))
 
     def bookmark(self) -> None:
-        """Tell the version of now to all who watch."""
+        """Send a bookmark with the current version to all watches."""
         for watch, _ in self._watches:
             watch.send(Bookmark(str(self.version)))
 
     def cut(self, fault: str) -> None:
-        """End all watches, with that fault if it is one."""
+        """End all watches, optionally with an error."""
         watches, self._watches = self._watches, []
         for watch, _ in watches:
             if fault:
@@ -81,29 +81,29 @@ class ModelServer:
             watch.end()
 
     def compact(self) -> None:
-        """Forget what happened."""
+        """Drop the history."""
         self._history, self._oldest = [], self.version
 
     def fail_next(self, verb: str, *faults: str) -> None:
-        """Answer the next requests so."""
+        """Fail the next requests."""
         self._faults[verb] += [FAULTS[fault]() for fault in faults]
 
     def heal(self) -> None:
-        """Answer every request from now on."""
+        """Answer all requests from now on."""
         self._faults = {"list": [], "watch": []}
 
     def back_up(self) -> None:
-        """Remember everything as it is."""
+        """Save the state."""
         self._backup = (dict(self.objects), self.version)
 
     def restore(self) -> None:
-        """Be what was remembered, with the version of then; connections do not survive that."""
+        """Restore the saved state, including its version, and close connections."""
         self.objects, self.version = dict(self._backup[0]), self._backup[1]
         self._history, self._oldest = [], self.version
         self.cut("lost")
 
     def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
-        """Everything, or a page of it."""
+        """List everything, or a page."""
         self._answer("list")
         if options.continue_:
             start, at = map(int, options.continue_.split("/"))
@@ -119,7 +119,7 @@ class ModelServer:
         return ObjectList(ListMeta(resource_version=str(self.version), continue_=token), items[start:end])
 
     def watch_from(self, options: ListOptions) -> Any:
-        """What happened since, and then what happens."""
+        """Watch from a version: past changes, then new ones."""
         self._answer("watch")
         since = int(options.resource_version or 0)
         if options.send_initial_events:

@@ -1,4 +1,4 @@
-"""Stores, informers and factories under orders of their threads with up to two preemptions, and by chance."""
+"""Stores, informers and factories under all schedules with up to two preemptions, and random ones."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,29 +23,29 @@ RIGHT = Copies(CACHE)
 
 
 class Bench:
-    """An informer over a source, and the group its threads are in."""
+    """Informer over a source, and the group of its threads."""
 
     def __init__(self, code: Copies, *objects: ConfigMap) -> None:
         self.source = code.source.FakeSource(ConfigMap, *objects)
         self.informer = code.informer.SharedInformer(self.source, clock=Clock())
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
-        # A reflector is no part of these programs: what it would say, they say themselves.
+        # These programs have no reflector and make its calls themselves.
         self.feed = self.informer._sinks[0]
 
     def started(self) -> "Bench":
-        """Handlers run; nothing is listed or watched."""
+        """Start handlers, without list and watch."""
         self.informer._sinks = []
         self.informer.start(self.group)
         return self
 
     def end(self) -> None:
-        """Everything has ended, or the run has a deadlock."""
+        """Stop everything; a deadlock fails the run."""
         self.group.stop()
         self.informer.close()
         self.group.join()
 
     def settled(self, *views: View) -> None:
-        """Each view is what the store holds, once the handlers had time to see it all."""
+        """Check that each view equals the store."""
         stored = {object_name(obj): obj for obj in self.informer.indexer.list()}
         for view in views:
             assert not view.wrong
@@ -61,7 +61,7 @@ def in_order(*steps: Callable[[], object]) -> Callable[[], None]:
 
 
 def a_store_with_readers(code: Copies) -> Program:
-    """Whoever reads by an index meets whole states only, also one that is added meanwhile."""
+    """Readers of an index see consistent states only, also for an index added meanwhile."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         store = code.store.Indexer({"namespace": code.store.by_namespace})
@@ -90,7 +90,7 @@ def a_store_with_readers(code: Copies) -> Program:
 
 
 def a_handler_that_comes_late(code: Copies) -> Program:
-    """It is told what is stored and then every change, nothing twice, nothing left out."""
+    """A handler added late gets the stored objects, then every change, exactly once."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = True
@@ -115,7 +115,7 @@ def a_handler_that_comes_late(code: Copies) -> Program:
 
 
 def _finishing(bench: Bench, *views: View) -> Callable[[], None]:
-    """Ends the informer once its views are settled: time is patient, so a moment is enough for all the others."""
+    """Stop the informer when its views are settled: time passes only when no thread can run."""
 
     def end() -> None:
         Event().wait(1.0)
@@ -126,7 +126,7 @@ def _finishing(bench: Bench, *views: View) -> Callable[[], None]:
 
 
 def a_handler_that_goes(code: Copies) -> Program:
-    """Once it is removed and waited for, it is not called any more; the other misses nothing."""
+    """A removed handler is not called any more; the other one misses nothing."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = True
@@ -155,7 +155,7 @@ def a_handler_that_goes(code: Copies) -> Program:
 
 
 def an_informer_that_starts_and_stops(code: Copies) -> Program:
-    """Started, given a handler, told of a change and stopped at once: all threads end, whatever came first."""
+    """Start, add a handler, change and stop at once: all threads end in every order."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench, view = Bench(code, config_map("a")), View(Event().is_set)
@@ -182,7 +182,7 @@ def an_informer_that_starts_and_stops(code: Copies) -> Program:
 
 
 class _Client:
-    """A client of config maps over a source."""
+    """Client of config maps over a source."""
 
     kind = ConfigMap
 
@@ -196,7 +196,7 @@ class _Clientset:
 
 
 def a_factory_two_share(code: Copies) -> Program:
-    """Two ask for one informer and start it, one shuts down: it is made once, and every thread ends."""
+    """Two threads request and start one informer, one shuts down: it exists once, and every thread ends."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         source = code.source.FakeSource(ConfigMap, config_map("a"))
@@ -229,7 +229,7 @@ PROGRAMS = [
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """What a group logs of threads that a run has abandoned is of no interest."""
+    """Suppress log lines of a group about abandoned threads."""
     with caplog.at_level("CRITICAL"):
         yield
 

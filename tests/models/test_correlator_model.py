@@ -1,4 +1,4 @@
-"""The event correlator against a naive model of client-go's rules, with its constants."""
+"""Event correlator compared with a simple model of client-go's rules."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ AT_ONCE, EVERY = 25, 300.0
 
 @dataclass
 class Similar:
-    """The events that differ in their message only."""
+    """Events that differ only in their message."""
 
     messages: set[str] = field(default_factory=set)
     combining: bool = False
@@ -30,7 +30,7 @@ class Similar:
 
 
 class CorrelatorMachine(RuleBasedStateMachine):
-    """Events of three reasons about two objects; a server that takes what it is sent, and sometimes does not answer."""
+    """Events of three reasons about two objects; the server sometimes does not answer."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Two electors, clocks that disagree, a lock that loses requests and answers: never may both work at one moment.
+"""Two electors, clocks that disagree, an unreliable lock: never may both work at the same time.
 
-Where `tests/leaderelection` tries the moves of candidates one by one, here whole electors run: their loops, the threads
-of their requests, their work, under a scheduler that lets time pass at any place, as if a process had been suspended.
+While `tests/leaderelection` tests single steps of candidates, here whole electors run: loops, request threads and work,
+under a scheduler that lets time pass anywhere, as if a process was suspended.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ FAULTS = ["", "", "", "lost", "unanswered", "refused", "slow", "slow there", "sl
 
 
 class SkewedClock(Clock):
-    """A machine's own: when it began, and the date it shows, are its own affair; its seconds are everybody's."""
+    """Clock of one machine: its own start and date, the common seconds."""
 
     def __init__(self, began: float, date: float) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class SkewedClock(Clock):
 
 @dataclass
 class Server:
-    """One record, and how often it was written."""
+    """One record, and the number of its writes."""
 
     record: Any = None
     version: int = 0
@@ -67,7 +67,7 @@ class Server:
 
 
 class LossyLock:
-    """One candidate's way to the record, on which requests and answers take their time, or get lost."""
+    """Access of one candidate to the record; requests and responses are delayed or lost."""
 
     def __init__(self, server: Server, identity: str) -> None:
         self.identity = identity
@@ -102,7 +102,7 @@ class LossyLock:
         self._seen = self._asked(write)
 
     def record_event(self, message: str) -> None:
-        """Nobody listens."""
+        """Ignore events."""
 
     def describe(self) -> str:
         return "ns/lease"
@@ -132,7 +132,7 @@ class LossyLock:
 
 
 class Contest:
-    """Electors for one lease, and somebody who watches whether two may work."""
+    """Electors for one lease, and the check that at most one may work."""
 
     def __init__(
         self, code: Copies, faults: list[str], skews: list[tuple[float, float]], now: Callable[[], float]
@@ -177,7 +177,7 @@ class Contest:
 
 
 def program(code: Copies, faults: list[str], skews: list[tuple[float, float]], *, patient: bool) -> Program:
-    """A contest from its beginning to its end."""
+    """Run a contest."""
 
     def prepare(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = patient
@@ -196,7 +196,7 @@ def program(code: Copies, faults: list[str], skews: list[tuple[float, float]], *
 
 
 class _Part(Event):
-    """An event that is set by itself at some time: leaders are asked to stop, and others follow."""
+    """Event that is set after a time: the leader stops, and others follow."""
 
     def __init__(self, stop: Event, until: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""An informer against a model of the server, whatever befalls it: in the end, store and handlers have what it has."""
+"""Informer compared with a model of the server: in the end store and handlers equal it, after any fault."""
 
 from collections.abc import Callable
 from random import Random
@@ -48,7 +48,7 @@ REQUESTS_IN_HEALED = 20
 
 
 class Following:
-    """A server that does some steps while an informer follows it."""
+    """Server that performs steps while an informer follows it."""
 
     def __init__(self, code: Copies, *, streams: bool, page: int) -> None:
         self.server = ModelServer(code.source.FakeWatch, streams=streams, page=page)
@@ -65,12 +65,12 @@ class Following:
         Event().wait(seconds)
 
     def restore(self) -> None:
-        """A server that has got to the version it had before can't be told from one that never went back."""
+        """Restore; a server that reached its former version again cannot be detected, so avoid that."""
         self.server.restore()
         self.heal()
 
     def heal(self) -> None:
-        """All is well from now on, and long enough for everybody to notice."""
+        """End all faults, for long enough to recover."""
         self.server.heal()
         for _ in range(5):
             self.wait(HEALED / 5)
@@ -100,7 +100,7 @@ class Following:
 
 
 def program(code: Copies, steps: list[tuple[Any, ...]], *, streams: bool, page: int) -> Program:
-    """The steps, and in the end everybody has what the server has, and leaves it alone."""
+    """Perform the steps; in the end everything equals the server, and no more requests are sent."""
 
     def prepare(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = True

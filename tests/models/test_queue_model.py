@@ -1,4 +1,4 @@
-"""The rate limiting queue against a model of it: the same calls, the same keys out, in the same order."""
+"""Rate-limiting queue compared with a model: same calls, same keys, same order."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ BASE, LONGEST = 1.0, 60.0
 
 
 class Model:
-    """What a queue is, without locks, waiting or heaps: a list, two sets, and times."""
+    """Model of a queue without locks, waits or heaps: a list, two sets, and times."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -47,7 +47,7 @@ class Model:
         self.add_after(key, min(BASE * 2**failures, LONGEST))
 
     def promote(self) -> None:
-        """What has fallen due becomes ready, in the order of its times."""
+        """Make due keys ready, in the order of their times."""
         for key, (due, _) in sorted(self.delayed.items(), key=lambda item: item[1]):
             if due <= self.now:
                 del self.delayed[key]
@@ -80,7 +80,7 @@ class Model:
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """Any order of calls by one thread; a second one drains."""
+    """Random calls by one thread; a second one drains."""
 
     def __init__(self) -> None:
         super().__init__()

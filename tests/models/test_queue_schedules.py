@@ -1,4 +1,4 @@
-"""The work queues under orders of their threads with up to two preemptions, and under many by chance."""
+"""Work queues under all schedules with up to two preemptions, and random ones."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ RIGHT = Copies(QUEUE, {"fairlock": NO_ATTEMPTS})
 
 
 class Bench:
-    """A queue, those who take from it, and what they saw; no key may be out twice."""
+    """Queue, consumers, and the keys they got; no key may be in process twice."""
 
     def __init__(self, code: Copies, scheduler: Scheduler, *, delaying: bool = False) -> None:
         self.shut_down: type[Exception] = code.queue.ShutDown
@@ -31,7 +31,7 @@ class Bench:
         self.times: dict[str, float] = {}
 
     def take(self, *, again: Sequence[str] = ()) -> bool:
-        """Take one key, add some others if it is the first ever, give it back; False once shut down."""
+        """Take one key, add others if it is the first, mark it done; return False after shutdown."""
         try:
             key = self.queue.get()
         except self.shut_down:
@@ -56,7 +56,7 @@ class Bench:
 
 
 def two_producers_two_consumers(code: Copies) -> Program:
-    """Four adds of two keys, then a shutdown; every key must be seen."""
+    """Add two keys twice each, then shut down; every key must be processed."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench = Bench(code, scheduler)
@@ -84,7 +84,7 @@ def two_producers_two_consumers(code: Copies) -> Program:
 
 
 def added_while_processed(code: Copies) -> Program:
-    """A key that a worker adds while it has it comes once more, and not while the worker has it."""
+    """A key added while it is processed is returned again, after it is done."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench = Bench(code, scheduler)
@@ -101,7 +101,7 @@ def added_while_processed(code: Copies) -> Program:
 
 
 def draining(code: Copies) -> Program:
-    """`shut_down(drain=True)` returns, and not before everything that was taken is given back."""
+    """`shut_down(drain=True)` returns when all keys are done, not before."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench = Bench(code, scheduler)
@@ -126,7 +126,7 @@ def draining(code: Copies) -> Program:
 
 
 def delayed(code: Copies) -> Program:
-    """The waiting consumers are the timer: a later key and an earlier one, and each comes when it is due."""
+    """Waiting consumers are the timer: two delayed keys are returned when due."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = True
@@ -146,7 +146,7 @@ def delayed(code: Copies) -> Program:
 
 
 def delayed_and_ready(code: Copies) -> Program:
-    """A timekeeper that leaves with a key hands the time on to the other consumer."""
+    """A timekeeper that leaves with a key passes its role to another consumer."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench = Bench(code, scheduler, delaying=True)
@@ -169,7 +169,7 @@ def delayed_and_ready(code: Copies) -> Program:
 
 
 def delayed_and_shut_down(code: Copies) -> Program:
-    """A shutdown drops what is not due, and ends all who wait."""
+    """Shutdown drops keys that are not due, and wakes all consumers."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench = Bench(code, scheduler, delaying=True)
@@ -318,7 +318,7 @@ def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
 
 
 class _Leading:
-    """Follows a schedule of another program as far as it can."""
+    """Strategy that follows a schedule of another program as far as possible."""
 
     def __init__(self, schedule: tuple[str, ...]) -> None:
         self._left = list(schedule)

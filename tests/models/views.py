@@ -1,4 +1,4 @@
-"""What a handler was told, and whether it made sense."""
+"""Consistency checks of a handler's notifications."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +14,10 @@ def config_map(name: str, version: int = 0, namespace: str = "ns") -> ConfigMap:
 
 
 class View:
-    """What one handler was told, which must make sense at every call; what did not is in `wrong`."""
+    """Notifications of one handler, checked for consistency at every call; violations are in `wrong`."""
 
     def __init__(self, place: Callable[[], object] = lambda: None) -> None:
-        """`place` is called within each call of the handler: a place to change threads."""
+        """Create a view; `place` is called in each handler call, as a possible thread switch."""
         self.objects: dict[ObjectName, ConfigMap] = {}
         self.closed = False
         # Informers go on when a handler raises, so it must not be left to them.
@@ -29,7 +29,7 @@ class View:
         self.objects[object_name(obj)] = obj
 
     def on_update(self, old: ConfigMap, new: ConfigMap) -> None:
-        self._expect(self.objects.get(object_name(new)) == old, "not what was told before")
+        self._expect(self.objects.get(object_name(new)) == old, "not the last known object")
         self.objects[object_name(new)] = new
 
     def on_delete(self, gone: ConfigMap | DeletedFinalStateUnknown[ConfigMap]) -> None:
