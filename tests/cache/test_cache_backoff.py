@@ -26,7 +26,7 @@ def reflector_backoff(longest: bool = True) -> ReflectorBackoff:
     return ReflectorBackoff(clock=FakeClock(), rand=lambda: 0.9999 if longest else 0.0)
 
 
-def test_a_server_nobody_listens_at_is_tried_again_within_one_and_a_half_seconds() -> None:
+def test_refused_connection_is_retried_within_one_and_a_half_seconds() -> None:
     backoff = reflector_backoff()
     assert [backoff.next(REFUSED) for _ in range(20)] == pytest.approx([1.5] * 20, rel=1e-3)
     assert "connection refused" in repr(backoff)
@@ -38,7 +38,7 @@ def test_a_server_nobody_listens_at_is_tried_again_within_one_and_a_half_seconds
     [None, EXPIRED, ResourceVersionRegressed("it has another one"), TOO_LARGE],
     ids=["watch expired", "list expired", "went back", "too large"],
 )
-def test_a_server_that_is_back_and_has_forgotten_is_listed_soon_and_then_as_ever(error: Exception | None) -> None:
+def test_returned_server_without_history_is_listed_soon_and_then_with_backoff(error: Exception | None) -> None:
     backoff = reflector_backoff()
     backoff.next(REFUSED)
     assert backoff.next(error) == pytest.approx(0.4, rel=1e-3)
@@ -50,7 +50,7 @@ def test_a_server_that_is_back_and_has_forgotten_is_listed_soon_and_then_as_ever
     [Forbidden("waking up"), InternalError("no"), LOST, VeryShortWatch("short")],
     ids=lambda error: type(error).__name__,
 )
-def test_a_server_that_is_back_and_in_trouble_is_given_time_but_owed_none_for_having_been_away(
+def test_returned_server_with_other_errors_starts_a_new_backoff(
     error: Exception,
 ) -> None:
     backoff = reflector_backoff()
@@ -59,23 +59,23 @@ def test_a_server_that_is_back_and_in_trouble_is_given_time_but_owed_none_for_ha
     assert backoff.next(error) == pytest.approx(1.6, rel=1e-3)
 
 
-def test_a_server_that_was_there_all_the_time_is_listed_after_a_step_of_the_backoff() -> None:
+def test_list_without_a_refused_connection_waits_for_the_backoff() -> None:
     backoff = reflector_backoff(longest=False)
     assert [backoff.next(error) for error in (None, EXPIRED, LOST)] == [0.8, 1.6, 3.2]
 
 
-def test_a_server_that_says_when_to_come_back_is_believed_also_when_it_was_away() -> None:
+def test_retry_after_is_respected_after_a_refused_connection() -> None:
     backoff = reflector_backoff()
     backoff.next(REFUSED)
     assert backoff.next(TooManyRequests("busy", retry_after=7)) == 7
 
 
-def test_a_server_that_keeps_going_away_costs_one_list_for_each_time_it_was_away() -> None:
+def test_each_restart_of_the_server_costs_one_early_list() -> None:
     backoff = reflector_backoff(longest=False)
     assert [backoff.next(error) for error in (REFUSED, None, REFUSED, None)] == pytest.approx([0.75, 0.2] * 2)
 
 
-def test_a_restarted_server_that_has_forgotten_its_history_is_listed_within_two_seconds() -> None:
+def test_restarted_server_without_history_is_listed_within_two_seconds() -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), watch(added("a", 11), error=LOST), REFUSED, watch(error=EXPIRED), page(version="13"))
     run(source, clock=clock, rand=lambda: 0.9999)
@@ -83,7 +83,7 @@ def test_a_restarted_server_that_has_forgotten_its_history_is_listed_within_two_
     assert sum(clock.slept[:2]) < 2.0
 
 
-def test_a_server_nobody_listened_at_from_the_beginning_is_listed_soon_when_it_is_back() -> None:
+def test_server_that_refuses_the_first_connection_is_listed_soon_after_it_starts() -> None:
     clock = FakeClock(auto=True)
     run(Script(*[REFUSED] * 6, Forbidden("still waking up"), page()), clock=clock, rand=lambda: 0.9999)
     assert clock.slept[:7] == pytest.approx([1.5] * 6 + [1.6], rel=1e-3)
@@ -109,7 +109,7 @@ INTERNAL, OTHER = InternalError("boom"), ConnectionFailed("reset")
         ),
     ],
 )  # fmt: skip
-def test_internal_errors_are_retried_for_so_long(
+def test_internal_errors_are_retried_until_the_deadline(
     seconds: float, tries: list[tuple[float, Exception]], expected: list[bool]
 ) -> None:
     clock = FakeClock()
@@ -122,7 +122,7 @@ def test_internal_errors_are_retried_for_so_long(
     assert answers == expected
 
 
-def test_a_quiet_time_opens_the_window_anew() -> None:
+def test_deadline_is_reset_after_a_time_without_errors() -> None:
     clock = FakeClock()
     window = RetryWithDeadline(10.0, reset_after=30.0, clock=clock)
     window.after(INTERNAL)
@@ -134,7 +134,7 @@ def test_a_quiet_time_opens_the_window_anew() -> None:
     assert not window.should_retry()
 
 
-def test_internal_is_what_the_server_calls_so() -> None:
+def test_internal_error_is_recognized_by_its_reason() -> None:
     window = RetryWithDeadline(1.0, clock=FakeClock())
     window.after(ServerTimeout("later"))
     window.after(None)

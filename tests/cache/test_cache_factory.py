@@ -38,7 +38,7 @@ def of(sources: Sources) -> type[KindInformer[ConfigMap]]:
 
 
 @pytest.mark.feature("B-FAC-02", "A-29")
-def test_the_same_kind_asked_for_twice_is_one_informer() -> None:
+def test_second_request_for_a_kind_returns_the_same_informer() -> None:
     sources = Sources()
     factory = InformerFactory(sources)
     assert of(sources)(factory).informer is of(sources)(factory).informer
@@ -46,13 +46,13 @@ def test_the_same_kind_asked_for_twice_is_one_informer() -> None:
 
 
 @pytest.mark.feature("B-FAC-06")
-def test_a_resource_nobody_asked_for_has_no_informer() -> None:
+def test_unknown_resource_is_a_lookup_error() -> None:
     with pytest.raises(LookupError, match="no informer found for v1, Resource=secrets"):
         InformerFactory(Sources()).for_resource(GroupVersionResource("", "v1", Secret.__name__.lower() + "s"))
 
 
 @pytest.mark.feature("B-FAC-03", "A-29", "C-19")
-def test_only_what_was_asked_for_is_started_and_what_is_asked_later_by_a_second_start() -> None:
+def test_second_start_starts_informers_requested_after_the_first() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources)
     factory.start(stop)
@@ -68,7 +68,7 @@ def test_only_what_was_asked_for_is_started_and_what_is_asked_later_by_a_second_
 
 
 @pytest.mark.feature("B-FAC-01")
-def test_several_namespaces_have_a_source_each() -> None:
+def test_each_namespace_has_its_own_source() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources, namespace=("a", "b"))
     informer = of(sources)(factory).informer
@@ -81,7 +81,7 @@ def test_several_namespaces_have_a_source_each() -> None:
 
 
 @pytest.mark.feature("B-FAC-03", "B-FAC-05")
-def test_after_shutdown_nothing_starts_and_no_thread_is_left() -> None:
+def test_nothing_starts_after_shutdown_and_no_thread_remains() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources)
     factory.shutdown()
@@ -103,7 +103,7 @@ def test_options_of_lists_and_watches_can_be_tweaked() -> None:
 
 
 @pytest.mark.feature("B-FAC-06", "D-15")
-def test_a_resource_the_factory_knows_has_an_informer_although_nobody_asked() -> None:
+def test_known_resource_has_an_informer_without_a_previous_request() -> None:
     class Known(InformerFactory):
         resources: ClassVar = {
             GroupVersionResource("", "v1", "configmaps"): "clientgo.kubernetes.informers.core_v1:ConfigMapInformer"
@@ -122,14 +122,14 @@ def test_a_resource_the_factory_knows_has_an_informer_although_nobody_asked() ->
 
 
 @pytest.mark.feature("B-FAC-01")
-def test_a_kind_may_have_a_resync_of_its_own() -> None:
+def test_kind_can_have_its_own_resync_period() -> None:
     factory = InformerFactory(FakeClientset(), resync=30.0, custom_resync={Secret: 5.0})
     assert SecretInformer(factory).informer.resync == 5.0
     assert ConfigMapInformer(factory).informer.resync == 30.0
 
 
 @pytest.mark.feature("B-FAC-04", "C-19")
-def test_what_has_not_synced_is_named() -> None:
+def test_resources_that_have_not_synced_are_named() -> None:
     sources, stop = Sources(), threading.Event()
     factory = InformerFactory(sources)
     assert not of(sources)(factory).informer.has_synced
@@ -147,7 +147,7 @@ def test_what_has_not_synced_is_named() -> None:
     [(False, True, False), (None, True, True), (None, None, None), (True, None, True), (True, False, False)],
 )
 @pytest.mark.behaviour("LW-01")
-def test_what_the_requester_declares_of_streamed_lists_holds_for_all_informers(
+def test_support_of_streamed_lists_declared_by_the_requester_holds_for_all_informers(
     declared: bool | None, wanted: bool | None, streams: bool | None
 ) -> None:
     sources = Sources()
@@ -157,7 +157,7 @@ def test_what_the_requester_declares_of_streamed_lists_holds_for_all_informers(
 
 
 @pytest.mark.feature("B-FAC-01")
-def test_informers_of_a_named_factory_are_measured_by_their_resource() -> None:
+def test_informers_of_a_named_factory_have_metrics_by_resource() -> None:
     name = InformerName("shop")
     with recorded_metrics() as kept:
         factory = InformerFactory(FakeClientset(), name=name)

@@ -71,7 +71,7 @@ def running() -> Iterator[Running]:
 
 @pytest.mark.feature("B-INF-01", "B-INF-07", "A-02")
 @pytest.mark.behaviour("CT-13")
-def test_every_change_reaches_the_store_and_then_the_handler(running: Running) -> None:
+def test_every_change_reaches_the_store_before_the_handler(running: Running) -> None:
     handler = running.handler()
     running.start()
     added = running.source.add(config_map("a", x="1"))
@@ -85,7 +85,7 @@ def test_every_change_reaches_the_store_and_then_the_handler(running: Running) -
 
 @pytest.mark.feature("B-INF-04")
 @pytest.mark.behaviour("SI-19")
-def test_a_handler_added_late_gets_what_is_stored_and_then_every_change(running: Running) -> None:
+def test_handler_added_late_receives_the_store_and_then_every_change(running: Running) -> None:
     running.source.add(config_map("a"))
     running.start()
     late = running.handler()
@@ -95,7 +95,7 @@ def test_a_handler_added_late_gets_what_is_stored_and_then_every_change(running:
 
 
 @pytest.mark.behaviour("SI-12")
-def test_handlers_are_told_and_removed_one_by_one(running: Running) -> None:
+def test_handlers_are_called_and_removed_independently(running: Running) -> None:
     running.start()
     stays, goes = running.handler(), RecordingHandler[ConfigMap]()
     registration = running.informer.add_event_handler(on_add=goes.on_add)
@@ -110,7 +110,7 @@ def test_handlers_are_told_and_removed_one_by_one(running: Running) -> None:
 
 
 @pytest.mark.feature("B-TST-06")
-def test_a_connection_lost_in_mid_watch_loses_nothing(running: Running) -> None:
+def test_lost_connection_during_a_watch_loses_no_event(running: Running) -> None:
     handler = running.handler()
     running.start()
     running.source.add(config_map("a"))
@@ -123,7 +123,7 @@ def test_a_connection_lost_in_mid_watch_loses_nothing(running: Running) -> None:
 
 
 @pytest.mark.feature("B-FIFO-05", "B-REF-17", "A-02", "C-50")
-def test_a_resync_shows_every_object_again(running: Running) -> None:
+def test_resync_repeats_every_object(running: Running) -> None:
     running.source.add(config_map("a"))
     handler, quiet = running.handler(resync=30.0), running.handler()
     running.start()
@@ -141,7 +141,7 @@ def test_a_resync_shows_every_object_again(running: Running) -> None:
 
 @pytest.mark.feature("B-INF-06", "C-59")
 @pytest.mark.behaviour("SI-21")
-def test_a_handler_that_raises_loses_one_notification_and_is_never_synced(
+def test_handler_that_raises_loses_one_notification_and_never_syncs(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
     running.source.add(config_map("bad"))
@@ -167,7 +167,7 @@ def test_a_handler_that_raises_loses_one_notification_and_is_never_synced(
 
 
 @pytest.mark.feature("B-INF-02", "C-57", "C-16")
-def test_a_slow_handler_delays_no_other(running: Running) -> None:
+def test_slow_handler_does_not_delay_other_handlers(running: Running) -> None:
     finished: list[str] = []
     release = threading.Event()
 
@@ -185,7 +185,7 @@ def test_a_slow_handler_delays_no_other(running: Running) -> None:
     release.set()
 
 
-def test_an_object_that_becomes_undecodable_keeps_its_last_good_state(
+def test_object_that_becomes_undecodable_keeps_its_last_valid_state(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
     running.source.add(config_map("a", x="1"))
@@ -205,7 +205,7 @@ def test_an_object_that_becomes_undecodable_keeps_its_last_good_state(
     assert caplog.text.count("can't be decoded") == 1
 
 
-def test_the_deletion_of_an_undecodable_object_is_told_by_a_tombstone(running: Running) -> None:
+def test_deletion_of_an_undecodable_object_is_reported_by_a_tombstone(running: Running) -> None:
     running.source.add(config_map("a"))
     handler = running.handler()
     running.start()
@@ -218,7 +218,7 @@ def test_the_deletion_of_an_undecodable_object_is_told_by_a_tombstone(running: R
 
 @pytest.mark.feature("B-INF-12", "B-INF-13")
 @pytest.mark.behaviour("SI-09")
-def test_objects_are_transformed_before_anyone_sees_them(running: Running) -> None:
+def test_objects_are_transformed_before_they_are_stored_or_delivered(running: Running) -> None:
     running.informer.set_transform(
         lambda obj: replace(obj, metadata=replace(obj.metadata, name=obj.metadata.name.upper()))
     )
@@ -234,7 +234,7 @@ def test_objects_are_transformed_before_anyone_sees_them(running: Running) -> No
         running.informer.set_watch_error_handler(lambda _: None)
 
 
-def test_managed_fields_are_not_kept_unless_asked_for(running: Running) -> None:
+def test_managed_fields_are_dropped_by_default(running: Running) -> None:
     meta = ObjectMeta(name="a", namespace="ns", managed_fields=(ManagedFieldsEntry(manager="kubectl"),))
     running.source.add(ConfigMap(metadata=meta))
     handler = running.handler()
@@ -245,7 +245,7 @@ def test_managed_fields_are_not_kept_unless_asked_for(running: Running) -> None:
 
 @pytest.mark.feature("B-REF-18")
 @pytest.mark.behaviour("SI-07")
-def test_errors_of_lists_go_to_the_handler_of_errors(running: Running) -> None:
+def test_list_errors_are_passed_to_the_watch_error_handler(running: Running) -> None:
     seen: list[str] = []
     came = threading.Event()
 
@@ -262,7 +262,7 @@ def test_errors_of_lists_go_to_the_handler_of_errors(running: Running) -> None:
 
 @pytest.mark.feature("B-INF-13")
 @pytest.mark.behaviour("SI-16")
-def test_a_stopped_informer_takes_no_handlers(running: Running) -> None:
+def test_stopped_informer_rejects_handlers(running: Running) -> None:
     registration = running.informer.add_event_handler()
     running.start()
     before = running.informer.is_stopped
@@ -275,14 +275,14 @@ def test_a_stopped_informer_takes_no_handlers(running: Running) -> None:
 
 @pytest.mark.feature("B-INF-16")
 @pytest.mark.behaviour("SI-20")
-def test_every_thread_ends_with_the_informer(running: Running) -> None:
+def test_all_threads_end_with_the_informer(running: Running) -> None:
     running.handler()
     running.start()
     running.end()
     assert [t.name for t in threading.enumerate() if "configmap" in t.name] == []
 
 
-def test_objects_of_several_namespaces_come_from_a_watch_each() -> None:
+def test_each_namespace_has_its_own_watch() -> None:
     one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     one.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="one")))
     two.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="two")))
@@ -301,7 +301,7 @@ def test_objects_of_several_namespaces_come_from_a_watch_each() -> None:
 
 
 @pytest.mark.feature("B-FIFO-08")
-def test_an_informer_of_two_namespaces_has_synced_when_both_were_listed() -> None:
+def test_informer_of_two_namespaces_has_synced_after_both_lists() -> None:
     one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     two.fail_next_lists(Forbidden("not yet"))
     clock = FakeClock()
@@ -342,7 +342,7 @@ def stream() -> Iterator[FakeStream]:
     stream.end()
 
 
-def test_the_others_are_listed_and_watched_and_it_is_named(stream: FakeStream) -> None:
+def test_deeply_nested_object_is_skipped_and_reported(stream: FakeStream) -> None:
     transport = FakeTransport(reply(page(5, good("a", 3), deep("bad", 4), good("b", 5))), stream)
     client = RESTClient(Config("http://fake"), transport=transport)
     handler: RecordingHandler[ConfigMap] = RecordingHandler()

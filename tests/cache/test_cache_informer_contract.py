@@ -28,7 +28,7 @@ def label_keys(obj: ConfigMap) -> list[str]:
 
 @pytest.mark.feature("B-INF-14")
 @pytest.mark.behaviour("SI-01")
-def test_an_index_may_be_added_while_the_informer_runs() -> None:
+def test_index_can_be_added_while_the_informer_runs() -> None:
     source = FakeSource(ConfigMap)
     source.add(pod("pod1", a="1", b="1"))
     source.add(pod("pod2", b="1"))
@@ -50,7 +50,7 @@ def test_an_index_may_be_added_while_the_informer_runs() -> None:
 
 
 @pytest.mark.behaviour("CT-04")
-def test_handlers_and_store_only_ever_see_what_the_transform_made() -> None:
+def test_handlers_and_store_have_transformed_objects_only() -> None:
     source = FakeSource(ConfigMap)
     source.add(pod("pod1", generation=1))
     source.modify(pod("pod1", generation=2))
@@ -77,7 +77,7 @@ def test_handlers_and_store_only_ever_see_what_the_transform_made() -> None:
 
 @pytest.mark.feature("B-FIFO-10")
 @pytest.mark.behaviour("CT-05")
-def test_a_stored_object_is_never_transformed_again() -> None:
+def test_stored_object_is_not_transformed_again() -> None:
     clock, source = FakeClock(), FakeSource(ConfigMap)
     for number in range(5):
         source.add(pod(f"pod{number}"))
@@ -102,7 +102,7 @@ def test_a_stored_object_is_never_transformed_again() -> None:
 
 
 @pytest.mark.feature("B-INF-12")
-def test_an_object_whose_transform_raises_is_set_aside_and_keeps_its_last_state(
+def test_object_whose_transform_raises_is_undecodable_and_keeps_its_last_state(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     source = FakeSource(ConfigMap)
@@ -173,7 +173,7 @@ def hammer(source: FakeSource[ConfigMap], number: int) -> None:
 
 
 @pytest.mark.behaviour("CT-01")
-def test_a_hammered_informer_ends_with_what_the_source_has() -> None:
+def test_informer_equals_the_source_after_concurrent_changes() -> None:
     source, told, hammers = FakeSource(ConfigMap), Told(), Group()
 
     def prepare(informer: SharedInformer[ConfigMap]) -> None:
@@ -195,7 +195,7 @@ def test_a_hammered_informer_ends_with_what_the_source_has() -> None:
 
 @pytest.mark.behaviour("SI-20")
 @pytest.mark.parametrize("when", ["before the start", "after the sync", "never started"])
-def test_no_thread_outlives_the_informer(when: str) -> None:
+def test_no_thread_remains_after_the_informer_stops(when: str) -> None:
     source, group = FakeSource(ConfigMap), Group()
     informer: SharedInformer[ConfigMap] = SharedInformer(source, name=f"leaky-{when}")
     if when == "before the start":
@@ -211,12 +211,12 @@ def test_no_thread_outlives_the_informer(when: str) -> None:
 
 
 @pytest.mark.feature("B-STO-11", "D-18")
-def test_every_informer_has_an_index_by_namespace() -> None:
+def test_every_informer_has_a_namespace_index() -> None:
     assert SharedInformer(FakeSource(ConfigMap)).indexer.has_index(NAMESPACE_INDEX)
 
 
 @pytest.mark.feature("B-REF-20")
-def test_the_version_of_several_sources_is_the_oldest_of_theirs() -> None:
+def test_version_of_several_sources_is_the_oldest() -> None:
     one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     for number in range(9):
         one.add(pod(str(number)))
@@ -233,7 +233,7 @@ def test_the_version_of_several_sources_is_the_oldest_of_theirs() -> None:
 
 
 @pytest.mark.feature("B-REF-08", "B-REF-20", "C-15")
-def test_bookmarks_move_the_stores_version() -> None:
+def test_bookmarks_update_the_stores_version() -> None:
     source = FakeSource(ConfigMap)
     informer: SharedInformer[ConfigMap] = SharedInformer(source)
     feed = InformerSink(informer, "", source)

@@ -53,7 +53,7 @@ EXPIRED = Expired("too old")
 
 @pytest.mark.behaviour("CT-13")
 @pytest.mark.behaviour("CT-14")
-def test_the_first_list_comes_as_additions_to_a_store_that_has_them() -> None:
+def test_first_list_is_stored_before_its_additions_are_delivered() -> None:
     handler = StoreSeen()
     with following(Script(page(PODS[0]), FakeWatch()), handler.join):
         assert handler.wait_for(1) == [("add", "ns/pod-1")]
@@ -63,7 +63,7 @@ def test_the_first_list_comes_as_additions_to_a_store_that_has_them() -> None:
 @pytest.mark.feature("B-FIFO-03", "B-INF-10")
 @pytest.mark.behaviour("CT-15")
 @pytest.mark.behaviour("CT-16")
-def test_an_empty_list_deletes_everything() -> None:
+def test_empty_list_deletes_all_objects() -> None:
     handler = StoreSeen()
     source = Script(page(config_map("pod-1", 1), config_map("pod-3", 2)), watch(error=EXPIRED), page(), FakeWatch())
     with following(source, handler.join):
@@ -75,7 +75,7 @@ def test_an_empty_list_deletes_everything() -> None:
 @pytest.mark.feature("B-FIFO-03", "B-INF-10")
 @pytest.mark.behaviour("CT-17")
 @pytest.mark.behaviour("CT-18")
-def test_a_list_deletes_first_and_then_updates_and_adds() -> None:
+def test_list_delivers_deletions_before_updates_and_additions() -> None:
     handler = StoreSeen()
     fresh = page(config_map("pod-1", 4), config_map("pod-2", 5), config_map("pod-4", 6), version="6")
     with following(Script(page(*PODS), watch(error=EXPIRED), fresh, FakeWatch()), handler.join):
@@ -86,7 +86,7 @@ def test_a_list_deletes_first_and_then_updates_and_adds() -> None:
     assert handler.told[3].new == DeletedFinalStateUnknown(ObjectName("ns", "pod-3"), PODS[2])
 
 
-def test_what_was_deleted_by_a_watch_is_not_deleted_again_by_the_next_list() -> None:
+def test_object_deleted_by_a_watch_is_not_deleted_again_by_the_next_list() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     gone = FakeWatch[ConfigMap]([added("foo", 2)])
     source = Script(page(), gone, page(), watch(error=EXPIRED), page(), FakeWatch())
@@ -100,7 +100,7 @@ def test_what_was_deleted_by_a_watch_is_not_deleted_again_by_the_next_list() -> 
 
 @pytest.mark.feature("B-INF-11")
 @pytest.mark.behaviour("SI-06")
-def test_a_relist_reports_what_the_watch_did_not_and_the_unchanged_only_to_those_being_resynced() -> None:
+def test_relist_reports_missed_changes_and_unchanged_objects_only_for_a_resync() -> None:
     clock, source = FakeClock(), FakeSource(ConfigMap)
     source.add(pod("pod1"))
     source.add(pod("pod2"))
@@ -127,7 +127,7 @@ def test_a_relist_reports_what_the_watch_did_not_and_the_unchanged_only_to_those
     assert len(plain.calls()) == 4
 
 
-def test_until_the_first_check_a_relist_shows_the_unchanged_to_everyone() -> None:
+def test_relist_before_the_first_check_reports_unchanged_objects_to_all_handlers() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = Script(page(PODS[0]), watch(error=EXPIRED), page(PODS[0]), FakeWatch())
     with following(source, handling(handler), resync=0.0):
@@ -136,7 +136,7 @@ def test_until_the_first_check_a_relist_shows_the_unchanged_to_everyone() -> Non
 
 @pytest.mark.feature("B-FIFO-09")
 @pytest.mark.behaviour("CT-19")
-def test_what_a_reset_watch_missed_is_told_as_changes_not_as_the_initial_list() -> None:
+def test_changes_missed_by_a_reset_watch_are_not_initial() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = Script(
         page(PODS[0], version="1"), watch(error=EXPIRED), page(config_map("pod-1", 2), config_map("pod-2", 3)),
@@ -147,7 +147,7 @@ def test_what_a_reset_watch_missed_is_told_as_changes_not_as_the_initial_list() 
 
 
 @pytest.mark.feature("B-FIFO-01", "C-25")
-def test_every_change_of_a_watch_is_told_in_order_none_merged_and_none_overtaken() -> None:
+def test_changes_of_a_watch_are_delivered_in_order_and_not_merged() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     events: list[AnyEvent[ConfigMap]] = [
         added("foo", 10),
@@ -162,7 +162,7 @@ def test_every_change_of_a_watch_is_told_in_order_none_merged_and_none_overtaken
     assert told == [("ns/foo", "10"), ("ns/bar", "11"), ("ns/foo", "12"), ("ns/foo", "13"), ("ns/zab", "30")]
 
 
-def test_the_deletion_of_an_object_nobody_knew_is_told_all_the_same() -> None:
+def test_deletion_of_an_unknown_object_is_delivered() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = FakeSource(ConfigMap)
     with following(source, handling(handler)):
@@ -180,7 +180,7 @@ def names(calls: list[tuple[str, str]]) -> set[str]:
     return {name.removeprefix("ns/") for _, name in calls}
 
 
-def test_another_object_of_the_same_name_and_version_is_told_as_an_update() -> None:
+def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
     # As from a server that was made anew and counts from the beginning.
     def page_of(uid: str) -> list[ConfigMap]:
         return [ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", resource_version="5", uid=uid))]
@@ -198,7 +198,7 @@ def test_another_object_of_the_same_name_and_version_is_told_as_an_update() -> N
     assert told == [2, 2, 3]  # it came, and the mark of the initial list; nothing; another one
 
 
-def test_an_object_told_again_is_held_once_unless_anything_in_it_differs() -> None:
+def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
     informer = SharedInformer(FakeSource(ConfigMap), clock=FakeClock())
     (feed,) = informer._sinks
     first = [config_map(name, 1) for name in ("same", "newer", "defaulted")]
@@ -235,7 +235,7 @@ def watching_each(
         group.join(10)
 
 
-def test_list_of_one_namespace_replaces_the_objects_of_that_namespace_only() -> None:
+def test_list_of_a_namespace_replaces_only_its_objects() -> None:
     one, two = (FakeSource(ConfigMap, named(place, "a"), named(place, "b")) for place in ("one", "two"))
     with watching_each({"one": one, "two": two}) as (informer, handler):
         handler.wait_for(4)
@@ -249,7 +249,7 @@ def test_list_of_one_namespace_replaces_the_objects_of_that_namespace_only() -> 
     assert told == [("delete", "two/a"), ("update", "two/b"), ("add", "two/c")]
 
 
-def test_filling_a_cache_of_many_namespaces_files_each_object_once() -> None:
+def test_filling_a_cache_of_many_namespaces_indexes_each_object_once() -> None:
     filed: Counter[str] = Counter()
 
     def count(obj: ConfigMap) -> list[str]:

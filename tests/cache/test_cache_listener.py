@@ -28,7 +28,7 @@ def running() -> Iterator[Running]:
 
 @pytest.mark.feature("B-INF-03")
 @pytest.mark.behaviour("SI-04")
-def test_a_handler_before_the_start_lowers_the_check_period_and_keeps_its_own() -> None:
+def test_handler_added_before_the_start_lowers_the_check_period() -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=12 * HOUR)
     checks, handlers = [], []
     for period in (0.0, 60.0, 55.0, 5.0):
@@ -39,13 +39,15 @@ def test_a_handler_before_the_start_lowers_the_check_period_and_keeps_its_own() 
 
 
 @pytest.mark.feature("B-INF-03")
-def test_a_handler_is_not_resynced_more_often_than_each_second() -> None:
+def test_handler_is_resynced_at_most_every_second() -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap), resync=HOUR)
     assert informer.add_event_handler(resync=0.2).resync == 1.0
 
 
 @pytest.mark.feature("B-INF-03")
-def test_a_handler_after_the_start_is_raised_to_the_check_period(caplog: pytest.LogCaptureFixture) -> None:
+def test_period_of_a_handler_added_after_the_start_is_at_least_the_check_period(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     running = Running(resync=60.0)
     running.start()
     assert running.informer.add_event_handler(resync=5.0).resync == 60.0
@@ -56,7 +58,7 @@ def test_a_handler_after_the_start_is_raised_to_the_check_period(caplog: pytest.
 
 
 @pytest.mark.feature("B-REF-17")
-def test_an_informer_without_a_period_resyncs_nobody_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_informer_without_a_resync_period_logs_and_ignores_requested_resyncs(caplog: pytest.LogCaptureFixture) -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap))
     assert informer.add_event_handler(resync=30.0).resync == 0.0
     assert "resync is off" in caplog.text
@@ -64,7 +66,7 @@ def test_an_informer_without_a_period_resyncs_nobody_and_says_so(caplog: pytest.
 
 @pytest.mark.feature("B-INF-04")
 @pytest.mark.behaviour("SI-05")
-def test_a_handler_may_be_added_while_the_informer_starts(running: Running) -> None:
+def test_handler_can_be_added_while_the_informer_starts(running: Running) -> None:
     running.source.add(config_map("a"))
     handlers: list[RecordingHandler[ConfigMap]] = [RecordingHandler() for _ in range(20)]
     adders = Group()
@@ -78,7 +80,7 @@ def test_a_handler_may_be_added_while_the_informer_starts(running: Running) -> N
 
 @pytest.mark.feature("B-INF-01")
 @pytest.mark.behaviour("SI-15")
-def test_an_informer_knows_whether_it_was_started_and_stopped(running: Running) -> None:
+def test_informer_reports_whether_it_is_started_and_stopped(running: Running) -> None:
     def state() -> tuple[bool, bool]:
         return running.informer.is_started, running.informer.is_stopped
 
@@ -92,7 +94,7 @@ def test_an_informer_knows_whether_it_was_started_and_stopped(running: Running) 
 
 @pytest.mark.feature("B-FIFO-08", "B-FIFO-09", "B-INF-05", "C-37")
 @pytest.mark.behaviour("SI-19")
-def test_a_handler_has_synced_once_it_was_called_for_all_that_was_there(running: Running) -> None:
+def test_handler_has_synced_after_it_was_called_for_all_initial_objects(running: Running) -> None:
     running.source.add(config_map("pod1"))
     first, second = RecordingHandler[ConfigMap](), RecordingHandler[ConfigMap]()
     entered, release = threading.Event(), threading.Event()
@@ -119,9 +121,7 @@ def test_a_handler_has_synced_once_it_was_called_for_all_that_was_there(running:
 
 @pytest.mark.feature("B-INF-06", "B-INF-21")
 @pytest.mark.behaviour("SI-22")
-def test_each_handler_that_raises_pauses_a_second_each_time_and_is_named(
-    running: Running, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_handler_that_raises_pauses_a_second_and_is_logged(running: Running, caplog: pytest.LogCaptureFixture) -> None:
     def fail(obj: ConfigMap) -> None:
         raise LookupError(obj.metadata.name)
 
@@ -152,7 +152,7 @@ def colored(color: str) -> ConfigMap:
         ("blue", "blue", []),
     ],
 )
-def test_an_update_across_a_filter_is_an_addition_or_a_deletion(
+def test_update_that_changes_the_filters_result_is_an_addition_or_deletion(
     old: str, new: str, told: list[tuple[str, str]]
 ) -> None:
     seen: RecordingHandler[ConfigMap] = RecordingHandler()
@@ -162,7 +162,7 @@ def test_an_update_across_a_filter_is_an_addition_or_a_deletion(
     assert seen.calls() == told
 
 
-def test_a_filter_passes_what_it_takes_and_deletions_nobody_can_judge() -> None:
+def test_filter_passes_accepted_objects_and_deletions_of_unknown_state() -> None:
     seen: RecordingHandler[ConfigMap] = RecordingHandler()
     handler = filtered(Handler(seen.on_add, None, seen.on_delete), lambda obj: obj.data["color"] == "red")
     add, delete, first = handler.on_add, handler.on_delete, handler.on_initial_add
@@ -185,7 +185,7 @@ def test_a_filter_passes_what_it_takes_and_deletions_nobody_can_judge() -> None:
 
 
 @pytest.mark.feature("B-INF-08")
-def test_an_informer_filters_for_a_handler_that_asks(running: Running) -> None:
+def test_informer_filters_for_a_handler_with_accept(running: Running) -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     running.informer.add_event_handler(
         on_add=handler.on_add, on_delete=handler.on_delete, accept=lambda obj: obj.data["color"] == "red"
@@ -197,7 +197,7 @@ def test_an_informer_filters_for_a_handler_that_asks(running: Running) -> None:
 
 
 @pytest.mark.behaviour("PL-01")
-def test_a_listener_delivers_what_many_threads_put_in_exactly_once(running: Running) -> None:
+def test_listener_delivers_notifications_of_many_threads_exactly_once(running: Running) -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     registration = running.informer.add_event_handler(on_add=handler.on_add)
     running.start()
@@ -216,7 +216,7 @@ def test_a_listener_delivers_what_many_threads_put_in_exactly_once(running: Runn
 
 
 @pytest.mark.feature("B-INF-15")
-def test_a_second_start_is_refused_with_a_warning(running: Running, caplog: pytest.LogCaptureFixture) -> None:
+def test_second_start_is_ignored_with_a_warning(running: Running, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     running.start()
     running.informer.start(running.group)
@@ -226,7 +226,7 @@ def test_a_second_start_is_refused_with_a_warning(running: Running, caplog: pyte
 
 @pytest.mark.feature("B-INF-22", "B-INF-21", "C-11")
 @pytest.mark.parametrize(("took", "lines"), [(1.0, 0), (1.5, 1)])
-def test_a_handler_that_takes_more_than_a_second_is_named(
+def test_handler_that_takes_more_than_a_second_is_logged(
     took: float, lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     running = Running()
@@ -250,7 +250,7 @@ def test_a_handler_that_takes_more_than_a_second_is_named(
     ] * lines
 
 
-def test_a_removed_handler_is_not_kept(running: Running) -> None:
+def test_removed_handler_is_garbage_collected(running: Running) -> None:
     registration = running.informer.add_event_handler()
     running.informer.add_event_handler()
     assert "2 handlers" in repr(running.informer)
@@ -263,7 +263,7 @@ def test_a_removed_handler_is_not_kept(running: Running) -> None:
 @pytest.mark.behaviour("SI-13")
 @pytest.mark.behaviour("SI-17")
 @pytest.mark.behaviour("SI-18")
-def test_a_removed_handler_is_told_nothing_more_and_may_be_removed_again(running: Running) -> None:
+def test_removed_handler_is_not_called_and_can_be_removed_again(running: Running) -> None:
     gone, stays = RecordingHandler[ConfigMap](), RecordingHandler[ConfigMap]()
     registration = running.informer.add_event_handler(on_add=gone.on_add)
     running.informer.add_event_handler(on_add=stays.on_add)
@@ -304,7 +304,7 @@ class Busy:
 
 
 @pytest.mark.behaviour("SI-23")
-def test_removing_does_not_wait_for_a_call_that_is_under_way(running: Running) -> None:
+def test_remove_does_not_wait_for_the_current_call(running: Running) -> None:
     busy = Busy()
     registration = running.informer.add_event_handler(on_add=busy.on_add)
     running.source.add(config_map("a"))
@@ -317,7 +317,7 @@ def test_removing_does_not_wait_for_a_call_that_is_under_way(running: Running) -
 
 @pytest.mark.feature("B-INF-17", "C-05")
 @pytest.mark.behaviour("SI-24")
-def test_removing_waits_for_a_call_that_is_under_way_if_asked_to(running: Running) -> None:
+def test_remove_waits_for_the_current_call_if_requested(running: Running) -> None:
     busy, waiting = Busy(), Group()
     registration = running.informer.add_event_handler(on_add=busy.on_add)
     running.source.add(config_map("a"))
@@ -333,7 +333,7 @@ def test_removing_waits_for_a_call_that_is_under_way_if_asked_to(running: Runnin
 
 @pytest.mark.behaviour("SI-25")
 @pytest.mark.parametrize("when", ["never started", "before the start", "after the start"])
-def test_waiting_for_a_removed_handler_returns_whatever_the_informer_does(running: Running, when: str) -> None:
+def test_waiting_for_a_removed_handler_returns_in_every_state_of_the_informer(running: Running, when: str) -> None:
     if when == "after the start":
         running.start()
     registration = running.informer.add_event_handler()
@@ -343,7 +343,7 @@ def test_waiting_for_a_removed_handler_returns_whatever_the_informer_does(runnin
 
 
 @pytest.mark.feature("C-12")
-def test_a_handler_that_removes_itself_does_not_wait_for_itself(running: Running) -> None:
+def test_handler_that_removes_itself_does_not_wait(running: Running) -> None:
     answers: list[bool] = []
     done = threading.Event()
     mine: list[Registration[ConfigMap]] = []

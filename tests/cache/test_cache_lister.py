@@ -55,7 +55,7 @@ def reads(lister: ConfigMapLister, selector: Selector) -> tuple[int, int]:
 
 
 @pytest.mark.behaviour("LI-01")
-def test_a_selector_finds_all_that_match_among_many() -> None:
+def test_selector_finds_all_matching_objects_among_many() -> None:
     lister = ConfigMapLister(Repeating(10_000, 90_000))
     assert reads(lister, parse_selector("match=true")) == (10_000, 100_000)
 
@@ -64,14 +64,14 @@ def test_a_selector_finds_all_that_match_among_many() -> None:
 @pytest.mark.behaviour("LI-02")
 @pytest.mark.behaviour("LI-03")
 @pytest.mark.behaviour("LI-04")
-def test_a_million_objects_are_listed_without_a_look_at_labels_where_none_is_needed() -> None:
+def test_listing_a_million_objects_without_a_selector_reads_no_labels() -> None:
     lister = ConfigMapLister(Repeating(0, 1_000_000))
     assert reads(lister, everything()) == (1_000_000, 0)
     assert reads(lister, parse_selector("match=true")) == (0, 1_000_000)
     assert reads(lister, nothing()) == (0, 0)
 
 
-def test_a_selector_chooses_by_labels() -> None:
+def test_selector_matches_labels() -> None:
     assert keys(filled().list(parse_selector("color=red"))) == ["a/one", "b/one"]
     assert keys(filled().list()) == ["a/one", "a/two", "b/one"]
     assert keys(filled().list(nothing())) == []
@@ -79,7 +79,7 @@ def test_a_selector_chooses_by_labels() -> None:
 
 @pytest.mark.feature("B-LIS-02", "A-43", "D-12")
 @pytest.mark.parametrize("indexed", [pytest.param(True, id="by index"), pytest.param(False, id="by scan")])
-def test_a_namespace_has_its_own_objects(indexed: bool) -> None:
+def test_namespace_lister_returns_only_its_objects(indexed: bool) -> None:
     lister = filled(indexed=indexed)
     assert keys(lister.in_namespace("a").list()) == ["a/one", "a/two"]
     assert keys(lister.in_namespace("a").list(parse_selector("color=blue"))) == ["a/two"]
@@ -87,13 +87,13 @@ def test_a_namespace_has_its_own_objects(indexed: bool) -> None:
 
 
 @pytest.mark.feature("B-LIS-04")
-def test_get_gives_the_cached_object_itself() -> None:
+def test_get_returns_the_cached_object_itself() -> None:
     lister = filled().in_namespace("b")
     assert lister.get("one") is lister.list()[0]
 
 
 @pytest.mark.feature("B-LIS-03", "A-43", "D-12")
-def test_get_of_an_absent_object_says_so_as_the_server_would() -> None:
+def test_get_of_an_absent_object_raises_the_servers_error() -> None:
     with pytest.raises(NotFound, match='configmaps "nope" not found') as caught:
         filled().in_namespace("a").get("nope")
     assert caught.value.details.name == "nope"

@@ -39,7 +39,7 @@ def test_lists_and_watches_are_counted() -> None:
 
 
 @pytest.mark.behaviour("ST-10")
-def test_a_named_informer_tells_the_global_provider_what_its_store_holds() -> None:
+def test_named_informer_reports_version_and_size_of_its_store() -> None:
     name, clock = InformerName("shop"), FakeClock()
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = FakeSource(ConfigMap)
@@ -60,7 +60,7 @@ def test_a_named_informer_tells_the_global_provider_what_its_store_holds() -> No
 
 
 @pytest.mark.feature("B-INF-20", "C-10")
-def test_an_informer_without_a_name_or_with_one_that_is_taken_measures_nothing() -> None:
+def test_informer_without_a_reserved_name_has_no_metrics() -> None:
     name = InformerName("twice")
     reserved, taken = name.with_resource(CONFIG_MAPS), name.with_resource(CONFIG_MAPS)
     with recorded_metrics() as kept:
@@ -75,12 +75,12 @@ def test_an_informer_without_a_name_or_with_one_that_is_taken_measures_nothing()
 @pytest.mark.parametrize(
     ("version", "number"), [("", 0), ("42", 42), ("1234567890123456789", 567890123456789), ("not a number", 0)]
 )
-def test_a_version_is_shown_by_as_many_digits_as_a_float_holds(version: str, number: float) -> None:
+def test_version_metric_has_the_last_15_digits(version: str, number: float) -> None:
     assert version_number(version) == number
 
 
 @pytest.mark.feature("B-STO-14", "C-10")
-def test_what_a_list_brought_and_a_bookmark_said_is_shown_without_any_event() -> None:
+def test_list_and_bookmark_update_metrics_without_events() -> None:
     name, clock = InformerName("listed"), FakeClock(auto=True)
     source = Script(page(config_map("a", 1), config_map("b", 2), version="10"), watch(Bookmark("15")), clock=clock)
     with recorded_metrics() as kept:
@@ -93,7 +93,7 @@ def test_what_a_list_brought_and_a_bookmark_said_is_shown_without_any_event() ->
 
 
 @pytest.mark.feature("B-FIFO-13", "C-10", "C-57")
-def test_a_slow_handlers_backlog_is_shown_and_gone_once_it_has_caught_up() -> None:
+def test_backlog_of_a_slow_handler_is_reported_until_it_catches_up() -> None:
     name, clock = InformerName("slow"), FakeClock()
     free, seen = threading.Event(), threading.Semaphore(0)
     source = FakeSource(ConfigMap)
@@ -138,7 +138,7 @@ def test_failures_are_counted_by_the_class_of_the_error() -> None:
     assert kept["reflector_watches_total", "failing"].value == 5
 
 
-def test_a_streamed_list_counts_as_a_list_and_as_a_watch_and_bookmarks_move_the_version() -> None:
+def test_streamed_list_counts_as_list_and_watch_and_bookmarks_update_the_version() -> None:
     clock = FakeClock(auto=True)
     stream = watch(added("a", 8), added("b", 9), list_end(10), Bookmark("12"))
     with recorded_metrics() as kept:
@@ -156,7 +156,7 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 
 
 @pytest.mark.behaviour("ID-01")
-def test_a_name_is_given_once_until_it_is_released() -> None:
+def test_name_is_unique_until_it_is_released() -> None:
     name = InformerName("one")
     with pytest.raises(ValueError, match="the informer name 'one' is already in use"):
         InformerName("one")
@@ -167,7 +167,7 @@ def test_a_name_is_given_once_until_it_is_released() -> None:
 
 
 @pytest.mark.behaviour("ID-02")
-def test_a_resource_is_reserved_once_within_a_name() -> None:
+def test_resource_is_reserved_once_per_name() -> None:
     name = InformerName("two")
     assert name.with_resource(PODS).reserved
     assert not name.with_resource(PODS).reserved
@@ -177,7 +177,7 @@ def test_a_resource_is_reserved_once_within_a_name() -> None:
 
 
 @pytest.mark.behaviour("ID-03")
-def test_a_release_ends_what_was_reserved_and_frees_the_name_once() -> None:
+def test_release_ends_reservations_and_frees_the_name_once() -> None:
     name = InformerName("three")
     identity = name.with_resource(PODS)
     assert identity.labels == {"name": "three", "group": "", "version": "v1", "resource": "pods"}

@@ -30,7 +30,7 @@ def seen(cache: MutationCache[ConfigMap]) -> str | None:
         pytest.param(1, "2", id="something older", marks=pytest.mark.behaviour("MC-03")),
     ],
 )
-def test_a_write_is_forgotten_once_the_informer_tells_of_it(told: int, expected: str) -> None:
+def test_write_is_removed_once_the_informer_reports_it(told: int, expected: str) -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(1))
     cache = MutationCache(store, ttl=60.0, include_adds=False)
@@ -50,7 +50,7 @@ def test_a_write_is_forgotten_once_the_informer_tells_of_it(told: int, expected:
         pytest.param(10, "10", id="versions are numbers, not text"),
     ],
 )
-def test_the_newer_of_cache_and_write_is_read(cached: int, expected: str) -> None:
+def test_newer_of_cache_and_write_is_returned(cached: int, expected: str) -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(cached))
     cache = MutationCache(store)
@@ -59,7 +59,7 @@ def test_the_newer_of_cache_and_write_is_read(cached: int, expected: str) -> Non
     assert len(cache) == (1 if cached < 2 else 0)
 
 
-def test_a_remembered_write_is_read_only() -> None:
+def test_kept_write_is_read_only() -> None:
     cache = MutationCache[ConfigMap](Indexer())
     cache.mutation(ConfigMap(metadata=ObjectMeta(name="name", namespace="ns"), data={"a": "b"}))
     found = cache.get_by_key(KEY)
@@ -69,14 +69,14 @@ def test_a_remembered_write_is_read_only() -> None:
 
 
 @pytest.mark.parametrize(("reached", "found"), [("", True), ("1", True), ("2", False), ("3", False), ("odd", True)])
-def test_an_answer_that_comes_after_its_object_went_is_not_read(reached: str, found: bool) -> None:
+def test_response_after_the_deletion_of_its_object_is_ignored(reached: str, found: bool) -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), reached=lambda _: reached)
     cache.mutation(version(2))
     assert (seen(cache) == "2") is found
     assert len(cache) == int(found)
 
 
-def test_an_object_that_comes_between_two_looks_is_found() -> None:
+def test_object_stored_between_two_reads_is_found() -> None:
     store: Indexer[ConfigMap] = Indexer()
 
     def reached(_: str) -> str:
@@ -88,7 +88,7 @@ def test_an_object_that_comes_between_two_looks_is_found() -> None:
     assert seen(cache) == "2"
 
 
-def test_an_object_the_cache_has_not_seen_yet_is_found() -> None:
+def test_object_that_the_store_does_not_have_yet_is_found() -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer())
     cache.mutation(version(2))
     assert cache.get_by_key(KEY) == version(2)
@@ -112,7 +112,7 @@ def test_without_include_adds_only_known_objects_are_found() -> None:
         ),
     ],
 )
-def test_a_deletion_ends_what_it_makes_stale(uid: str, deleted_at: int, remains: bool) -> None:
+def test_deletion_removes_stale_writes(uid: str, deleted_at: int, remains: bool) -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(2))
     cache = MutationCache(store, ttl=60.0, include_adds=True)
@@ -123,7 +123,7 @@ def test_a_deletion_ends_what_it_makes_stale(uid: str, deleted_at: int, remains:
 
 
 @pytest.mark.behaviour("MC-08")
-def test_a_replacement_of_the_same_name_is_read_in_place_of_an_old_write() -> None:
+def test_replacement_of_the_same_name_supersedes_an_old_write() -> None:
     store: Indexer[ConfigMap] = Indexer()
     cache = MutationCache(store, ttl=60.0, include_adds=True)
     cache.mutation(version(3))
@@ -138,7 +138,7 @@ def by_uid(obj: ConfigMap) -> list[str]:
 
 
 @pytest.mark.behaviour("MC-09")
-def test_a_deletion_takes_a_write_out_of_every_index() -> None:
+def test_deletion_removes_a_write_from_every_index() -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer({"uid": by_uid}), ttl=60.0)
     cache.mutation(version(2))
     assert len(cache.by_index("uid", "uid-1")) == 1
@@ -146,7 +146,7 @@ def test_a_deletion_takes_a_write_out_of_every_index() -> None:
     assert cache.by_index("uid", "uid-1") == []
 
 
-def test_a_deletion_of_unknown_state_ends_the_write_of_that_name() -> None:
+def test_deletion_of_unknown_state_removes_the_write_of_that_name() -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer())
     cache.mutation(version(2))
     cache.on_delete(ObjectName("ns", "other"), None)
@@ -163,7 +163,7 @@ def test_a_deletion_of_unknown_state_ends_the_write_of_that_name() -> None:
         pytest.param(3, 1, "1", id="back, on a server restored from a backup"),
     ],
 )
-def test_a_write_is_forgotten_when_the_cache_has_caught_up_or_went_back(old: int, new: int, expected: str) -> None:
+def test_write_is_removed_when_the_store_caught_up_or_regressed(old: int, new: int, expected: str) -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(1))
     cache = MutationCache(store)
@@ -173,7 +173,7 @@ def test_a_write_is_forgotten_when_the_cache_has_caught_up_or_went_back(old: int
 
 
 @pytest.mark.feature("B-STO-18")
-def test_an_index_finds_the_newest_states_under_their_newest_values() -> None:
+def test_index_returns_newest_states_for_their_newest_values() -> None:
     store: Indexer[ConfigMap] = Indexer({"uid": by_uid})
     store.add(version(1, "old"))
     other = ConfigMap(metadata=ObjectMeta(name="other", namespace="ns", uid="old", resource_version="1"))
@@ -195,7 +195,7 @@ def test_an_index_finds_the_newest_states_under_their_newest_values() -> None:
         pytest.param(version(5, "uid-2"), True, id="created after the deletion"),
     ],
 )
-def test_answer_that_arrives_after_a_reported_deletion_is_not_read(answer: ConfigMap, found: bool) -> None:
+def test_response_after_a_reported_deletion_is_ignored(answer: ConfigMap, found: bool) -> None:
     clock = FakeClock()
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
     cache.on_delete(KEY, version(4))
@@ -204,7 +204,7 @@ def test_answer_that_arrives_after_a_reported_deletion_is_not_read(answer: Confi
     assert (seen(cache) is not None) is found
 
 
-def test_deletions_are_remembered_as_long_as_writes() -> None:
+def test_deletions_are_kept_as_long_as_writes() -> None:
     clock = FakeClock()
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
     cache.on_delete(KEY, version(4))
@@ -213,7 +213,7 @@ def test_deletions_are_remembered_as_long_as_writes() -> None:
     assert seen(cache) == "2"
 
 
-def test_write_that_the_cache_reflects_already_is_not_kept() -> None:
+def test_write_that_the_store_already_includes_is_not_kept() -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(3))
     cache = MutationCache(store)
@@ -222,7 +222,7 @@ def test_write_that_the_cache_reflects_already_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("how", ["mutation", "update", "delete"])
-def test_expired_writes_are_dropped_although_nobody_reads_them(how: str) -> None:
+def test_expired_writes_are_dropped_without_a_read(how: str) -> None:
     clock = FakeClock()
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
     cache.mutation(version(2))
@@ -249,7 +249,7 @@ def test_all_newest_states_are_listed() -> None:
     assert cache.list() == [version(2), new]
 
 
-def test_writes_are_transformed_as_the_informer_transforms() -> None:
+def test_writes_are_transformed_by_the_informers_transform() -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap))
     cache = MutationCache.over(informer)
     managed = replace(version(2).metadata, managed_fields=(ManagedFieldsEntry(manager="kubectl"),))
@@ -266,7 +266,7 @@ def test_write_whose_transform_raises_is_not_kept() -> None:
     assert cache.get_by_key(KEY) is None
 
 
-def test_answer_after_a_deletion_is_not_read_where_another_namespace_is_behind() -> None:
+def test_response_after_a_deletion_is_ignored_while_another_namespace_is_behind() -> None:
     one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two}, watch_list=False)
     cache = MutationCache.over(informer)
@@ -285,7 +285,7 @@ def test_answer_after_a_deletion_is_not_read_where_another_namespace_is_behind()
 
 
 @pytest.mark.feature("C-03")
-def test_versions_may_be_compared_by_other_rules() -> None:
+def test_versions_can_be_compared_by_other_rules() -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(1))
     cache = MutationCache(store, caught_up=lambda seen, written: True)
@@ -294,7 +294,7 @@ def test_versions_may_be_compared_by_other_rules() -> None:
 
 
 @pytest.mark.feature("B-STO-18")
-def test_a_write_is_forgotten_after_its_time() -> None:
+def test_write_expires() -> None:
     clock = FakeClock()
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), ttl=60.0, clock=clock)
     cache.mutation(version(2))
@@ -305,7 +305,7 @@ def test_a_write_is_forgotten_after_its_time() -> None:
 
 
 @pytest.mark.feature("B-STO-18", "C-03")
-def test_no_more_writes_are_kept_than_asked_for() -> None:
+def test_number_of_kept_writes_is_limited() -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), size=2)
     for number in range(4):
         meta = ObjectMeta(name=f"n{number}", namespace="ns", resource_version="5")

@@ -61,7 +61,7 @@ def config_map(namespace: str, name: str, **data: str) -> ConfigMap:
 
 
 @pytest.mark.feature("C-50")
-def test_a_streamed_list_fills_the_cache_and_its_watch_goes_on(server: RESTClient, namespace: str) -> None:
+def test_streamed_list_fills_the_cache_and_its_watch_continues(server: RESTClient, namespace: str) -> None:
     maps = Clientset(server).core_v1.config_maps(namespace)
     for number in range(20):
         maps.create(config_map(namespace, f"m{number}"))
@@ -81,7 +81,7 @@ def test_a_streamed_list_fills_the_cache_and_its_watch_goes_on(server: RESTClien
     factory.shutdown(timeout=10)
 
 
-def test_a_list_comes_in_pages_that_leave_nothing_out(server: RESTClient, namespace: str) -> None:
+def test_list_in_pages_is_complete(server: RESTClient, namespace: str) -> None:
     maps = Clientset(server).core_v1.config_maps(namespace)
     for number in range(25):
         maps.create(config_map(namespace, f"m{number:02}"))
@@ -92,7 +92,7 @@ def test_a_list_comes_in_pages_that_leave_nothing_out(server: RESTClient, namesp
     assert [item.metadata.name for item in ahead] == [f"m{number:02}" for number in range(25)]
 
 
-def test_a_watch_goes_on_where_the_last_one_ended(server: RESTClient, namespace: str) -> None:
+def test_watch_resumes_where_the_last_one_ended(server: RESTClient, namespace: str) -> None:
     maps = Clientset(server).core_v1.config_maps(namespace)
     first = maps.create(config_map(namespace, "a"))
     # Each watch lasts a second at most, so that there are several.
@@ -112,7 +112,7 @@ def test_a_watch_goes_on_where_the_last_one_ended(server: RESTClient, namespace:
     assert seen == [("ADDED", "b"), ("MODIFIED", "a"), ("DELETED", "b")]
 
 
-def test_a_condition_is_waited_for_in_a_cache(server: RESTClient, namespace: str) -> None:
+def test_condition_is_awaited_in_a_cache(server: RESTClient, namespace: str) -> None:
     maps = Clientset(server).core_v1.config_maps(namespace)
     maps.create(config_map(namespace, "a", ready="yes"))
     informer: SharedInformer[ConfigMap] = SharedInformer(maps)
@@ -121,7 +121,7 @@ def test_a_condition_is_waited_for_in_a_cache(server: RESTClient, namespace: str
     assert last.object.metadata.name == "a"
 
 
-def test_a_custom_resource_is_written_and_cached_without_its_type(server: RESTClient, namespace: str) -> None:
+def test_custom_resource_is_written_and_cached_without_its_type(server: RESTClient, namespace: str) -> None:
     dynamic = DynamicClientset(server)
     factory = DynamicInformerFactory(dynamic, namespace=namespace)
     informer, stop = factory.for_resource(FOOS, kind="Foo"), threading.Event()
@@ -138,7 +138,7 @@ def test_a_custom_resource_is_written_and_cached_without_its_type(server: RESTCl
     factory.shutdown(timeout=10)
 
 
-def test_metadata_alone_is_cached(server: RESTClient, namespace: str) -> None:
+def test_metadata_only_is_cached(server: RESTClient, namespace: str) -> None:
     Clientset(server).core_v1.config_maps(namespace).create(config_map(namespace, "a", much="data"))
     factory = MetadataInformerFactory(DynamicClientset(server), namespace=namespace)
     informer, stop = factory.for_resource(CONFIG_MAPS), threading.Event()
@@ -179,7 +179,7 @@ def followed(informer: SharedInformer[Any]) -> Iterator[RecordingHandler[Any]]:
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed lists", "plain lists"])
-def test_a_server_that_comes_back_with_less_than_it_had_is_followed_again(streamed: bool) -> None:
+def test_restored_server_with_older_data_is_followed_again(streamed: bool) -> None:
     with served() as (port, before):
         maps = Clientset(before).core_v1.config_maps("default")
         for number in range(20):
@@ -211,7 +211,7 @@ def foo(name: str) -> Unstructured:
     return Unstructured(metadata=ObjectMeta(name=name), content={"spec": {"deploymentName": name, "replicas": 1}})
 
 
-def test_a_kind_that_is_deleted_and_defined_again_is_followed_again() -> None:
+def test_deleted_and_recreated_kind_is_followed_again() -> None:
     with served() as (_, client):
         dynamic = DynamicClientset(client)
         definitions = dynamic.resource(DEFINITIONS, kind="CustomResourceDefinition", namespaced=False)
@@ -237,7 +237,7 @@ def test_a_kind_that_is_deleted_and_defined_again_is_followed_again() -> None:
             assert gone.metadata.uid == first.metadata.uid
 
 
-def test_a_stopped_informer_leaves_no_thread_although_its_server_is_gone() -> None:
+def test_informer_stopped_without_a_server_leaves_no_thread() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
         client = RESTClient(Config(f"http://127.0.0.1:{nobody.getsockname()[1]}"))

@@ -82,7 +82,7 @@ AT_10 = ListOptions(resource_version="rv:10")
         ),
     ],
 )
-def test_a_list_is_put_together_from_its_pages(total: int, options: ListOptions, paged: bool) -> None:
+def test_pages_are_combined_to_a_list(total: int, options: ListOptions, paged: bool) -> None:
     server = Server(total)
     found, was_paged = Pager(server.page, page_size=10).list(options)
     assert names(found.items) == numbers(total)
@@ -93,7 +93,7 @@ def test_a_list_is_put_together_from_its_pages(total: int, options: ListOptions,
 
 @pytest.mark.feature("B-PAG-01")
 @pytest.mark.behaviour("PG-01")
-def test_a_token_that_expired_is_met_by_a_full_list_at_the_version_asked_for() -> None:
+def test_expired_token_causes_a_full_list_at_the_requested_version() -> None:
     server = Server(21, expires_on=2)
     found, paged = Pager(server.page_or_all, page_size=10).list(AT_10)
     assert (names(found.items), paged) == (numbers(21), True)
@@ -104,7 +104,7 @@ def test_a_token_that_expired_is_met_by_a_full_list_at_the_version_asked_for() -
 
 @pytest.mark.feature("B-PAG-01")
 @pytest.mark.behaviour("PG-01")
-def test_a_token_that_expired_is_an_error_where_full_lists_are_not_wanted() -> None:
+def test_expired_token_is_an_error_without_full_lists() -> None:
     server = Server(21, expires_on=2)
     with pytest.raises(Expired):
         Pager(server.page, page_size=10, full_list_if_expired=False).list(ListOptions())
@@ -112,7 +112,7 @@ def test_a_token_that_expired_is_an_error_where_full_lists_are_not_wanted() -> N
 
 
 @pytest.mark.feature("B-PAG-01")
-def test_a_first_page_that_expired_is_an_error() -> None:
+def test_expired_first_page_is_an_error() -> None:
     with pytest.raises(Expired):
         Pager(Server(21, expires_on=1).page_or_all, page_size=10).list(ListOptions())
 
@@ -135,20 +135,20 @@ BUFFERS = pytest.mark.parametrize("buffer", [pytest.param(0, id="as read"), pyte
 @pytest.mark.behaviour("PG-02")
 @BUFFERS
 @pytest.mark.parametrize("total", [0, 9, 10, 11, 21])
-def test_each_item_is_handed_out_in_order(total: int, buffer: int) -> None:
+def test_each_item_yields_objects_in_order(total: int, buffer: int) -> None:
     assert visit(Pager(Server(total).page, page_size=10, buffer=buffer)) == (numbers(total), "")
 
 
 @pytest.mark.behaviour("PG-02")
 @BUFFERS
-def test_the_items_before_a_page_that_expired_have_been_handed_out(buffer: int) -> None:
+def test_items_before_an_expired_page_are_yielded(buffer: int) -> None:
     pager = Pager(Server(21, expires_on=2).page, page_size=10, buffer=buffer)
     assert visit(pager) == (numbers(10), "Expired")
 
 
 @pytest.mark.behaviour("PG-02")
 @BUFFERS
-def test_a_reader_that_raises_ends_the_fetching(buffer: int) -> None:
+def test_reader_that_raises_ends_prefetching(buffer: int) -> None:
     def fail_on_third(item: Item) -> None:
         if item.metadata.name == "2":
             raise ArithmeticError
@@ -160,7 +160,7 @@ def test_a_reader_that_raises_ends_the_fetching(buffer: int) -> None:
 
 
 @pytest.mark.behaviour("PG-02")
-def test_a_reader_that_stops_gets_no_further_page() -> None:
+def test_reader_that_stops_requests_no_further_page() -> None:
     server = Server(51)
     items = Pager(server.page, page_size=10).each_item(ListOptions())
     assert next(items).metadata.name == "0"
@@ -169,7 +169,7 @@ def test_a_reader_that_stops_gets_no_further_page() -> None:
     assert list(items) == []
 
 
-def test_pages_are_fetched_ahead_only_as_far_as_there_is_room() -> None:
+def test_prefetching_is_limited_by_the_buffer() -> None:
     server, asked = Server(1000), threading.Semaphore(0)
 
     def page(options: ListOptions) -> ObjectList[Item]:
@@ -186,7 +186,7 @@ def test_pages_are_fetched_ahead_only_as_far_as_there_is_room() -> None:
 
 @pytest.mark.feature("B-PAG-02")
 @pytest.mark.behaviour("RL-31")
-def test_keeping_one_object_keeps_no_other_alive() -> None:
+def test_reference_to_one_object_keeps_no_other_alive() -> None:
     found, _ = Pager(Server(500, page_size=100).page, page_size=100).list(ListOptions())
     kept, others = found.items[250], [weakref.ref(item) for item in found.items if item is not found.items[250]]
     del found
@@ -196,5 +196,5 @@ def test_keeping_one_object_keeps_no_other_alive() -> None:
 
 
 @pytest.mark.feature("B-PAG-01")
-def test_the_constants_are_client_gos() -> None:
+def test_constants_are_client_gos() -> None:
     assert (PAGE_SIZE, PAGE_BUFFER) == (500, 10)

@@ -26,7 +26,7 @@ from tests.cache.scripted import Script, Sink, added, config_map, deleted, modif
 
 
 @pytest.mark.feature("A-02")
-def test_a_list_is_followed_by_a_watch_from_its_version() -> None:
+def test_list_is_followed_by_a_watch_from_its_version() -> None:
     sink, source = Sink(), Script(page(config_map("a", 3), version="10"), watch(added("b", 11)))
     run(source, sink)
     assert source.calls() == ["list 0", "watch 10"]
@@ -35,7 +35,7 @@ def test_a_list_is_followed_by_a_watch_from_its_version() -> None:
 
 @pytest.mark.feature("B-REF-08", "B-REF-09")
 @pytest.mark.behaviour("RL-30")
-def test_the_next_watch_begins_after_the_last_event_or_bookmark() -> None:
+def test_next_watch_starts_after_the_last_event_or_bookmark() -> None:
     events = (added("a", 10), modified("a", 20), Bookmark("30"), deleted("a", 40))
     source = Script(
         page(version="10"), watch(*events[:1]), watch(*events[1:3]), watch(events[3]), watch(added("x", 50))
@@ -47,7 +47,7 @@ def test_the_next_watch_begins_after_the_last_event_or_bookmark() -> None:
 
 
 @pytest.mark.feature("B-REF-05")
-def test_the_watch_asks_for_bookmarks_and_an_end_between_five_and_ten_minutes() -> None:
+def test_watch_requests_bookmarks_and_a_timeout_of_five_to_ten_minutes() -> None:
     source = Script(page(), watch(added("a", 11)))
     run(source)
     options = source.asked[1][1]
@@ -58,7 +58,7 @@ def test_the_watch_asks_for_bookmarks_and_an_end_between_five_and_ten_minutes() 
 
 @pytest.mark.feature("B-REF-04")
 @pytest.mark.behaviour("RL-22")
-def test_a_list_at_a_version_is_asked_for_in_one_piece_because_a_limit_would_bypass_the_servers_cache() -> None:
+def test_list_at_a_version_has_no_limit_which_would_bypass_the_watch_cache() -> None:
     source = Script(page(version="10"), watch(error=Expired("too old")), page(version="20"), watch(added("a", 21)))
     run(source)
     assert source.calls() == ["list 0", "watch 10", "list 10", "watch 20"]
@@ -67,7 +67,7 @@ def test_a_list_at_a_version_is_asked_for_in_one_piece_because_a_limit_would_byp
 
 @pytest.mark.feature("B-REF-04")
 @pytest.mark.behaviour("RL-23")
-def test_a_server_that_pages_although_any_state_would_do_is_always_asked_for_pages() -> None:
+def test_server_that_sends_pages_for_version_0_always_gets_a_limit() -> None:
     source = Script(
         page(config_map("a", 1), continue_="more"), page(version="10"), watch(error=Expired("too old")),
         page(version="20"), watch(added("a", 21)),
@@ -78,7 +78,7 @@ def test_a_server_that_pages_although_any_state_would_do_is_always_asked_for_pag
 
 @pytest.mark.feature("B-REF-04")
 @pytest.mark.behaviour("RL-21")
-def test_a_page_size_that_was_asked_for_is_kept_throughout() -> None:
+def test_configured_page_size_is_used_for_every_list() -> None:
     pages = [
         page(*(config_map(str(n), n) for n in numbers), continue_=token)
         for numbers, token in ((range(1, 5), "C1"), (range(5, 9), "C2"), (range(9, 11), ""))
@@ -90,7 +90,7 @@ def test_a_page_size_that_was_asked_for_is_kept_throughout() -> None:
     assert sink.told[1] == "replace " + ",".join(str(n) for n in range(1, 11))
 
 
-def test_pages_are_put_together_and_the_token_goes_alone() -> None:
+def test_pages_are_combined_and_tokens_sent_without_a_version() -> None:
     sink = Sink()
     source = Script(page(config_map("a", 1), continue_="more"), page(config_map("b", 2)), watch(added("c", 11)))
     run(source, sink)
@@ -101,7 +101,7 @@ def test_pages_are_put_together_and_the_token_goes_alone() -> None:
 
 @pytest.mark.feature("B-REF-02")
 @pytest.mark.behaviour("RL-26")
-def test_a_page_that_expired_leads_to_a_full_list_at_the_version_first_asked_for() -> None:
+def test_expired_page_causes_a_full_list_at_the_first_version() -> None:
     sink = Sink()
     source = Script(
         page(version="10"), watch(error=Expired("old")), page(config_map("a", 1), continue_="C1", version="11"),
@@ -114,7 +114,7 @@ def test_a_page_that_expired_leads_to_a_full_list_at_the_version_first_asked_for
 
 
 @pytest.mark.feature("B-REF-02")
-def test_a_version_that_expired_leads_to_a_list_of_the_newest_state() -> None:
+def test_expired_version_causes_a_list_of_the_newest_state() -> None:
     expired = Expired("gone")
     source = Script(
         page(version="10"), watch(error=expired), expired, page(version="30"), watch(error=expired), page(version="40"),
@@ -123,7 +123,7 @@ def test_a_version_that_expired_leads_to_a_list_of_the_newest_state() -> None:
     assert source.calls() == ["list 0", "watch 10", "list 10", "list newest", "watch 30", "list 30"]
 
 
-def test_after_two_lists_that_expired_the_next_round_asks_for_the_newest_state_at_once() -> None:
+def test_after_two_expired_lists_the_next_one_requests_the_newest_state() -> None:
     source = Script(Expired("gone"), Expired("gone"), page(version="30"), watch(added("a", 31)))
     errors = run(source)
     assert source.calls() == ["list 0", "list newest", "list newest", "watch 30"]
@@ -146,14 +146,14 @@ TOO_LARGE_IN_WORDS = StatusDetails(
         pytest.param(ApiError("x", code=504, details=TOO_LARGE_IN_WORDS), id="by the message of a cause"),
     ],
 )
-def test_a_version_the_server_has_not_reached_leads_to_a_list_of_the_newest_state(error: ApiError) -> None:
+def test_too_large_version_causes_a_list_of_the_newest_state(error: ApiError) -> None:
     source = Script(error, page(version="5"), watch(added("a", 6)))
     run(source)
     assert source.calls() == ["list 0", "list newest", "watch 5"]
 
 
 @pytest.mark.feature("B-REF-02", "B-REF-11")
-def test_an_expired_watch_leads_to_a_list_no_older_than_what_was_seen() -> None:
+def test_expired_watch_causes_a_list_no_older_than_the_last_version() -> None:
     source = Script(page(version="10"), watch(added("a", 15), error=Expired("old")), page(version="20"))
     errors = run(source)
     assert source.calls() == ["list 0", "watch 10", "list 15"]
@@ -161,7 +161,7 @@ def test_an_expired_watch_leads_to_a_list_no_older_than_what_was_seen() -> None:
 
 
 @pytest.mark.feature("B-REF-10")
-def test_a_refused_watch_is_opened_again_without_a_list() -> None:
+def test_refused_watch_is_retried_without_a_list() -> None:
     refused = ConnectionFailed("refused", refused=True)
     source = Script(page(), refused, refused, watch(added("a", 11)))
     run(source)
@@ -170,14 +170,14 @@ def test_a_refused_watch_is_opened_again_without_a_list() -> None:
 
 @pytest.mark.feature("B-REF-10", "B-REF-11")
 @pytest.mark.behaviour("RL-18")
-def test_too_many_requests_never_lead_to_a_list() -> None:
+def test_too_many_requests_do_not_cause_a_list() -> None:
     busy = TooManyRequests("busy")
     source = Script(page(), busy, busy, watch(error=busy), busy, watch(added("a", 11)))
     run(source)
     assert source.calls() == ["list 0"] + ["watch 10"] * 5
 
 
-def test_a_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
+def test_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
     source = Script(page(), watch(added("a", 12), error=ConnectionFailed("reset")), watch(added("b", 13)))
     run(source)
     assert source.calls() == ["list 0", "watch 10", "watch 12"]
@@ -185,14 +185,14 @@ def test_a_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
 
 @pytest.mark.feature("B-REF-12")
 @pytest.mark.behaviour("RL-06")
-def test_a_watch_that_ends_at_once_counts_as_a_failure() -> None:
+def test_watch_that_ends_at_once_is_a_failure() -> None:
     source = Script(page(), watch(), page())
     errors = run(source)
     assert source.calls() == ["list 0", "watch 10", "list 10"]
     assert "very short watch" in str(errors[0])
 
 
-def test_a_connection_lost_at_once_counts_as_a_failure_so_that_it_is_not_lost_thousands_of_times() -> None:
+def test_connection_lost_at_once_is_a_failure_with_backoff() -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), watch(error=ConnectionFailed("reset")), page())
     errors = run(source, clock=clock)
@@ -203,7 +203,7 @@ def test_a_connection_lost_at_once_counts_as_a_failure_so_that_it_is_not_lost_th
 
 @pytest.mark.feature("B-REF-10")
 @pytest.mark.parametrize("error", [Forbidden("no"), InternalError("boom"), ConnectionFailed("timed out")])
-def test_any_other_trouble_is_reported_and_tried_again_later(error: Exception) -> None:
+def test_other_errors_are_reported_and_retried(error: Exception) -> None:
     source = Script(error, page(), watch(added("a", 11)))
     assert run(source) == [error]
     assert source.calls() == ["list 0", "list 0", "watch 10"]
@@ -211,13 +211,13 @@ def test_any_other_trouble_is_reported_and_tried_again_later(error: Exception) -
 
 @pytest.mark.feature("B-REF-01")
 @pytest.mark.behaviour("RL-16")
-def test_tries_are_ever_further_apart_up_to_half_a_minute() -> None:
+def test_delays_double_up_to_30_seconds() -> None:
     clock = FakeClock(auto=True)
     run(Script(*[Forbidden("no")] * 8), clock=clock)
     assert clock.slept[:8] == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0])
 
 
-def test_an_object_that_cannot_be_decoded_moves_the_version_on() -> None:
+def test_undecodable_object_advances_the_version() -> None:
     bad = Undecodable("ConfigMap", ObjectMeta(name="bad", resource_version="12"), "odd")
     sink, source = Sink(), Script(page(), watch(BadEvent("ADDED", bad)), watch(added("a", 13)))
     run(source, sink)
@@ -226,7 +226,7 @@ def test_an_object_that_cannot_be_decoded_moves_the_version_on() -> None:
 
 
 @pytest.mark.behaviour("RL-04")
-def test_a_reflector_that_is_stopped_asks_for_nothing() -> None:
+def test_stopped_reflector_sends_no_request() -> None:
     source = Script(page())
     source.stop.set()
     run(source)
@@ -235,7 +235,7 @@ def test_a_reflector_that_is_stopped_asks_for_nothing() -> None:
 
 @pytest.mark.feature("B-REF-24")
 @pytest.mark.behaviour("RL-02")
-def test_close_ends_a_watch_that_is_silent() -> None:
+def test_close_ends_an_idle_watch() -> None:
     silent: FakeWatch[ConfigMap] = FakeWatch()
     opened = threading.Event()
 

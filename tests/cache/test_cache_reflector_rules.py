@@ -51,7 +51,7 @@ class RecordedWatch(FakeWatch[ConfigMap]):
 @pytest.mark.behaviour("RL-07")
 @pytest.mark.behaviour("RL-11")
 @pytest.mark.parametrize("when", ["before it is read", "while it is read"])
-def test_a_watch_that_is_stopped_is_closed_and_no_error(when: str) -> None:
+def test_stopped_watch_is_closed_without_an_error(when: str) -> None:
     stop = threading.Event()
 
     def stop_it() -> None:
@@ -75,7 +75,7 @@ def test_a_watch_that_is_stopped_is_closed_and_no_error(when: str) -> None:
 @pytest.mark.behaviour("RL-08")
 @pytest.mark.behaviour("RL-09")
 @pytest.mark.parametrize("when", ["before it is read", "while it is read"])
-def test_a_watch_that_ends_at_once_is_read_and_closed_once_and_an_error(when: str) -> None:
+def test_watch_that_ends_at_once_is_closed_once_and_is_an_error(when: str) -> None:
     made = RecordedWatch(lambda: made.end() if when == "while it is read" else None)
     if when == "before it is read":
         made.end()
@@ -91,7 +91,7 @@ def test_a_watch_that_ends_at_once_is_read_and_closed_once_and_an_error(when: st
 
 @pytest.mark.feature("B-REF-12")
 @pytest.mark.parametrize(("lasted", "short"), [(0.999, True), (1.0, False)])
-def test_a_watch_without_events_is_too_short_below_a_second(lasted: float, short: bool) -> None:
+def test_watch_without_events_below_a_second_is_too_short(lasted: float, short: bool) -> None:
     clock = FakeClock(auto=True)
 
     def take_time() -> None:
@@ -104,7 +104,7 @@ def test_a_watch_without_events_is_too_short_below_a_second(lasted: float, short
     assert source.calls() == ["list 0", "watch 10"]
 
 
-def test_a_reflector_that_is_closed_watches_no_more_although_nobody_stopped_it() -> None:
+def test_closed_reflector_opens_no_watch_without_a_stop() -> None:
     source = Script(page(), watch(added("a", 11)), page())
     reflector = Reflector(source, Sink(), clock=FakeClock(auto=True))
     reflector.close()
@@ -112,7 +112,7 @@ def test_a_reflector_that_is_closed_watches_no_more_although_nobody_stopped_it()
     assert source.calls() == ["list 0"]
 
 
-def test_what_is_printed_of_a_reflector_tells_where_it_is() -> None:
+def test_repr_of_a_reflector_contains_its_version() -> None:
     source = Script(page(version="10"), watch(added("a", 11)))
     reflector = Reflector(source, Sink(), name="maps", clock=FakeClock(auto=True), on_error=lambda _: None)
     assert repr(reflector) == "<Reflector maps at no version>"
@@ -124,7 +124,7 @@ def test_what_is_printed_of_a_reflector_tells_where_it_is() -> None:
 
 
 @pytest.mark.feature("B-REF-12")
-def test_a_watch_that_said_something_may_end_as_soon_as_it_likes() -> None:
+def test_short_watch_with_events_is_not_a_failure() -> None:
     source = Script(page(), watch(added("a", 11)), watch(added("b", 12)))
     errors = run(source)
     assert source.calls() == ["list 0", "watch 10", "watch 11"]
@@ -132,7 +132,7 @@ def test_a_watch_that_said_something_may_end_as_soon_as_it_likes() -> None:
 
 
 @pytest.mark.behaviour("RL-05")
-def test_a_reflector_stopped_while_it_watches_has_opened_one_watch_and_says_nothing() -> None:
+def test_reflector_stopped_during_a_watch_logs_nothing() -> None:
     stop = threading.Event()
     silent: FakeWatch[ConfigMap] = FakeWatch()
     asked: list[ListOptions] = []
@@ -151,7 +151,7 @@ def test_a_reflector_stopped_while_it_watches_has_opened_one_watch_and_says_noth
 
 
 @pytest.mark.behaviour("RL-14")
-def test_errors_of_lists_and_watches_are_raised_and_leave_the_store_as_it_was() -> None:
+def test_errors_of_lists_and_watches_are_raised_and_do_not_change_the_store() -> None:
     sink, stop = Sink(), threading.Event()
     source = Script()
     reflector = Reflector(source, sink, clock=FakeClock(auto=True))
@@ -171,7 +171,7 @@ def test_errors_of_lists_and_watches_are_raised_and_leave_the_store_as_it_was() 
 
 @pytest.mark.feature("B-REF-01", "C-14")
 @pytest.mark.behaviour("RL-16")
-def test_a_backoff_may_be_given() -> None:
+def test_backoff_can_be_configured() -> None:
     clock = FakeClock(auto=True)
     backoff = Backoff(duration=0.01, factor=2.0, jitter=0.0, cap=0.1)
     run(Script(page(), *[REFUSED] * 5, watch(added("a", 11))), clock=clock, backoff=backoff)
@@ -180,14 +180,14 @@ def test_a_backoff_may_be_given() -> None:
 
 
 @pytest.mark.behaviour("RL-16")
-def test_two_refusals_cost_less_than_ten_seconds() -> None:
+def test_two_refused_connections_cost_less_than_ten_seconds() -> None:
     clock = FakeClock(auto=True)
     run(Script(page(), REFUSED, REFUSED, watch(added("a", 11))), clock=clock, rand=lambda: 0.999)
     assert sum(clock.slept[:2]) < 10.0
 
 
 @pytest.mark.behaviour("RL-17")
-def test_each_429_backs_off_once_whether_it_comes_before_or_in_a_watch() -> None:
+def test_each_429_backs_off_once_before_or_during_a_watch() -> None:
     clock, stopped = FakeClock(auto=True), Script(page(), BUSY, watch(error=BUSY))
     run(stopped, clock=clock)
     # Before the watch, in it, and once more for the script's end, which ends the round.
@@ -195,14 +195,14 @@ def test_each_429_backs_off_once_whether_it_comes_before_or_in_a_watch() -> None
     assert stopped.calls() == ["list 0", "watch 10", "watch 10"]
 
 
-def test_a_server_that_says_when_to_come_back_is_believed() -> None:
+def test_retry_after_is_respected() -> None:
     clock = FakeClock(auto=True)
     run(Script(page(), TooManyRequests("busy", retry_after=7.0), watch(added("a", 11))), clock=clock)
     assert clock.slept[0] == 7.0
 
 
 @pytest.mark.feature("B-REF-01")
-def test_a_quiet_time_of_two_minutes_begins_with_the_first_delay_again() -> None:
+def test_two_minutes_without_failures_reset_the_backoff() -> None:
     clock = FakeClock(auto=True)
     calm = Script(*[Forbidden("no")] * 3)
     reflector = Reflector(calm, Sink(), clock=clock, rand=lambda: 0.0, on_error=lambda _: None)
@@ -233,7 +233,7 @@ class Failing(Script):
 @pytest.mark.parametrize(
     ("seconds", "jump_at", "retries"), [(0.0, 0, 0), (30.0, 0, 31), pytest.param(30.0, 10, 40, id="a minute of quiet")]
 )
-def test_internal_errors_are_met_by_another_watch_for_so_long(seconds: float, jump_at: int, retries: int) -> None:
+def test_internal_errors_are_retried_by_a_watch_until_the_deadline(seconds: float, jump_at: int, retries: int) -> None:
     clock = FakeClock()
     source = Failing(clock, jump_at=jump_at)
     reflector = Reflector(source, Sink(), internal_error_retry=seconds, clock=clock)
@@ -244,7 +244,7 @@ def test_internal_errors_are_met_by_another_watch_for_so_long(seconds: float, ju
 
 
 @pytest.mark.behaviour("RL-32")
-def test_an_object_that_storage_can_no_longer_read_leads_to_a_list_without_it() -> None:
+def test_object_that_storage_cannot_read_causes_a_list_without_it() -> None:
     unreadable = ApiError("corrupt", code=500, reason="StorageReadError")
     kept = [config_map(f"foo-{n}", n) for n in (1, 2, 3)]
     source = Script(page(*kept, version="3"), watch(added("foo", 4), error=unreadable), page(*kept, version="5"))
@@ -259,9 +259,7 @@ def test_an_object_that_storage_can_no_longer_read_leads_to_a_list_without_it() 
 @pytest.mark.feature("B-REF-05")
 @pytest.mark.behaviour("RL-29")
 @pytest.mark.parametrize(("asked", "shortest", "longest"), [(None, 300, 600), (1.0, 300, 600), (1800.0, 1800, 3600)])
-def test_a_watch_is_asked_to_last_between_a_time_and_twice_that(
-    asked: float | None, shortest: int, longest: int
-) -> None:
+def test_watch_timeout_is_between_the_minimum_and_twice_that(asked: float | None, shortest: int, longest: int) -> None:
     wanted: dict[str, Any] = {} if asked is None else {"min_watch_seconds": asked}
     seen = []
     for draw in (0.0, 0.5, 0.999999):
@@ -274,7 +272,7 @@ def test_a_watch_is_asked_to_last_between_a_time_and_twice_that(
 
 
 @pytest.mark.feature("B-REF-09")
-def test_a_watch_from_anywhere_begins_with_a_list_in_any_order_which_moves_no_version() -> None:
+def test_initial_events_of_a_watch_without_a_version_do_not_advance_it() -> None:
     source = Script(
         page(version="0"),
         watch(added("b", 7), added("a", 3)),
@@ -286,7 +284,7 @@ def test_a_watch_from_anywhere_begins_with_a_list_in_any_order_which_moves_no_ve
 
 
 @pytest.mark.feature("B-REF-18")
-def test_trouble_is_said_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_errors_and_their_end_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     expired = watch(added("a", 11), error=Expired("old"))
     source = Script(
@@ -300,26 +298,26 @@ def test_trouble_is_said_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture
     assert caplog.text.count("watch expired; listing again") == 1
 
 
-def test_that_the_server_asks_for_fewer_requests_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_too_many_requests_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     run(Script(page(), BUSY, BUSY, BUSY, watch(added("a", 11))))
     assert caplog.text.count("the server asks for fewer requests; waiting") == 1
 
 
-def test_a_refused_connection_is_reported_and_too_many_requests_are_not() -> None:
+def test_refused_connection_is_reported_and_too_many_requests_are_not() -> None:
     assert run(Script(page(), REFUSED, BUSY, watch(error=BUSY), watch(added("a", 11)))) == [REFUSED]
 
 
 @pytest.mark.feature("B-REF-21")
 @pytest.mark.parametrize(("seconds", "lines"), [(10.0, 0), (10.5, 1)])
-def test_a_list_of_more_than_ten_seconds_is_said(seconds: float, lines: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_list_of_more_than_ten_seconds_is_logged(seconds: float, lines: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     clock = FakeClock(auto=True)
     run(Script(page(), watch(added("a", 11)), clock=clock, step=seconds), clock=clock)
     assert caplog.text.count("list was slow") == lines
 
 
-def test_a_list_that_is_none_is_reported_and_tried_again() -> None:
+def test_undecodable_list_is_reported_and_retried() -> None:
     class Odd(Script):
         def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
             if not self.asked:
@@ -332,7 +330,7 @@ def test_a_list_that_is_none_is_reported_and_tried_again() -> None:
 
 
 @pytest.mark.feature("B-REF-16")
-def test_what_is_no_refusal_of_a_server_is_carried_to_the_caller() -> None:
+def test_unexpected_errors_are_raised_to_the_caller() -> None:
     class Broken(Script):
         def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
             raise ZeroDivisionError

@@ -106,7 +106,7 @@ GONE = Expired("too old")
 @pytest.mark.feature("B-WAT-01")
 @pytest.mark.parametrize("version", ["", "0"])
 @pytest.mark.behaviour("RW-01")
-def test_a_version_from_where_a_watch_would_begin_anywhere_is_refused(version: str) -> None:
+def test_empty_and_zero_versions_are_rejected(version: str) -> None:
     text = f'initial RV "{version}" is not supported due to issues with underlying WATCH'
     with pytest.raises(ValueError, match=text):
         RetryWatcher(Server([]), version)
@@ -152,7 +152,7 @@ def test_a_version_from_where_a_watch_would_begin_anywhere_is_refused(version: s
         ),
     ],
 )
-def test_events_come_once_each_across_any_number_of_watches(
+def test_events_are_returned_once_across_several_watches(
     version: str, events: list[Step], cut: int, calls: int, seen: list[int]
 ) -> None:
     server = Server(events, cut=cut)
@@ -169,7 +169,7 @@ def test_events_come_once_each_across_any_number_of_watches(
         InternalError("boom"),
     ],
 )
-def test_a_watch_that_cannot_be_opened_is_tried_again(error: Exception) -> None:
+def test_failed_watch_request_is_retried(error: Exception) -> None:
     server = Server([2], first=[error])
     assert read(server, "1", 1, 2) == (["2"], None)
     assert server.calls == 2
@@ -177,21 +177,21 @@ def test_a_watch_that_cannot_be_opened_is_tried_again(error: Exception) -> None:
 
 @pytest.mark.feature("B-WAT-01", "C-06")
 @pytest.mark.behaviour("RW-08")
-def test_an_expired_version_in_a_watch_ends_it() -> None:
+def test_expired_version_during_a_watch_ends_the_iteration() -> None:
     server = Server([5, 6, GONE, 7, 8])
     assert read(server, "5", 1, 1) == (["6"], GONE)
     assert server.calls == 1
 
 
 @pytest.mark.parametrize("reason", ["Expired", "Gone", "Odd"])
-def test_version_that_no_server_knows_any_more_ends_it(reason: str) -> None:
+def test_version_that_no_server_has_ends_the_iteration(reason: str) -> None:
     gone = api_error(Status(code=410, reason=reason))
     server = Server([6], first=[gone] * GONE_TRIES)
     assert read(server, "5", 0, GONE_TRIES) == ([], gone)
     assert server.calls == GONE_TRIES
 
 
-def test_only_answers_in_a_row_count_as_gone() -> None:
+def test_only_consecutive_410_responses_end_the_iteration() -> None:
     server = Server([6], first=[GONE, GONE, InternalError("boom"), GONE, GONE])
     assert read(server, "5", 1, 6) == (["6"], None)
 
@@ -204,14 +204,14 @@ def test_only_answers_in_a_row_count_as_gone() -> None:
         pytest.param(Unauthorized("who?"), marks=pytest.mark.behaviour("RW-10")),
     ],
 )
-def test_a_watch_that_may_not_be_opened_ends_it(error: Exception) -> None:
+def test_forbidden_watch_ends_the_iteration(error: Exception) -> None:
     server = Server([6], first=[error])
     assert read(server, "5", 0, 1) == ([], error)
     assert server.calls == 1
 
 
 @pytest.mark.behaviour("RW-21")
-def test_it_can_be_closed_unread_and_twice() -> None:
+def test_watcher_can_be_closed_unread_and_twice() -> None:
     watcher = RetryWatcher(Server([2, 3, 4]), "1")
     watcher.close()
     watcher.close()
@@ -239,7 +239,7 @@ def once(*watches: FakeWatch[ConfigMap]) -> tuple[RetryWatcher[ConfigMap], FakeC
 
 
 @pytest.mark.feature("B-WAT-01")
-def test_bookmarks_move_it_on_and_are_not_handed_out() -> None:
+def test_bookmarks_advance_the_version_and_are_not_returned() -> None:
     watcher, _, asked = once(watch(added("a", 2), Bookmark("9")))
     assert [event.type for event in watcher] == ["ADDED"]
     assert [options.resource_version for options in asked] == ["1", "9"]
@@ -247,14 +247,14 @@ def test_bookmarks_move_it_on_and_are_not_handed_out() -> None:
 
 
 @pytest.mark.feature("B-WAT-01")
-def test_watches_are_opened_a_second_apart_counted_from_their_beginning() -> None:
+def test_watches_start_at_least_a_second_apart() -> None:
     watcher, clock, _ = once(watch(added("a", 2)), watch(added("b", 3)))
     for _ in watcher:
         clock.step(0.25)
     assert clock.slept[:2] == pytest.approx([0.75, 0.75])
 
 
-def test_a_server_that_says_when_to_come_back_in_a_watch_is_believed() -> None:
+def test_retry_after_during_a_watch_is_respected() -> None:
     watcher, clock, _ = once(watch(error=ApiError("later", code=504, retry_after=7.0)))
     assert list(watcher) == []
     assert clock.slept[0] == 7.0
@@ -267,7 +267,7 @@ def test_a_server_that_says_when_to_come_back_in_a_watch_is_believed() -> None:
         pytest.param("?", id="no event"),
     ],
 )
-def test_what_no_server_says_ends_it(event: Any) -> None:
+def test_invalid_events_end_the_iteration(event: Any) -> None:
     watcher, _, asked = once(watch(added("a", 2), event))
     events = iter(watcher)
     assert isinstance(next(events), WatchEvent)
@@ -276,7 +276,7 @@ def test_what_no_server_says_ends_it(event: Any) -> None:
     assert len(asked) == 1
 
 
-def test_what_cannot_be_decoded_is_handed_out_and_moves_it_on() -> None:
+def test_undecodable_objects_are_returned_and_advance_the_version() -> None:
     bad = BadEvent("ADDED", Undecodable("ConfigMap", ObjectMeta(name="b", resource_version="7"), "odd"))
     watcher, _, asked = once(watch(bad))
     assert list(watcher) == [bad]

@@ -34,11 +34,11 @@ def watched(running: Running, handler: RecordingHandler[ConfigMap]) -> None:
     running.start()
 
 
-def test_before_the_start_nothing_is_known(running: Running) -> None:
+def test_state_before_the_start_is_empty(running: Running) -> None:
     assert running.informer.state() == InformerState("configmap", "ConfigMap", False, 0, "", 0, 0, 0, None, None, "")
 
 
-def test_objects_version_and_times_are_those_of_the_last_event(running: Running) -> None:
+def test_state_has_objects_version_and_times_of_the_last_event(running: Running) -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     running.source.add(config_map("a"))
     running.clock.step(3)
@@ -51,7 +51,7 @@ def test_objects_version_and_times_are_those_of_the_last_event(running: Running)
     assert (state.lists, state.watches, state.watching_since, state.last_event) == (1, 1, 3.0, 7.0)
 
 
-def test_a_bookmark_counts_as_heard_from_the_server(running: Running) -> None:
+def test_bookmark_counts_as_an_event(running: Running) -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     watched(running, handler)
     running.clock.step(60)
@@ -61,7 +61,7 @@ def test_a_bookmark_counts_as_heard_from_the_server(running: Running) -> None:
     assert running.informer.state().last_event == 60.0
 
 
-def test_a_list_that_fails_is_told_until_one_works(running: Running) -> None:
+def test_list_error_is_reported_until_a_list_succeeds(running: Running) -> None:
     running.source.fail_next_lists(InternalError("etcd is away"))
     running.informer.start(running.group)
     running.clock.wait_for_sleeps(1)
@@ -74,7 +74,7 @@ def test_a_list_that_fails_is_told_until_one_works(running: Running) -> None:
 
 
 @pytest.mark.parametrize("error", [REFUSED, BUSY], ids=["refused", "429"])
-def test_a_watch_that_cannot_be_opened_is_told_until_one_can(
+def test_watch_error_is_reported_until_a_watch_opens(
     running: Running, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
@@ -94,7 +94,7 @@ def test_a_watch_that_cannot_be_opened_is_told_until_one_can(
     assert told_of == ["listing and watching works again"]
 
 
-def test_objects_that_cannot_be_held_are_counted_while_they_exist(running: Running) -> None:
+def test_undecodable_objects_are_counted_while_they_exist(running: Running) -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     watched(running, handler)
     bad = Undecodable("ConfigMap", ObjectMeta(name="bad", namespace="ns", resource_version="2"), "Expected `str`")
@@ -108,13 +108,13 @@ def test_objects_that_cannot_be_held_are_counted_while_they_exist(running: Runni
     assert running.informer.state().undecodable == 0
 
 
-def test_once_stopped_no_watch_is_open(running: Running) -> None:
+def test_stopped_informer_has_no_open_watch(running: Running) -> None:
     running.start()
     running.end()
     assert running.informer.state().watching_since is None
 
 
-def test_several_namespaces_are_told_as_the_worst_of_them() -> None:
+def test_state_of_several_namespaces_is_the_worst() -> None:
     one = ReflectorState(lists=1, watches=2, last_event=5.0, watching_since=1.0, last_error="away")
     other = ReflectorState(lists=3, watches=4, last_event=3.0, watching_since=2.0, last_error="away")
     silent = ReflectorState(lists=1, watches=0, last_event=None, watching_since=None, last_error="forbidden")
@@ -123,13 +123,13 @@ def test_several_namespaces_are_told_as_the_worst_of_them() -> None:
     assert combined([]) == ReflectorState(0, 0, None, None, "")
 
 
-def test_of_several_namespaces_the_least_active_is_told() -> None:
+def test_last_activity_of_several_namespaces_is_the_oldest() -> None:
     one = ReflectorState(1, 1, None, None, "", last_active=5.0)
     assert combined([one, one._replace(last_active=3.0)]).last_active == 3.0
 
 
 @pytest.mark.parametrize("failing", ["list", "watch"])
-def test_an_informer_is_active_also_when_a_request_fails(failing: str, running: Running) -> None:
+def test_failed_request_counts_as_activity(failing: str, running: Running) -> None:
     assert running.informer.state().last_active is None
     if failing == "list":
         running.source.fail_next_lists(REFUSED, REFUSED)
@@ -143,7 +143,7 @@ def test_an_informer_is_active_also_when_a_request_fails(failing: str, running: 
     assert running.informer.state().last_active == 60.0
 
 
-def test_an_informer_of_two_namespaces_adds_up_their_requests() -> None:
+def test_requests_of_two_namespaces_are_added() -> None:
     running = Running()
     sources = {"a": FakeSource(ConfigMap), "b": FakeSource(ConfigMap)}
     running.informer = SharedInformer(sources, name="maps", clock=running.clock)
@@ -155,7 +155,7 @@ def test_an_informer_of_two_namespaces_adds_up_their_requests() -> None:
     assert (state.name, state.lists, state.watches) == ("maps", 2, 2)
 
 
-def test_a_watch_that_was_opened_is_heard_of_although_it_says_nothing() -> None:
+def test_opened_watch_counts_as_a_response() -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), watch(), clock=clock, step=1.0)
     reflector = Reflector(source, Sink(), clock=clock, on_error=lambda _: None)
@@ -198,20 +198,20 @@ def checkers(clock: FakeClock, **seconds: float) -> dict[str, After]:
 
 
 @pytest.mark.behaviour("WF-01")
-def test_nothing_to_wait_for_is_done_without_a_word(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+def test_unnamed_wait_for_nothing_logs_nothing(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
     assert wait_for(threading.Event(), "", {}, clock=clock)
     assert lines(log) == []
 
 
 @pytest.mark.behaviour("WF-02")
-def test_a_named_wait_for_nothing_is_said_once(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+def test_named_wait_for_nothing_is_logged_once(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
     assert wait_for(threading.Event(), "caches", {}, clock=clock)
     assert lines(log) == [("Waiting", "")]
 
 
 @pytest.mark.feature("B-INF-18")
 @pytest.mark.behaviour("WF-03")
-def test_each_that_is_done_is_said_when_it_is(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+def test_each_synced_cache_is_logged(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
     assert wait_for(threading.Event(), "caches", checkers(clock, first=10, second=5, last=0), clock=clock)
     assert clock.now() == pytest.approx(10.0, abs=0.02)
     assert lines(log) == [
@@ -225,7 +225,7 @@ def test_each_that_is_done_is_said_when_it_is(clock: FakeClock, log: pytest.LogC
 @pytest.mark.feature("B-INF-18", "C-20")
 @pytest.mark.behaviour("WF-04")
 @pytest.mark.behaviour("WF-05")
-def test_what_is_missing_when_the_time_is_up_is_named(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
+def test_missing_caches_are_named_after_the_timeout(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
     result = wait_for(
         threading.Event(), "caches", checkers(clock, first=10, second=NEVER, last=0), timeout=60, clock=clock
     )
@@ -241,9 +241,7 @@ def test_what_is_missing_when_the_time_is_up_is_named(clock: FakeClock, log: pyt
 
 
 @pytest.mark.behaviour("WF-06")
-def test_a_wait_that_is_stopped_at_once_still_sees_what_is_done(
-    clock: FakeClock, log: pytest.LogCaptureFixture
-) -> None:
+def test_stopped_wait_still_checks_once(clock: FakeClock, log: pytest.LogCaptureFixture) -> None:
     stop = threading.Event()
     stop.set()
     result = wait_for(stop, "caches", checkers(clock, second=5, first=10, last=0), clock=clock)
@@ -252,7 +250,7 @@ def test_a_wait_that_is_stopped_at_once_still_sees_what_is_done(
 
 
 @pytest.mark.behaviour("WF-07")
-def test_the_cause_of_a_stop_can_be_given(clock: FakeClock) -> None:
+def test_cause_of_a_stop_can_be_given(clock: FakeClock) -> None:
     stop = threading.Event()
 
     class Stopping(After):
@@ -268,7 +266,7 @@ def test_the_cause_of_a_stop_can_be_given(clock: FakeClock) -> None:
 
 
 @pytest.mark.behaviour("WF-08")
-def test_the_missing_are_in_order_of_their_names(clock: FakeClock) -> None:
+def test_missing_names_are_sorted(clock: FakeClock) -> None:
     result = wait_for(
         threading.Event(), "", checkers(clock, second=NEVER, last=NEVER, first=NEVER), timeout=1, clock=clock
     )
@@ -276,7 +274,7 @@ def test_the_missing_are_in_order_of_their_names(clock: FakeClock) -> None:
 
 
 @pytest.mark.feature("B-INF-18")
-def test_the_plain_wait_says_yes_or_no(clock: FakeClock) -> None:
+def test_wait_for_cache_sync_returns_true_or_false(clock: FakeClock) -> None:
     stop = threading.Event()
     done, never = After(clock, 0.5), After(clock, NEVER)
     assert wait_for_cache_sync(stop, done, clock=clock)

@@ -46,7 +46,7 @@ def test_objects_are_added_updated_deleted_and_replaced(indexer: Indexer[ConfigM
 
 @pytest.mark.feature("B-STO-10", "C-50")
 @pytest.mark.behaviour("IX-02")
-def test_an_object_is_found_under_each_of_its_values(indexer: Indexer[ConfigMap]) -> None:
+def test_object_is_found_by_each_of_its_index_values(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("one", words="ernie,bert"))
     indexer.add(config_map("two", words="bert,oscar"))
     indexer.add(config_map("tre", words="ernie,elmo"))
@@ -72,7 +72,7 @@ def test_index_finds_objects_that_share_a_value(indexer: Indexer[ConfigMap]) -> 
 
 @pytest.mark.feature("B-STO-10")
 @pytest.mark.behaviour("TS-01")
-def test_a_value_without_objects_leaves_nothing_behind(indexer: Indexer[ConfigMap]) -> None:
+def test_unused_index_value_is_removed(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("key", words="foo"))
     assert indexer.index_values("words") == ["foo"]
     indexer.delete(config_map("key"))
@@ -80,7 +80,7 @@ def test_a_value_without_objects_leaves_nothing_behind(indexer: Indexer[ConfigMa
 
 
 @pytest.mark.behaviour("TS-02")
-def test_a_value_keeps_its_other_objects_when_one_goes(indexer: Indexer[ConfigMap]) -> None:
+def test_index_value_keeps_other_objects_after_a_deletion(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("retain", words="w"))
     indexer.add(config_map("delete", words="w"))
     indexer.delete(config_map("delete"))
@@ -88,7 +88,7 @@ def test_a_value_keeps_its_other_objects_when_one_goes(indexer: Indexer[ConfigMa
 
 
 @pytest.mark.behaviour("TS-03")
-def test_values_follow_every_change_of_an_object(indexer: Indexer[ConfigMap]) -> None:
+def test_index_values_follow_every_change(indexer: Indexer[ConfigMap]) -> None:
     steps = [
         ("key1", "foo", {"foo": "1"}),
         ("key2", "bar", {"foo": "1", "bar": "2"}),
@@ -110,7 +110,7 @@ def test_values_follow_every_change_of_an_object(indexer: Indexer[ConfigMap]) ->
 
 
 @pytest.mark.feature("B-STO-08", "B-STO-11")
-def test_an_index_added_later_has_the_objects_that_were_there(indexer: Indexer[ConfigMap]) -> None:
+def test_index_added_later_includes_stored_objects(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("a", namespace="x"))
     indexer.add_indexers({NAMESPACE_INDEX: by_namespace})
     assert names(indexer.by_index(NAMESPACE_INDEX, "x")) == {"a"}
@@ -119,7 +119,7 @@ def test_an_index_added_later_has_the_objects_that_were_there(indexer: Indexer[C
 
 
 @pytest.mark.feature("B-STO-08")
-def test_an_unknown_index_is_an_error_but_has_no_values(indexer: Indexer[ConfigMap]) -> None:
+def test_unknown_index_is_an_error_and_has_no_values(indexer: Indexer[ConfigMap]) -> None:
     with pytest.raises(KeyError, match="Index with name nope does not exist"):
         indexer.by_index("nope", "x")
     assert indexer.index_values("nope") == []
@@ -127,7 +127,7 @@ def test_an_unknown_index_is_an_error_but_has_no_values(indexer: Indexer[ConfigM
 
 @pytest.mark.feature("B-STO-13")
 @pytest.mark.behaviour("ST-02")
-def test_a_store_may_transform_what_comes_in() -> None:
+def test_store_can_transform_added_objects() -> None:
     seen: list[str] = []
 
     def transform(obj: ConfigMap) -> ConfigMap:
@@ -146,7 +146,7 @@ def test_a_store_may_transform_what_comes_in() -> None:
     assert seen == ["foo", "foo", "foo", "bar"]
 
 
-def test_a_transform_that_renames_moves_no_key() -> None:
+def test_transform_that_renames_does_not_change_the_key() -> None:
     store: Indexer[ConfigMap] = Indexer(transform=lambda obj: config_map(obj.metadata.name.upper()))
     store.add(config_map("foo"))
     found = store.get_by_key(ObjectName("default", "foo"))
@@ -155,7 +155,7 @@ def test_a_transform_that_renames_moves_no_key() -> None:
 
 
 @pytest.mark.behaviour("IX-01")
-def test_an_index_has_the_values_of_its_objects(indexer: Indexer[ConfigMap]) -> None:
+def test_index_has_the_values_of_its_objects(indexer: Indexer[ConfigMap]) -> None:
     for name, value in (("one", "bar"), ("two", "bar"), ("tre", "biz")):
         indexer.add(config_map(name, words=value))
     assert sorted(indexer.index_values("words")) == ["bar", "biz"]
@@ -169,7 +169,7 @@ def versioned(name: str, version: int) -> ConfigMap:
 @pytest.mark.behaviour("TS-04")
 @pytest.mark.behaviour("TS-06")
 @pytest.mark.behaviour("TS-07")
-def test_a_store_knows_the_version_it_reflects(indexer: Indexer[ConfigMap]) -> None:
+def test_store_has_the_version_of_the_last_change(indexer: Indexer[ConfigMap]) -> None:
     assert indexer.resource_version == ""
     indexer.add(versioned("a", 10))
     assert indexer.resource_version == "10"
@@ -181,7 +181,7 @@ def test_a_store_knows_the_version_it_reflects(indexer: Indexer[ConfigMap]) -> N
 
 @pytest.mark.feature("B-STO-07")
 @pytest.mark.behaviour("TS-07")
-def test_a_deletion_moves_the_version_if_it_brings_one(indexer: Indexer[ConfigMap]) -> None:
+def test_deletion_with_a_version_updates_the_stores_version(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(versioned("a", 10))
     indexer.delete(versioned("a", 20))
     assert indexer.resource_version == "20"
@@ -190,7 +190,7 @@ def test_a_deletion_moves_the_version_if_it_brings_one(indexer: Indexer[ConfigMa
 
 
 @pytest.mark.feature("B-STO-09")
-def test_an_index_function_that_raises_leaves_the_store_as_it_was(indexer: Indexer[ConfigMap]) -> None:
+def test_index_function_that_raises_does_not_change_the_store(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("a", words="x"))
 
     def picky(obj: ConfigMap) -> list[str]:
@@ -207,7 +207,7 @@ def test_an_index_function_that_raises_leaves_the_store_as_it_was(indexer: Index
 
 
 @pytest.mark.feature("B-FIFO-04", "C-17")
-def test_a_replacement_is_all_or_nothing(indexer: Indexer[ConfigMap]) -> None:
+def test_replacement_is_atomic(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("a", words="x"))
     indexer.add_indexers({"picky": lambda obj: [obj.data["words"]]})
     with pytest.raises(KeyError):
@@ -217,7 +217,7 @@ def test_a_replacement_is_all_or_nothing(indexer: Indexer[ConfigMap]) -> None:
     assert indexer.resource_version == ""
 
 
-def test_a_part_of_the_objects_can_be_replaced(indexer: Indexer[ConfigMap]) -> None:
+def test_part_of_the_objects_can_be_replaced(indexer: Indexer[ConfigMap]) -> None:
     indexer.replace([config_map("a", words="x"), config_map("b", words="x,y"), config_map("c", words="z")], "4")
     gone = [ObjectName("default", "a"), ObjectName("default", "never there")]
     indexer.replace_some(gone, [config_map("b", words="y"), config_map("d", words="x")], "7")
@@ -226,14 +226,14 @@ def test_a_part_of_the_objects_can_be_replaced(indexer: Indexer[ConfigMap]) -> N
     assert indexer.resource_version == "7"
 
 
-def test_the_values_an_object_would_have_can_be_asked_for(indexer: Indexer[ConfigMap]) -> None:
+def test_index_values_of_an_unstored_object_are_returned(indexer: Indexer[ConfigMap]) -> None:
     assert sorted(indexer.values_of("words", config_map("a", words="x,y"))) == ["x", "y"]
     with pytest.raises(KeyError, match="Index with name nope does not exist"):
         indexer.values_of("nope", config_map("a"))
 
 
 @pytest.mark.parametrize("written", ["add", "replace"])
-def test_the_maps_of_a_cached_object_are_read_only(indexer: Indexer[ConfigMap], written: str) -> None:
+def test_maps_of_a_cached_object_are_read_only(indexer: Indexer[ConfigMap], written: str) -> None:
     obj = ConfigMap(metadata=ObjectMeta(name="a", labels={"a": "b"}), data={"words": "x"})
     indexer.add(obj) if written == "add" else indexer.replace([obj])
     (cached,) = indexer.list()
@@ -254,7 +254,7 @@ class Moody:
 
 
 @pytest.mark.parametrize("later", [(), ("y",), ("x", "y")], ids=["nothing", "another", "more"])
-def test_an_index_whose_function_changed_its_answers_stays_consistent(later: tuple[str, ...]) -> None:
+def test_index_with_an_inconsistent_function_stays_consistent(later: tuple[str, ...]) -> None:
     moody = Moody("x", "x")
     indexer: Indexer[ConfigMap] = Indexer({"moody": moody})
     for name in ("a", "b"):
@@ -269,7 +269,7 @@ def test_an_index_whose_function_changed_its_answers_stays_consistent(later: tup
     assert indexer.index_values("moody") == []
 
 
-def test_a_value_that_cannot_be_hashed_leaves_the_store_as_it_was(indexer: Indexer[ConfigMap]) -> None:
+def test_unhashable_index_value_does_not_change_the_store(indexer: Indexer[ConfigMap]) -> None:
     indexer.add(config_map("a", words="x"))
     odd: Any = {"odd": lambda obj: [[]] if obj.data["words"] == "y" else []}
     indexer.add_indexers(odd)
@@ -281,7 +281,7 @@ def test_a_value_that_cannot_be_hashed_leaves_the_store_as_it_was(indexer: Index
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.lists(st.sampled_from("xyz"), max_size=3)), max_size=30)
 )
-def test_indexes_always_agree_with_the_objects(steps: list[tuple[str, list[str] | None]]) -> None:
+def test_indexes_always_equal_the_objects(steps: list[tuple[str, list[str] | None]]) -> None:
     indexer: Indexer[ConfigMap] = Indexer({"words": words})
     model: dict[str, set[str]] = {}
     for name, values in steps:
@@ -301,7 +301,7 @@ OBJ = ConfigMap(metadata=ObjectMeta(name="testname", namespace="testnamespace"))
 
 
 @pytest.mark.behaviour("CT-06")
-def test_a_tombstone_has_the_name_of_its_object() -> None:
+def test_tombstone_has_the_name_of_its_object() -> None:
     assert object_name(DeletedFinalStateUnknown(ObjectName.parse("testnamespace/testname"), OBJ)) == object_name(OBJ)
 
 
@@ -317,7 +317,9 @@ def test_a_tombstone_has_the_name_of_its_object() -> None:
 )
 @pytest.mark.behaviour("CT-07")
 @pytest.mark.behaviour("CT-08")
-def test_its_own_key_wins(deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMap], name: ObjectName, key: str) -> None:
+def test_tombstones_own_name_takes_precedence(
+    deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMap], name: ObjectName, key: str
+) -> None:
     assert object_name(deleted) == name
     assert str(object_name(deleted)) == key
 
@@ -327,7 +329,7 @@ def test_its_own_key_wins(deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMa
     ("deleted", "state"),
     [(OBJ, OBJ), (DeletedFinalStateUnknown(KEY, OBJ), OBJ), (DeletedFinalStateUnknown(KEY, None), None)],
 )
-def test_the_last_known_state_is_the_object_or_the_tombstones(
+def test_last_known_state_is_that_of_the_object_or_tombstone(
     deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMap], state: ConfigMap | None
 ) -> None:
     assert last_known(deleted) is state

@@ -47,7 +47,7 @@ def is_deleted(seen: WatchEvent[Secret]) -> bool:
 
 @pytest.mark.feature("B-WAT-02")
 @pytest.mark.behaviour("UN-01")
-def test_conditions_hold_one_after_the_other() -> None:
+def test_conditions_are_tried_one_after_the_other() -> None:
     watch = told(event("ADDED"), Bookmark("3"), event("MODIFIED"))
     last = until_without_retry([is_added, is_modified], watch, timeout=60.0)
     assert last == event("MODIFIED")
@@ -55,12 +55,12 @@ def test_conditions_hold_one_after_the_other() -> None:
 
 
 @pytest.mark.behaviour("UN-02")
-def test_each_further_condition_is_first_tried_on_the_last_event() -> None:
+def test_next_condition_is_first_tried_on_the_last_event() -> None:
     assert until_without_retry([is_added, is_added], told(event("ADDED")), timeout=60.0) == event("ADDED")
 
 
 @pytest.mark.behaviour("UN-03")
-def test_the_time_may_be_up_before_the_last_condition_held() -> None:
+def test_timeout_before_the_last_condition_is_interrupted() -> None:
     clock, stepping, tried = FakeClock(), Group(), threading.Event()
 
     def never(seen: WatchEvent[Secret]) -> bool:
@@ -93,13 +93,13 @@ def test_automatic_clock_does_not_pass_the_deadline() -> None:
 
 
 @pytest.mark.behaviour("UN-04")
-def test_there_may_be_no_deadline() -> None:
+def test_timeout_is_optional() -> None:
     watch = told(event("ADDED"), event("MODIFIED"))
     assert until_without_retry([is_added, is_modified], watch) == event("MODIFIED")
 
 
 @pytest.mark.behaviour("UN-05")
-def test_a_condition_that_raises_ends_the_waiting() -> None:
+def test_condition_that_raises_ends_the_wait() -> None:
     def fail(_: WatchEvent[Secret]) -> bool:
         raise LookupError("something bad")
 
@@ -110,19 +110,19 @@ def test_a_condition_that_raises_ends_the_waiting() -> None:
 
 
 @pytest.mark.feature("B-WAT-02")
-def test_a_watch_that_ends_before_is_an_error_of_its_own() -> None:
+def test_watch_that_ends_first_is_watch_closed() -> None:
     watch = told(event("ADDED"))
     watch.end()
     with pytest.raises(WatchClosed):
         until_without_retry([is_added, is_deleted], watch)
 
 
-def test_without_conditions_there_is_nothing_to_wait_for() -> None:
+def test_wait_without_conditions_returns_none() -> None:
     assert until_without_retry([], told()) is None
 
 
 @pytest.mark.feature("B-WAT-02")
-def test_until_goes_on_over_any_number_of_watches() -> None:
+def test_until_continues_across_several_watches() -> None:
     source = FakeSource(Secret)
     source.add(FIRST)
     source.modify(FIRST)
@@ -165,7 +165,7 @@ class Blocked:
         pytest.param(lambda store: True, "UntilWithSync: unable to sync caches: deadline exceeded", id="no store"),
     ],
 )
-def test_a_cache_that_never_fills_ends_with_the_deadline(precondition: Any, message: str) -> None:
+def test_cache_that_never_syncs_ends_with_the_timeout(precondition: Any, message: str) -> None:
     source, clock, stepping = Blocked(), FakeClock(), Group()
 
     def let_half_a_second_pass() -> None:
@@ -181,7 +181,7 @@ def test_a_cache_that_never_fills_ends_with_the_deadline(precondition: Any, mess
 
 @pytest.mark.feature("B-WAT-02")
 @pytest.mark.behaviour("UN-06")
-def test_what_is_there_already_needs_no_condition() -> None:
+def test_precondition_that_holds_skips_the_conditions() -> None:
     def never(_: WatchEvent[Secret]) -> bool:
         raise AssertionError("a condition was tried")
 
@@ -194,14 +194,14 @@ def test_what_is_there_already_needs_no_condition() -> None:
 
 
 @pytest.mark.behaviour("UN-06")
-def test_what_exists_comes_as_additions() -> None:
+def test_existing_objects_are_added_events() -> None:
     informer: SharedInformer[Secret] = SharedInformer(FakeSource(Secret, FIRST))
     last = until_with_sync([is_added], informer, precondition=lambda _: False, timeout=10.0)
     assert last is not None
     assert (last.type, last.object.metadata.name) == ("ADDED", "first")
 
 
-def test_changes_and_deletions_of_a_cache_are_events_too() -> None:
+def test_changes_and_deletions_of_a_cache_are_events() -> None:
     source, changes = FakeSource(Secret, FIRST), Group()
 
     def change() -> None:
@@ -216,7 +216,7 @@ def test_changes_and_deletions_of_a_cache_are_events_too() -> None:
     assert last.type == "DELETED"
 
 
-def test_a_crash_of_the_informer_is_raised_and_not_waited_for() -> None:
+def test_crash_of_the_informer_ends_the_wait() -> None:
     class Broken(Blocked):
         def list_page(self, options: ListOptions) -> ObjectList[Secret]:
             raise ZeroDivisionError

@@ -33,7 +33,7 @@ from tests.cache.scripted import (
 
 @pytest.mark.feature("B-REF-19")
 @pytest.mark.behaviour("RL-28")
-def test_a_reflector_is_called_by_its_type_or_by_the_kind_it_expects() -> None:
+def test_reflector_is_named_by_its_type_or_expected_kind() -> None:
     deployments = GroupVersionResource("apps", "v1", "deployments")
     assert describe(ConfigMap) == "ConfigMap"
     assert describe(unstructured_type(deployments, kind="Deployment")) == "apps/v1, Kind=Deployment"
@@ -43,7 +43,7 @@ def test_a_reflector_is_called_by_its_type_or_by_the_kind_it_expects() -> None:
 
 @pytest.mark.feature("B-REF-14", "C-13")
 @pytest.mark.behaviour("RL-34")
-def test_a_table_is_no_object_of_any_kind() -> None:
+def test_table_is_rejected() -> None:
     unfit = type_check_for(unstructured_type(GroupVersionResource("", "v1", "pods")))
     meta = ObjectMeta(name="x")
     assert "meta.k8s.io/v1, Kind=Table" in unfit(
@@ -56,7 +56,7 @@ def test_a_table_is_no_object_of_any_kind() -> None:
 
 
 @pytest.mark.feature("B-REF-13")
-def test_an_object_of_another_kind_is_skipped_and_said() -> None:
+def test_object_of_another_kind_is_skipped_and_logged() -> None:
     pods = unstructured_type(GroupVersionResource("", "v1", "pods"), kind="Pod")
     other = Unstructured(api_version="v1", kind="Secret", metadata=ObjectMeta(name="x"))
     assert type_check_for(pods)(other) == "expected v1, Kind=Pod, got v1, Kind=Secret"
@@ -64,7 +64,7 @@ def test_an_object_of_another_kind_is_skipped_and_said() -> None:
 
 
 @pytest.mark.feature("B-REF-13", "B-REF-15")
-def test_what_does_not_belong_is_skipped_and_ends_no_watch(caplog: pytest.LogCaptureFixture) -> None:
+def test_unexpected_objects_are_skipped_and_do_not_end_the_watch(caplog: pytest.LogCaptureFixture) -> None:
     stranger: Any = WatchEvent("ADDED", Secret(metadata=ObjectMeta(name="s", resource_version="11")))
     nameless = WatchEvent("ADDED", config_map("", 12))
     sink = Sink()
@@ -109,7 +109,7 @@ def made(uid: str, version: int | str, name: str = "a") -> ConfigMap:
         "version no number", "other uid", "other uid, same version", "undone", "changed unheard", "came unheard",
     ],
 )  # fmt: skip
-def test_what_one_object_says_about_its_server(here: ConfigMap | None, there: ConfigMap | None, words: str) -> None:
+def test_replaced_server_is_detected_by_one_object(here: ConfigMap | None, there: ConfigMap | None, words: str) -> None:
     answer: ObjectList[ConfigMap] = page(there) if there is not None else page()
     known = {ObjectName("ns", "a"): here.metadata} if here is not None else {}
     found = replaced_server(answer, "10", known.get)
@@ -127,7 +127,7 @@ class Confirming(Script):
         return page(self.found) if options.limit == 1 else answer
 
 
-def test_another_server_that_knows_the_version_too_is_listed_anew() -> None:
+def test_other_server_that_accepts_the_version_is_listed_again() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = Confirming(
         page(made("1", 9), made("2", 10, "b")),
@@ -143,7 +143,7 @@ def test_another_server_that_knows_the_version_too_is_listed_anew() -> None:
     assert [(obj.metadata.name, obj.metadata.uid) for obj in informer.indexer.list()] == [("a", "3")]
 
 
-def test_the_same_server_is_watched_on() -> None:
+def test_same_server_is_watched_without_a_list() -> None:
     source = Confirming(page(made("1", 9)), watch(added("b", 11), error=LOST), watch(added("c", 12)))
     source.found = made("1", 9)
     errors = run(source, known={ObjectName("ns", "a"): made("1", 9).metadata}.get)
@@ -152,7 +152,7 @@ def test_the_same_server_is_watched_on() -> None:
 
 
 @pytest.mark.parametrize("lasted", [300.0, 60.0, 1.5])
-def test_watch_that_the_server_ends_is_followed_by_the_next_one_only(lasted: float) -> None:
+def test_watch_ended_by_the_server_needs_no_verification(lasted: float) -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), watch(added("a", 11)), watch(added("b", 12)), clock=clock, step=lasted)
     run(source, clock=clock)
@@ -180,14 +180,14 @@ def selecting(options: ListOptions) -> ListOptions:
     return structs.replace(options, label_selector="app=web", field_selector="metadata.name=a")
 
 
-def test_server_is_asked_for_any_object_whatever_the_informer_selects() -> None:
+def test_verification_requests_any_object_without_selectors() -> None:
     source = Recording(page(), watch(added("a", 11), error=LOST), watch(added("a", 12)))
     run(source, tweak=selecting)
     assert source.questions == [("", "")]
     assert all(options.label_selector == "app=web" for options in source.options("watch"))
 
 
-def test_selectors_are_kept_where_nothing_else_is_permitted() -> None:
+def test_verification_uses_selectors_if_nothing_else_is_permitted() -> None:
     source = Recording(
         page(), watch(added("a", 11), error=LOST), watch(added("a", 12)), forbids=lambda o: not o.field_selector
     )
@@ -233,7 +233,7 @@ def test_server_restored_during_one_lost_connection_is_listed_again() -> None:
 
 
 @pytest.mark.parametrize("watches", [2, 5])
-def test_each_lost_watch_costs_one_question(watches: int) -> None:
+def test_each_lost_watch_costs_one_verification(watches: int) -> None:
     clock = FakeClock(auto=True)
     lost = [watch(added("a", version), error=LOST) for version in range(11, 11 + watches)]
     source = Script(page(), *lost, clock=clock, step=60.0)
@@ -241,7 +241,7 @@ def test_each_lost_watch_costs_one_question(watches: int) -> None:
     assert len(source.confirmed) == len(source.options("watch")) == watches
 
 
-def test_no_request_is_to_wait_for_a_server_that_lags() -> None:
+def test_no_request_waits_for_a_lagging_server() -> None:
     asked: list[bool] = []
 
     class Source(Script):

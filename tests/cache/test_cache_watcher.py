@@ -51,9 +51,7 @@ TOO_LARGE = ServerTimeout(
     ],
     ids=["lost", "refused", "refused twice"],
 )
-def test_after_a_lost_connection_the_server_is_asked_whether_it_knows_the_version(
-    ending: tuple[Any, ...], asked: list[str]
-) -> None:
+def test_server_is_verified_after_a_lost_connection(ending: tuple[Any, ...], asked: list[str]) -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), *ending, watch(modified("a", 12)), clock=clock, step=300.0)
     run(source, clock=clock)
@@ -61,7 +59,7 @@ def test_after_a_lost_connection_the_server_is_asked_whether_it_knows_the_versio
     assert [call for call in source.calls() if call.startswith("list")] == ["list 0"]
 
 
-def test_one_object_no_older_than_the_version_is_asked_for() -> None:
+def test_verification_requests_one_object_not_older_than_the_version() -> None:
     asked: list[ListOptions] = []
 
     class Source(Script):
@@ -74,7 +72,7 @@ def test_one_object_no_older_than_the_version_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("error", [TOO_LARGE, Expired("too old")], ids=["too large", "expired"])
-def test_a_server_that_does_not_know_the_version_is_listed_anew(error: ApiError) -> None:
+def test_server_that_rejects_the_version_is_listed_again(error: ApiError) -> None:
     source, sink = Script(page(), watch(added("a", 11), error=LOST), page(config_map("b", 4), version="4")), Sink()
     source.confirms = error
     errors = run(source, sink)
@@ -83,14 +81,14 @@ def test_a_server_that_does_not_know_the_version_is_listed_anew(error: ApiError)
     assert errors[0] is error
 
 
-def test_a_server_that_refuses_to_say_costs_a_list_at_the_version_seen() -> None:
+def test_failed_verification_costs_a_list_at_the_last_version() -> None:
     source = Script(page(), watch(added("a", 11), error=LOST), page(version="12"))
     source.confirms = Forbidden("no")
     run(source)
     assert source.calls() == ["list 0", "watch 10", "list 11"]
 
 
-def test_a_bookmark_older_than_what_was_seen_leads_to_the_newest_list() -> None:
+def test_older_bookmark_causes_a_list_of_the_newest_state() -> None:
     source, sink = Script(page(), watch(added("a", 11), Bookmark("4")), page(config_map("b", 4), version="4")), Sink()
     errors = run(source, sink)
     assert source.calls() == ["list 0", "watch 10", "list newest"]
@@ -101,19 +99,19 @@ def test_a_bookmark_older_than_what_was_seen_leads_to_the_newest_list() -> None:
 
 
 @pytest.mark.parametrize("version", ["10", "9999999999999999999999", "opaque", ""])
-def test_other_bookmarks_are_taken_as_they_come(version: str) -> None:
+def test_unordered_versions_of_bookmarks_are_accepted(version: str) -> None:
     source = Script(page(), watch(Bookmark(version), added("a", 11)))
     assert [error for error in run(source) if isinstance(error, ResourceVersionRegressed)] == []
 
 
-def test_watches_that_are_cut_off_at_once_are_reopened_ever_more_slowly_whatever_they_said() -> None:
+def test_consecutive_short_watches_are_reopened_with_backoff() -> None:
     clock = FakeClock(auto=True)
     run(Script(page(), *(watch(modified("a", version)) for version in range(11, 16))), clock=clock)
     # After each but the first, and once more for the script's end, which ends the round.
     assert clock.slept == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8])
 
 
-def test_one_short_watch_between_long_ones_is_reopened_at_once() -> None:
+def test_single_short_watch_is_reopened_at_once() -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), *(watch(modified("a", version)) for version in (11, 12)), clock=clock)
 
@@ -128,7 +126,7 @@ def test_one_short_watch_between_long_ones_is_reopened_at_once() -> None:
     assert source.calls() == ["list 0", "watch 10", "watch 11", "watch 13"]
 
 
-def test_a_closed_reflector_ends_although_nobody_told_it_to_stop() -> None:
+def test_closed_reflector_ends_without_a_stop() -> None:
     reflector: Reflector[ConfigMap]
 
     class Source(Script):
@@ -141,7 +139,7 @@ def test_a_closed_reflector_ends_although_nobody_told_it_to_stop() -> None:
     assert reflector.lists == 1
 
 
-def test_a_handler_of_errors_that_raises_is_logged_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_error_handler_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def complain(error: Exception) -> None:
         raise RuntimeError("I can't stand it")
 
@@ -152,7 +150,7 @@ def test_a_handler_of_errors_that_raises_is_logged_and_ends_nothing(caplog: pyte
     assert caplog.records[0].exc_info is not None
 
 
-def test_a_server_whose_bookmark_ends_no_list_is_listed_and_never_asked_for_a_stream_again() -> None:
+def test_server_without_a_final_bookmark_is_listed_and_not_streamed_again() -> None:
     source, sink = Script(
         watch(added("a", 9), Bookmark("9")), page(config_map("a", 9), config_map("b", 8), version="10"),
         watch(error=Expired("old")), page(config_map("a", 9), version="20"),
@@ -162,7 +160,7 @@ def test_a_server_whose_bookmark_ends_no_list_is_listed_and_never_asked_for_a_st
     assert sink.stored == {"a": "9"}
 
 
-def test_a_server_that_is_silent_instead_of_ending_the_list_is_listed(caplog: pytest.LogCaptureFixture) -> None:
+def test_server_that_is_silent_before_the_final_bookmark_is_listed(caplog: pytest.LogCaptureFixture) -> None:
     clock, group = FakeClock(), Group()
     silent: FakeWatch[ConfigMap] = FakeWatch()
     source, sink = Script(silent, page(config_map("a", 9), version="10")), Sink()
@@ -181,7 +179,7 @@ def test_a_server_that_is_silent_instead_of_ending_the_list_is_listed(caplog: py
 
 
 @pytest.mark.parametrize("heard_each_time", [True, False])
-def test_only_silence_makes_a_streamed_list_be_given_up(heard_each_time: bool) -> None:
+def test_streamed_list_is_abandoned_only_without_events(heard_each_time: bool) -> None:
     clock, done, given_up = FakeClock(), threading.Event(), threading.Event()
     notice = BookmarkTicker("maps", clock, period=10.0)
     with Group(stop=done) as group:
@@ -199,7 +197,7 @@ def test_only_silence_makes_a_streamed_list_be_given_up(heard_each_time: bool) -
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain lists", "streamed lists"])
-def test_410_again_and_again_costs_one_list_for_each_step_of_the_backoff(streamed: bool) -> None:
+def test_repeated_410_of_watches_costs_one_list_per_backoff_step(streamed: bool) -> None:
     clock = FakeClock(auto=True)
     gone = Expired("too old resource version")
     rounds: list[Any] = []
@@ -214,7 +212,7 @@ def test_410_again_and_again_costs_one_list_for_each_step_of_the_backoff(streame
     assert len(lists) == 8
 
 
-def test_410_for_every_list_too_costs_one_list_a_step_once_the_newest_is_asked_for() -> None:
+def test_repeated_410_of_lists_costs_one_list_per_backoff_step() -> None:
     clock = FakeClock(auto=True)
     gone = Expired("too old resource version")
     source = Script(*[gone] * 7)
@@ -223,20 +221,20 @@ def test_410_for_every_list_too_costs_one_list_a_step_once_the_newest_is_asked_f
     assert source.calls() == ["list 0", *["list newest"] * 6]
 
 
-def test_what_a_server_says_of_when_to_come_back_is_honoured_by_lists() -> None:
+def test_retry_after_of_lists_is_respected() -> None:
     clock = FakeClock(auto=True)
     run(Script(TooManyRequests("busy", retry_after=17.0), page()), clock=clock)
     assert clock.slept[0] == 17.0
 
 
-def test_a_server_that_refuses_streamed_lists_their_connection_is_reported_and_asked_again() -> None:
+def test_refused_connection_of_a_streamed_list_is_reported_and_retried() -> None:
     source, sink = Script(REFUSED, REFUSED, watch(added("a", 9), list_end(10))), Sink()
     assert run(source, sink, watch_list=True)[:2] == [REFUSED, REFUSED]
     assert source.calls() == ["stream newest"] * 3
     assert sink.stored == {"a": "9"}
 
 
-def test_a_reflector_closed_while_nobody_listens_ends_although_it_streams_lists() -> None:
+def test_reflector_closed_without_a_server_ends_a_streamed_list() -> None:
     reflector: Reflector[ConfigMap]
 
     class Away(Script):
@@ -299,7 +297,7 @@ def test_idle_watch_is_replaced_from_the_last_version_without_a_failure() -> Non
     assert not kept.series("reflector_failures_total")
 
 
-def test_quiet_watch_without_bookmarks_stays_open_until_its_time_is_over() -> None:
+def test_idle_watch_without_bookmarks_stays_open_until_its_timeout() -> None:
     clock = FakeClock()
     quiet = FakeStream(clock=clock)
     transport, source = client(clock, sent_page(sent_map("a", 5), version=10), quiet)

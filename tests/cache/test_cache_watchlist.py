@@ -56,7 +56,7 @@ from tests.cache.scripted import (
     ],
 )
 @pytest.mark.behaviour("LW-01")
-def test_lists_are_streamed_as_wanted_but_never_against_what_the_source_declares(
+def test_lists_are_streamed_as_requested_unless_the_source_declares_no_support(
     wanted: bool | None, declared: bool | None, streams: bool
 ) -> None:
     source: Any = Script()
@@ -66,13 +66,13 @@ def test_lists_are_streamed_as_wanted_but_never_against_what_the_source_declares
     assert Reflector(source, Sink(), watch_list=wanted).watch_list is streams
 
 
-def test_a_fake_source_declares_what_it_was_made_for() -> None:
+def test_fake_source_declares_its_support_of_streamed_lists() -> None:
     assert not streams_lists(FakeSource(ConfigMap), wanted=True)
     assert streams_lists(FakeSource(ConfigMap, supports_watch_list=True), None)
 
 
 @pytest.mark.behaviour("WL-05")
-def test_a_bookmark_that_is_missing_is_asked_for_again_and_again() -> None:
+def test_missing_bookmark_is_logged_repeatedly() -> None:
     clock = FakeClock()
     notice = BookmarkTicker("testName", clock, period=1.0)
     texts = []
@@ -94,7 +94,7 @@ def test_a_bookmark_that_is_missing_is_asked_for_again_and_again() -> None:
 
 @pytest.mark.behaviour("WL-05")
 @pytest.mark.parametrize(("period", "lines"), [(0.0, 0), (1.0, 3)])
-def test_it_is_said_each_period_and_never_without_one(
+def test_missing_bookmark_is_logged_once_per_period(
     period: float, lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, done = FakeClock(), threading.Event()
@@ -128,14 +128,14 @@ def stream(source: Script, **options: Any) -> tuple[Sink, Reflector[ConfigMap], 
     ("events", "version"),
     [((), ""), ((added("p1", 1),), ""), ((added("p1", 1), list_end(2)), "2")],
 )
-def test_a_version_is_known_once_the_list_is_complete(events: tuple[Any, ...], version: str) -> None:
+def test_version_is_known_once_the_list_is_complete(events: tuple[Any, ...], version: str) -> None:
     source = Script(watch(*events)) if events else Script()  # without events it is stopped while it waits for one
     _, reflector, _ = stream(source)
     assert reflector.last_sync_resource_version == version
 
 
 @pytest.mark.behaviour("WL-07")
-def test_a_list_that_is_stopped_before_its_end_fills_nothing_and_is_not_asked_for_again() -> None:
+def test_list_stopped_before_its_end_stores_nothing_and_is_not_repeated() -> None:
     source = Script(watch(added("p1", 1)))
     sink, _, _ = stream(source)
     assert source.calls() == ["stream newest"]
@@ -147,7 +147,7 @@ def test_a_list_that_is_stopped_before_its_end_fills_nothing_and_is_not_asked_fo
 
 
 @pytest.mark.behaviour("WL-08")
-def test_without_streaming_there_is_a_list_and_then_a_watch() -> None:
+def test_without_streaming_a_list_precedes_the_watch() -> None:
     source, sink = Script(page(config_map("p1", 1), version="1"), watch(Bookmark("1"))), Sink()
     run(source, sink, watch_list=False)
     assert source.calls() == ["list 0", "watch 1"]
@@ -159,7 +159,7 @@ def test_without_streaming_there_is_a_list_and_then_a_watch() -> None:
 @pytest.mark.behaviour("WL-09")
 @pytest.mark.behaviour("WL-10")
 @pytest.mark.parametrize("error", [Forbidden("no"), Invalid("sendInitialEvents is forbidden")])
-def test_any_error_of_the_stream_leads_to_a_plain_list(error: Exception) -> None:
+def test_stream_error_falls_back_to_a_regular_list(error: Exception) -> None:
     source = Script(error, page(config_map("p1", 1), version="1"), watch(added("p2", 2)))
     sink, _, _ = stream(source)
     assert source.calls() == ["stream newest", "list 0", "watch 1"]
@@ -168,7 +168,7 @@ def test_any_error_of_the_stream_leads_to_a_plain_list(error: Exception) -> None
 
 @pytest.mark.feature("B-REF-06")
 @pytest.mark.behaviour("WL-11")
-def test_the_list_is_complete_with_its_bookmark() -> None:
+def test_list_is_complete_with_its_bookmark() -> None:
     source = Script(watch(added("p1", 1), added("p2", 2), list_end(2)))
     sink, _, _ = stream(source)
     assert source.calls() == ["stream newest"]
@@ -177,7 +177,7 @@ def test_the_list_is_complete_with_its_bookmark() -> None:
 
 
 @pytest.mark.behaviour("WL-12")
-def test_objects_may_change_and_go_while_the_list_is_sent() -> None:
+def test_objects_can_change_and_be_deleted_while_the_list_is_sent() -> None:
     events: list[AnyEvent[ConfigMap]] = [
         added("p1", 1), added("p2", 2), modified("p1", 3), added("p3", 4), deleted("p3", 5), list_end(5),
     ]  # fmt: skip
@@ -187,7 +187,7 @@ def test_objects_may_change_and_go_while_the_list_is_sent() -> None:
 
 
 @pytest.mark.behaviour("WL-13")
-def test_a_stream_refused_for_too_many_requests_is_asked_for_again() -> None:
+def test_stream_rejected_with_429_is_retried() -> None:
     busy = TooManyRequests("busy")
     source = Script(busy, busy, watch(added("p1", 1), list_end(1)))
     sink, _, _ = stream(source)
@@ -196,14 +196,14 @@ def test_a_stream_refused_for_too_many_requests_is_asked_for_again() -> None:
 
 
 @pytest.mark.behaviour("WL-14")
-def test_a_stream_that_ends_before_its_bookmark_is_asked_for_anew() -> None:
+def test_stream_that_ends_before_its_bookmark_is_retried() -> None:
     source = Script(watch(added("lost", 1)), watch(added("p1", 1), list_end(1)))
     sink, _, _ = stream(source)
     assert source.calls() == ["stream newest"] * 2
     assert sink.stored == {"p1": "1"}
 
 
-def test_streams_that_fail_or_end_early_are_asked_for_again_ever_later_and_closed() -> None:
+def test_failing_streams_are_closed_and_retried_with_backoff() -> None:
     clock, early = FakeClock(auto=True), watch(added("lost", 1))
     broken = watch(added("lost", 1), error=Forbidden("no"))
     source = Script(
@@ -217,7 +217,7 @@ def test_streams_that_fail_or_end_early_are_asked_for_again_ever_later_and_close
 
 
 @pytest.mark.feature("B-REF-06")
-def test_a_list_whose_end_does_not_come_is_asked_about_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
+def test_list_without_an_end_is_logged_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
     clock, silent = FakeClock(), FakeWatch[ConfigMap]()
     with following(Script(silent), lambda _: None, watch_list=True, clock=clock):
         for sleeps in (1, 2):
@@ -231,7 +231,7 @@ def test_a_list_whose_end_does_not_come_is_asked_about_every_ten_seconds(caplog:
 
 @pytest.mark.feature("B-REF-06")
 @pytest.mark.behaviour("WL-15")
-def test_after_the_list_the_next_watch_goes_on_from_the_last_event() -> None:
+def test_next_watch_after_the_list_starts_at_the_last_event() -> None:
     source = Script(watch(added("p1", 1), list_end(2), added("p3", 3)), watch(Bookmark("3")))
     sink, _, _ = stream(source)
     assert source.calls() == ["stream newest", "watch 3"]
@@ -239,7 +239,7 @@ def test_after_the_list_the_next_watch_goes_on_from_the_last_event() -> None:
 
 
 @pytest.mark.behaviour("WL-16")
-def test_a_watch_that_expires_when_it_is_opened_again_ends_the_round_and_keeps_the_store() -> None:
+def test_watch_that_expires_when_reopened_keeps_the_store() -> None:
     source = Script(watch(added("p1", 1), list_end(1), added("p3", 3)), Expired("too old"))
     sink, _, error = stream(source)
     assert source.calls() == ["stream newest", "watch 3"]
@@ -248,12 +248,12 @@ def test_a_watch_that_expires_when_it_is_opened_again_ends_the_round_and_keeps_t
 
 
 @pytest.mark.behaviour("WL-17")
-def test_an_ordinary_bookmark_is_no_end() -> None:
+def test_ordinary_bookmark_does_not_end_the_list() -> None:
     sink, _, _ = stream(Script(watch(added("p1", 1), Bookmark("2", initial_events_end=False))))
     assert sink.stored == {}
 
 
-def test_a_version_that_expired_leads_to_a_stream_of_the_newest_state_and_then_to_a_list() -> None:
+def test_expired_version_causes_a_stream_of_the_newest_state_and_then_a_list() -> None:
     source = Script(
         watch(added("p1", 5), list_end(5), error=Expired("old")), Expired("old"), Expired("old"), page(version="9")
     )
@@ -261,7 +261,7 @@ def test_a_version_that_expired_leads_to_a_stream_of_the_newest_state_and_then_t
     assert source.calls() == ["stream newest", "stream 5", "stream newest", "list newest"]
 
 
-def test_an_object_that_cannot_be_decoded_is_told_with_the_list() -> None:
+def test_undecodable_object_is_reported_with_the_list() -> None:
     told: list[str] = []
 
     class Noting(Sink):
@@ -281,7 +281,7 @@ def test_an_object_that_cannot_be_decoded_is_told_with_the_list() -> None:
 
 
 @pytest.mark.behaviour("RL-33")
-def test_every_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
+def test_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
     # client-go's transformer runs five times here, twice on what the temporary store holds; ours three times.
     calls: list[str] = []
 
@@ -297,7 +297,7 @@ def test_every_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
     assert calls == ["a", "b", "c"]
 
 
-def test_an_informer_over_a_source_that_streams_lists_never_lists() -> None:
+def test_informer_of_a_streaming_source_sends_no_regular_list() -> None:
     source = FakeSource(ConfigMap, supports_watch_list=True)
     source.add(ConfigMap(metadata=ObjectMeta(name="a")))
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
@@ -314,7 +314,7 @@ def test_an_informer_over_a_source_that_streams_lists_never_lists() -> None:
 
 
 @pytest.mark.feature("C-58")
-def test_what_was_put_aside_is_the_stores_own_and_no_longer_held() -> None:
+def test_collected_objects_are_released_after_they_are_stored() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1), list_end(1)])
     with following(Script(stream), handling(handler), watch_list=True, clock=FakeClock()) as informer:
@@ -326,7 +326,7 @@ def test_what_was_put_aside_is_the_stores_own_and_no_longer_held() -> None:
         assert [one for one in gc.get_objects() if isinstance(one, StreamedList)] == []
 
 
-def test_the_notice_ends_with_the_list() -> None:
+def test_bookmark_ticker_ends_with_the_list() -> None:
     source = Script(FakeWatch([added("a", 1), list_end(1)]))
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     with following(source, handling(handler), watch_list=True, clock=FakeClock()):
@@ -369,7 +369,7 @@ def test_fallback_to_a_regular_list_is_logged_once_for_each_reason(
     ("value", "wanted"),
     [("true", True), ("1", True), ("T", True), ("false", False), ("0", False), ("", False), ("yes", False)],
 )
-def test_the_environment_asks_for_it_in_words_that_go_takes_for_true(value: str, wanted: bool) -> None:
+def test_detector_is_enabled_by_gos_true_values(value: str, wanted: bool) -> None:
     assert is_detector_enabled({"KUBE_WATCHLIST_INCONSISTENCY_DETECTOR": value}) is wanted
     assert not is_detector_enabled({})
 
@@ -385,7 +385,7 @@ def checked(source: Script, clock: FakeClock | None = None) -> Sink:
 
 
 @pytest.mark.feature("B-REF-23")
-def test_a_streamed_list_is_compared_with_a_list_of_exactly_its_version() -> None:
+def test_streamed_list_is_compared_with_a_list_of_exactly_its_version() -> None:
     source = Script(watch(added("a", 8), added("b", 9), list_end(10)), page(config_map("b", 9), config_map("a", 8)))
     assert checked(source).stored == {"a": "8", "b": "9"}
     assert source.calls() == ["stream newest", "list 10"]
@@ -394,7 +394,7 @@ def test_a_streamed_list_is_compared_with_a_list_of_exactly_its_version() -> Non
 
 
 @pytest.mark.feature("B-REF-23")
-def test_a_streamed_list_that_differs_ends_the_reflector() -> None:
+def test_different_streamed_list_ends_the_reflector() -> None:
     source = Script(watch(added("a", 8), added("b", 9), list_end(10)), page(config_map("a", 7), config_map("c", 9)))
     with pytest.raises(ListsDiffer) as raised:
         checked(source)
@@ -403,7 +403,7 @@ def test_a_streamed_list_that_differs_ends_the_reflector() -> None:
     )
 
 
-def test_a_list_that_fails_is_tried_again_every_second(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_comparison_list_is_retried_every_second(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock(auto=True)
     away = InternalError("away")
     source = Script(watch(added("a", 8), list_end(10)), away, away, page(config_map("a", 8)))
@@ -413,13 +413,13 @@ def test_a_list_that_fails_is_tried_again_every_second(caplog: pytest.LogCapture
     assert [record.levelno for record in caplog.records[:3]] == [logging.WARNING, logging.ERROR, logging.ERROR]
 
 
-def test_without_being_asked_nothing_is_compared() -> None:
+def test_lists_are_not_compared_by_default() -> None:
     source = Script(watch(added("a", 8), list_end(10)))
     reflector = Reflector(source, Sink(), watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0)
     reflector.run(source.stop)
     assert source.calls() == ["stream newest"]
 
 
-def test_the_same_objects_in_another_order_do_not_differ() -> None:
+def test_order_of_objects_is_irrelevant() -> None:
     objects = [config_map("a", 1), config_map("b", 2)]
     assert differences(objects, objects[::-1]) == ""
