@@ -1,4 +1,4 @@
-"""How delays grow."""
+"""Exponential backoff."""
 
 from random import Random
 
@@ -26,17 +26,17 @@ def test_delays_are_multiplied_up_to_the_cap() -> None:
     assert [backoff.delay(attempt) for attempt in range(5)] == [1.0, 2.0, 4.0, 5.0, 5.0]
 
 
-def test_without_a_factor_they_stay() -> None:
+def test_delays_without_a_factor_are_constant() -> None:
     assert [Backoff(duration=0.25).delay(attempt) for attempt in range(3)] == [0.25, 0.25, 0.25]
 
 
-def test_jitter_stretches_by_up_to_its_part() -> None:
+def test_jitter_adds_up_to_its_fraction() -> None:
     backoff = Backoff(duration=1.0, jitter=0.1)
     assert backoff.delay(0, half) == pytest.approx(1.05)
     assert backoff.delay(0, lambda: 0.0) == 1.0
 
 
-def test_jitter_comes_after_the_cap() -> None:
+def test_jitter_is_added_after_the_cap() -> None:
     assert Backoff(duration=10.0, jitter=1.0, cap=5.0).delay(0, half) == 7.5
 
 
@@ -45,7 +45,7 @@ def test_many_attempts_do_not_overflow(cap: float | None, delay: float) -> None:
     assert Backoff(duration=0.8, factor=2.0, cap=cap).base(100_000) == delay
 
 
-def test_no_jitter_asks_for_no_random_number() -> None:
+def test_no_random_number_is_drawn_without_jitter() -> None:
     def never() -> float:
         raise AssertionError("asked")
 
@@ -53,7 +53,7 @@ def test_no_jitter_asks_for_no_random_number() -> None:
 
 
 @given(st.floats(0.001, 10), st.floats(1, 10), st.floats(0, 2), st.integers(0, 2000), st.floats(0, 0.999))
-def test_a_delay_lies_between_its_base_and_the_jitters_end(
+def test_delay_is_between_its_base_and_the_maximum_jitter(
     duration: float, factor: float, jitter: float, attempt: int, chance: float
 ) -> None:
     backoff = Backoff(duration=duration, factor=factor, jitter=jitter, cap=60.0)
@@ -72,11 +72,11 @@ def resetting(clock: FakeClock) -> ResettingBackoff:
     return ResettingBackoff(Backoff(duration=1.0, factor=2.0, cap=30.0), reset=120.0, clock=clock)
 
 
-def test_each_delay_is_longer_than_the_last(resetting: ResettingBackoff) -> None:
+def test_resetting_backoff_grows(resetting: ResettingBackoff) -> None:
     assert [resetting.next() for _ in range(7)] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
 
 
-def test_a_quiet_time_starts_anew(resetting: ResettingBackoff, clock: FakeClock) -> None:
+def test_resetting_backoff_is_reset_after_a_time_without_calls(resetting: ResettingBackoff, clock: FakeClock) -> None:
     assert [resetting.next(), resetting.next()] == [1.0, 2.0]
     clock.step(120.0)
     assert resetting.next() == 4.0
@@ -84,19 +84,19 @@ def test_a_quiet_time_starts_anew(resetting: ResettingBackoff, clock: FakeClock)
     assert resetting.next() == 1.0
 
 
-def test_reset_starts_anew(resetting: ResettingBackoff) -> None:
+def test_reset_starts_with_the_first_delay(resetting: ResettingBackoff) -> None:
     resetting.next()
     assert repr(resetting) == "<ResettingBackoff attempt 1>"
     resetting.reset()
     assert resetting.next() == 1.0
 
 
-def test_the_random_numbers_are_the_callers(clock: FakeClock) -> None:
+def test_random_numbers_are_the_callers(clock: FakeClock) -> None:
     backoff = ResettingBackoff(REFLECTOR_BACKOFF, reset=REFLECTOR_BACKOFF_RESET, clock=clock, rand=half)
     assert [backoff.next() for _ in range(8)] == pytest.approx([1.2, 2.4, 4.8, 9.6, 19.2, 38.4, 45.0, 45.0])
 
 
-def test_the_reflectors_constants_are_client_gos() -> None:
+def test_constants_of_the_reflector_are_client_gos() -> None:
     assert (REFLECTOR_BACKOFF.duration, REFLECTOR_BACKOFF.factor, REFLECTOR_BACKOFF.jitter) == (0.8, 2.0, 1.0)
     assert (REFLECTOR_BACKOFF.cap, REFLECTOR_BACKOFF_RESET) == (30.0, 120.0)
 
@@ -113,7 +113,7 @@ def warmed_up(clock: FakeClock, maximum: float) -> tuple[KeyedBackoff[str], list
 
 
 @pytest.mark.behaviour("FC-01")
-def test_a_keys_delay_doubles_up_to_the_maximum_until_it_is_reset(clock: FakeClock) -> None:
+def test_delay_of_a_key_doubles_up_to_the_maximum_until_it_is_reset(clock: FakeClock) -> None:
     keyed, before = warmed_up(clock, 50.0)
     assert before == [0, 1, 2, 4, 8, 16, 32, 50, 50, 50]
     clock.step(1)
@@ -123,7 +123,7 @@ def test_a_keys_delay_doubles_up_to_the_maximum_until_it_is_reset(clock: FakeClo
 
 
 @pytest.mark.behaviour("FC-03")
-def test_a_key_that_rests_for_more_than_its_delay_goes_on_where_it_was(clock: FakeClock) -> None:
+def test_key_without_failures_for_its_delay_keeps_its_delay(clock: FakeClock) -> None:
     keyed, _ = warmed_up(clock, 5.0)
     clock.step(6)
     keyed.next("a")
@@ -131,7 +131,7 @@ def test_a_key_that_rests_for_more_than_its_delay_goes_on_where_it_was(clock: Fa
 
 
 @pytest.mark.behaviour("FC-04")
-def test_a_key_is_forgotten_when_it_rests_for_more_than_twice_the_maximum(clock: FakeClock) -> None:
+def test_key_expires_after_twice_the_maximum(clock: FakeClock) -> None:
     keyed, _ = warmed_up(clock, 5.0)
     clock.step(6)
     keyed.gc()
@@ -142,7 +142,7 @@ def test_a_key_is_forgotten_when_it_rests_for_more_than_twice_the_maximum(clock:
     assert repr(keyed) == "<KeyedBackoff 1 to 5 s, 0 keys>"
 
 
-def test_an_expired_key_begins_anew_without_gc(clock: FakeClock) -> None:
+def test_expired_key_starts_again_without_gc(clock: FakeClock) -> None:
     keyed, _ = warmed_up(clock, 5.0)
     clock.step(10)
     assert keyed.next("a") == 5.0
@@ -159,7 +159,7 @@ def after_200_seconds(now: float, updated: float, maximum: float) -> bool:
     ("has_expired", "kept_after", "gone_after"),
     [pytest.param(None, 5, 101, id="twice the maximum"), pytest.param(after_200_seconds, 101, 501, id="their own")],
 )
-def test_when_a_key_is_forgotten_can_be_said(
+def test_expiry_of_keys_can_be_configured(
     clock: FakeClock, has_expired: HasExpired | None, kept_after: float, gone_after: float
 ) -> None:
     keyed = KeyedBackoff[str](1.0, 50.0, clock=clock, has_expired=has_expired)
@@ -174,7 +174,7 @@ def test_when_a_key_is_forgotten_can_be_said(
 
 @pytest.mark.behaviour("FC-07")
 @given(st.randoms(use_true_random=False))
-def test_jitter_stretches_each_doubling_and_the_maximum_still_holds(random: Random) -> None:
+def test_jitter_is_added_to_each_doubling_up_to_the_maximum(random: Random) -> None:
     keyed = KeyedBackoff[str](0.1, 60.0, jitter=0.1, clock=FakeClock(), rand=lambda: random.uniform(1e-6, 0.999999))
     previous = keyed.next("a")
     assert 0.1 < previous <= 0.11
@@ -185,13 +185,13 @@ def test_jitter_stretches_each_doubling_and_the_maximum_still_holds(random: Rand
     assert previous == 60.0
 
 
-def test_keys_do_not_share_their_delays(clock: FakeClock) -> None:
+def test_keys_have_independent_delays(clock: FakeClock) -> None:
     keyed = KeyedBackoff[str](1.0, 50.0, clock=clock)
     assert [keyed.next("a"), keyed.next("a"), keyed.next("b")] == [1.0, 2.0, 1.0]
 
 
 @pytest.mark.feature("B-FC-02")
-def test_whether_a_key_still_has_to_wait_is_told_by_either_time(clock: FakeClock) -> None:
+def test_key_is_in_backoff_since_a_time_or_since_its_update(clock: FakeClock) -> None:
     keyed = KeyedBackoff[str](4.0, 50.0, clock=clock)
     assert not keyed.is_in_backoff_since("a", 0.0)
     assert not keyed.is_in_backoff_since_update("a", 0.0)

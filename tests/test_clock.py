@@ -1,4 +1,4 @@
-"""The machine's clock, without waiting for it."""
+"""System clock."""
 
 import math
 import threading
@@ -11,31 +11,31 @@ from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.testing.clock import FakeClock
 
 
-def test_now_does_not_run_backwards() -> None:
+def test_now_is_monotonic() -> None:
     first = SYSTEM_CLOCK.now()
     assert SYSTEM_CLOCK.now() >= first
 
 
-def test_time_is_the_epochs() -> None:
+def test_time_is_seconds_since_the_epoch() -> None:
     with freeze_time("2026-01-02T03:04:05Z"):
         assert SYSTEM_CLOCK.time() == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()
 
 
-def test_utc_is_aware() -> None:
+def test_utc_returns_an_aware_datetime() -> None:
     assert utc(FakeClock(time=0.0)) == datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("late", [0.0, 5.0])
-def test_a_deadline_in_the_past_ends_a_wait_at_once(late: float) -> None:
+def test_wait_with_a_past_deadline_returns_at_once(late: float) -> None:
     condition = threading.Condition()
     with condition:
         SYSTEM_CLOCK.wait(condition, SYSTEM_CLOCK.now() - late)
 
 
 @pytest.mark.parametrize("deadline", [None, math.inf, 1e300])
-def test_a_wait_without_end_ends_when_notified(deadline: float | None) -> None:
+def test_wait_without_a_deadline_returns_when_notified(deadline: float | None) -> None:
     class Notifying(threading.Condition):
-        """Notified as soon as somebody waits."""
+        """A condition that notifies itself when a thread waits."""
 
         def wait(self, timeout: float | None = None) -> bool:
             assert timeout is None or timeout <= threading.TIMEOUT_MAX
@@ -46,7 +46,7 @@ def test_a_wait_without_end_ends_when_notified(deadline: float | None) -> None:
         SYSTEM_CLOCK.wait(condition, deadline)
 
 
-def test_wait_returns_whenever_the_condition_does_so_that_the_caller_checks_its_predicate() -> None:
+def test_wait_may_return_early() -> None:
     class Waking(threading.Condition):
         """Returns False although the wait was notified, which CPython's may."""
 
@@ -64,7 +64,7 @@ def test_wait_returns_whenever_the_condition_does_so_that_the_caller_checks_its_
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
-def test_sleeping_no_time_returns_whether_stop_is_set(seconds: float) -> None:
+def test_sleep_of_zero_returns_the_state_of_stop(seconds: float) -> None:
     stop = threading.Event()
     assert SYSTEM_CLOCK.sleep(stop, seconds) is False
     stop.set()
@@ -78,6 +78,6 @@ def test_sleep_ends_when_stop_is_set(seconds: float) -> None:
     assert SYSTEM_CLOCK.sleep(stop, seconds) is True
 
 
-def test_both_clocks_are_clocks() -> None:
+def test_system_and_fake_clock_implement_the_protocol() -> None:
     clocks: list[Clock] = [SYSTEM_CLOCK, FakeClock()]
     assert all(clock.now() >= 0 for clock in clocks)

@@ -1,4 +1,4 @@
-"""Which class a refusal becomes, and what it keeps of it."""
+"""Errors of responses: class, code, message and delay."""
 
 import copy
 import json
@@ -37,14 +37,14 @@ def body(**status: Any) -> bytes:
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_the_reason_chooses_the_class(reason: str) -> None:
+def test_reason_determines_the_class(reason: str) -> None:
     cls, code = REASONS[reason]
     error = error_from_response(code, body(reason=reason, code=code, message="no"), {})
     assert type(error) is cls
     assert (error.code, error.reason, error.message, str(error)) == (code, reason, "no", "no")
 
 
-def test_the_reason_counts_for_more_than_the_code() -> None:
+def test_reason_takes_precedence_over_the_code() -> None:
     assert type(api_error(Status(reason="ServerTimeout", code=504))) is errors.ServerTimeout
 
 
@@ -59,30 +59,30 @@ def test_the_reason_counts_for_more_than_the_code() -> None:
         (418, ApiError),
     ],
 )
-def test_without_a_reason_we_know_the_code_chooses(code: int, cls: type[ApiError]) -> None:
+def test_code_determines_the_class_for_unknown_reasons(code: int, cls: type[ApiError]) -> None:
     error = error_from_response(code, body(reason="SomethingNew", code=code, message="no"), {})
     assert type(error) is cls
     assert error.reason == "SomethingNew"
 
 
-def test_an_answer_that_is_no_status_is_quoted() -> None:
+def test_body_that_is_not_a_status_is_quoted() -> None:
     error = error_from_response(503, b"<html>upstream is gone</html>", {})
     assert type(error) is errors.ServiceUnavailable
     assert str(error) == "the server answered 503: <html>upstream is gone</html>"
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[]", b'{"code":"x"}', b"null"])
-def test_no_body_breaks_it(data: bytes) -> None:
+def test_every_body_is_accepted(data: bytes) -> None:
     error = error_from_response(502, data, {})
     assert (type(error), error.code) == (ApiError, 502)
     assert str(error).startswith("the server answered 502: ")
 
 
-def test_a_long_body_is_cut() -> None:
+def test_long_body_is_truncated() -> None:
     assert len(str(error_from_response(500, b"x" * 10_000, {}))) < 300
 
 
-def test_a_status_without_code_gets_the_answers() -> None:
+def test_status_without_a_code_has_that_of_the_response() -> None:
     assert error_from_response(403, body(message="no"), {}).code == 403
 
 
@@ -97,7 +97,9 @@ def test_a_status_without_code_gets_the_answers() -> None:
         pytest.param({"Retry-After": "Fri, 21 Nov 2025 10:00:00 GMT"}, None, None, id="a date is not supported"),
     ],
 )
-def test_how_long_to_wait(headers: dict[str, str], details: dict[str, Any] | None, seconds: float | None) -> None:
+def test_retry_after_is_read_from_header_and_details(
+    headers: dict[str, str], details: dict[str, Any] | None, seconds: float | None
+) -> None:
     data = body(reason="TooManyRequests", code=429, **({"details": details} if details else {}))
     assert error_from_response(429, data, headers).retry_after == seconds
 
@@ -116,26 +118,26 @@ def test_details_are_kept() -> None:
     assert not error.has_cause("FieldValueInvalid")
 
 
-def test_an_error_made_by_hand_has_the_code_and_reason_of_its_class() -> None:
+def test_error_has_the_code_and_reason_of_its_class_by_default() -> None:
     error = errors.NotFound('foos "x" not found')
     assert (error.code, error.reason, error.details, error.retry_after) == (404, "NotFound", StatusDetails(), None)
     assert str(errors.NotFound()) == "NotFound"
 
 
-def test_an_error_can_be_copied_and_pickled() -> None:
+def test_errors_can_be_copied_and_pickled() -> None:
     error = errors.Conflict("changed", details=StatusDetails(name="x"), retry_after=2.0)
     for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert type(twin) is errors.Conflict
         assert (str(twin), twin.code, twin.details.name, twin.retry_after) == ("changed", 409, "x", 2.0)
 
 
-def test_what_the_network_does_is_no_answer_of_the_server() -> None:
+def test_connection_failure_is_not_an_api_error() -> None:
     error = errors.ConnectionFailed("refused", sent=False, refused=True)
     assert not isinstance(error, ApiError)
     assert (error.sent, error.refused, error.timeout) == (False, True, False)
     assert isinstance(error, errors.ClientGoError)
 
 
-def test_a_status_is_read_leniently() -> None:
+def test_status_is_decoded_leniently() -> None:
     assert decode_status(body(message="no", code=500, zzz=1)).message == "no"
     assert decode_status(b"nothing") == Status()

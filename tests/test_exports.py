@@ -1,4 +1,4 @@
-"""Packages whose names load their modules when asked for: what type checkers read is what Python does."""
+"""Lazy exports of packages: the names for Python and those for type checkers are equal."""
 
 import ast
 import importlib
@@ -21,19 +21,19 @@ PACKAGES = sorted(
 
 
 def read_by_type_checkers(package: str) -> dict[str, set[str]]:
-    """What a package imports for them, by module."""
+    """Imports of a package for type checkers, by module."""
     tree = ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text())
     (choice,) = (node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in choice.body if isinstance(node, ast.ImportFrom)]
     return {node.module or "": {alias.name for alias in node.names} for node in imports}
 
 
-def test_the_packages_are_found() -> None:
+def test_packages_with_lazy_exports_are_found() -> None:
     assert {"clientgo.cache", "clientgo.rest", "clientgo.typed", "generated.clientset"} <= set(PACKAGES)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_each_name_is_that_of_the_module_type_checkers_look_in(package: str) -> None:
+def test_names_are_those_of_the_imports_for_type_checkers(package: str) -> None:
     read = read_by_type_checkers(package)
     loaded = importlib.import_module(package)
     assert {name for names in read.values() for name in names} == set(loaded.__all__)
@@ -43,7 +43,7 @@ def test_each_name_is_that_of_the_module_type_checkers_look_in(package: str) -> 
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_name_is_that_of_a_module_which_would_stand_in_its_place(package: str) -> None:
+def test_names_differ_from_those_of_modules(package: str) -> None:
     loaded = importlib.import_module(package)
     modules = {found.name for found in pkgutil.iter_modules(loaded.__path__)}
     assert not modules & set(loaded.__all__)
@@ -51,7 +51,7 @@ def test_no_name_is_that_of_a_module_which_would_stand_in_its_place(package: str
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("package", PACKAGES)
-def test_importing_a_package_loads_none_of_its_modules_and_asking_loads_one(package: str) -> None:
+def test_name_imports_only_its_module(package: str) -> None:
     (name, *_) = importlib.import_module(package).__all__
     code = (
         f"import sys, {package}\n"
@@ -65,6 +65,6 @@ def test_importing_a_package_loads_none_of_its_modules_and_asking_loads_one(pack
     assert done.stdout.splitlines() == ["[]", "True"]
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"^module 'clientgo.cache' has no attribute 'Nothing'$"):
         on_demand("clientgo.cache", {"lister": "Lister"})("Nothing")

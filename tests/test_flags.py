@@ -14,12 +14,12 @@ from clientgo.flags import Address, address, amount, natural, parse_bool, port, 
     ("text", "expected"),
     [("15s", 15.0), ("1m30s", 90.0), ("500ms", 0.5), ("1.5h", 5400.0), ("45", 45.0), ("0", 0.0), (".5s", 0.5)],
 )
-def test_durations_are_written_as_in_go(text: str, expected: float) -> None:
+def test_durations_have_gos_format(text: str, expected: float) -> None:
     assert seconds(text) == pytest.approx(expected)
 
 
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(0, 59))
-def test_a_duration_is_the_sum_of_its_parts(hours: int, minutes: int, rest: int) -> None:
+def test_duration_is_the_sum_of_its_parts(hours: int, minutes: int, rest: int) -> None:
     assert seconds(f"{hours}h{minutes}m{rest}s") == hours * 3600 + minutes * 60 + rest
 
 
@@ -33,7 +33,7 @@ def test_a_duration_is_the_sum_of_its_parts(hours: int, minutes: int, rest: int)
         ("[::1]:443", Address("::1", 443)),
     ],
 )
-def test_an_address_names_host_and_port(text: str, expected: Address | None) -> None:
+def test_address_has_host_and_port(text: str, expected: Address | None) -> None:
     assert address(text) == expected
     assert expected is None or str(expected) == text
 
@@ -71,7 +71,7 @@ def test_only_loopback_addresses_are_loopback(host: str, loopback: bool) -> None
         (address, ":http", "invalid number 'http': expected an integer"),
     ],
 )
-def test_what_cannot_be_read_is_told_in_a_sentence(read: Callable[[str], object], text: str, sentence: str) -> None:
+def test_invalid_values_are_rejected_with_a_message(read: Callable[[str], object], text: str, sentence: str) -> None:
     with pytest.raises(ArgumentTypeError) as refused:
         read(text)
     assert str(refused.value).startswith(sentence)

@@ -1,4 +1,4 @@
-"""Groups of threads: owned, named, and never lost."""
+"""Groups of threads."""
 
 import logging
 import threading
@@ -10,7 +10,7 @@ from clientgo.leaderelection import LeadershipLost
 from clientgo.lifecycle import Group, StillRunning, exit_code
 
 
-def test_leaving_a_group_stops_and_joins_its_threads() -> None:
+def test_group_stops_and_joins_its_threads_at_the_end_of_the_block() -> None:
     ended: list[str] = []
     with Group() as group:
 
@@ -25,7 +25,7 @@ def test_leaving_a_group_stops_and_joins_its_threads() -> None:
     assert repr(group) == "<Group empty>"
 
 
-def test_arguments_reach_the_thread() -> None:
+def test_arguments_are_passed_to_the_thread() -> None:
     got: list[tuple[int, str]] = []
     group = Group()
     group.start(lambda number, text: got.append((number, text)), 1, "a", name="t")
@@ -33,7 +33,7 @@ def test_arguments_reach_the_thread() -> None:
     assert got == [(1, "a")]
 
 
-def test_a_group_can_share_the_stop_event_of_its_owner() -> None:
+def test_group_can_share_a_stop_event() -> None:
     stop = threading.Event()
     group = Group(stop=stop)
     group.start(stop.wait, 10, name="waiting")
@@ -42,14 +42,14 @@ def test_a_group_can_share_the_stop_event_of_its_owner() -> None:
 
 
 class Boom(Exception):
-    """What a thread dies of here."""
+    """Exception that ends a thread."""
 
 
 def die() -> None:
     raise Boom("died")
 
 
-def test_a_crash_stops_the_others_and_is_raised_by_join(caplog: pytest.LogCaptureFixture) -> None:
+def test_exception_stops_the_other_threads_and_is_raised_by_join(caplog: pytest.LogCaptureFixture) -> None:
     group = Group()
     group.start(group.stop_event.wait, 10, name="bystander")
     group.start(die, name="dying")
@@ -62,7 +62,7 @@ def test_a_crash_stops_the_others_and_is_raised_by_join(caplog: pytest.LogCaptur
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_crash_is_known_even_if_it_cannot_be_logged() -> None:
+def test_exception_is_raised_even_if_logging_fails() -> None:
     class Broken(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             raise SystemExit("a handler that fails")
@@ -77,7 +77,7 @@ def test_a_crash_is_known_even_if_it_cannot_be_logged() -> None:
         logger.removeHandler(handler)
 
 
-def test_a_system_exit_inside_a_thread_is_a_crash_too() -> None:
+def test_system_exit_in_a_thread_is_raised_by_join() -> None:
     def leave() -> None:
         raise SystemExit(3)
 
@@ -87,7 +87,7 @@ def test_a_system_exit_inside_a_thread_is_a_crash_too() -> None:
         group.join(10)
 
 
-def test_the_first_crash_is_the_one_that_is_raised() -> None:
+def test_first_exception_is_raised() -> None:
     group, second = Group(), threading.Event()
 
     def later() -> None:
@@ -105,7 +105,7 @@ def test_the_first_crash_is_the_one_that_is_raised() -> None:
         group.raise_crash()
 
 
-def test_a_thread_that_does_not_end_is_named() -> None:
+def test_thread_that_does_not_end_is_named() -> None:
     group, release = Group(), threading.Event()
     group.start(release.wait, 10, name="stuck")
     with pytest.raises(StillRunning, match=r"still running after 0.01 s: stuck"):
@@ -114,7 +114,7 @@ def test_a_thread_that_does_not_end_is_named() -> None:
     group.join(10)
 
 
-def test_a_crash_is_the_cause_when_another_thread_is_stuck() -> None:
+def test_exception_is_the_cause_of_still_running() -> None:
     group, release = Group(), threading.Event()
     group.start(release.wait, 10, name="stuck")
     group.start(die, name="dying")
@@ -127,7 +127,7 @@ def test_a_crash_is_the_cause_when_another_thread_is_stuck() -> None:
         group.join(10)
 
 
-def test_join_waits_for_threads_that_threads_start() -> None:
+def test_join_waits_for_threads_started_by_threads() -> None:
     group, release, ended = Group(), threading.Event(), []
 
     def child() -> None:
@@ -143,7 +143,7 @@ def test_join_waits_for_threads_that_threads_start() -> None:
     assert ended == ["child"]
 
 
-def test_a_thread_of_the_group_may_join_the_others() -> None:
+def test_thread_of_the_group_can_join_the_others() -> None:
     group, done = Group(), threading.Event()
 
     def join() -> None:
@@ -155,7 +155,7 @@ def test_a_thread_of_the_group_may_join_the_others() -> None:
     assert done.is_set()
 
 
-def test_a_long_lived_group_forgets_threads_that_ended() -> None:
+def test_group_removes_ended_threads() -> None:
     group = Group()
     for _ in range(50):
         group.start(lambda: None, name="short")
@@ -163,7 +163,7 @@ def test_a_long_lived_group_forgets_threads_that_ended() -> None:
     assert len(group._threads) <= 2
 
 
-def test_a_group_ends_with_its_block_and_is_given_some_time() -> None:
+def test_ending_within_stops_the_group_and_waits() -> None:
     with Group().ending_within(10.0) as group:
         group.start(group.stop_event.wait, name="obedient")
     assert group.alive() == []

@@ -1,4 +1,4 @@
-"""Counting costs nothing until somebody wants to know."""
+"""Metrics provider of the program, and the default without effect."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -35,7 +35,7 @@ class Named:
         return self.nothing.histogram(name, help_text, labels, buckets=buckets)
 
 
-def test_by_default_nothing_is_kept() -> None:
+def test_default_provider_has_no_effect() -> None:
     kept_by = metrics.provider()
     assert isinstance(kept_by, NoMetrics)
     kept_by.counter("a", "h", {}).inc()
@@ -46,7 +46,7 @@ def test_by_default_nothing_is_kept() -> None:
     kept_by.histogram("a", "h", {}, buckets=[1.0]).observe(0.5)
 
 
-def test_the_provider_that_is_set_is_used_from_then_on() -> None:
+def test_provider_is_used_after_it_is_set() -> None:
     named: Provider = Named()
     metrics.set_provider(named)
     assert metrics.provider() is named

@@ -23,7 +23,7 @@ def fail(attempts: Attempts, error: Exception) -> None:
             attempt.failed(caught)
 
 
-def test_every_line_of_an_attempt_names_its_object_and_the_attempt() -> None:
+def test_lines_of_an_attempt_have_its_object_and_id() -> None:
     attempts, seen = Attempts("Foo"), []
     for _ in range(2):
         with attempts.at(KEY) as attempt:
@@ -37,7 +37,7 @@ def test_every_line_of_an_attempt_names_its_object_and_the_attempt() -> None:
 
 
 @pytest.mark.feature("B-CR-05")
-def test_a_controller_s_own_fields_are_added_or_take_the_place_of_others() -> None:
+def test_log_fields_are_added_or_replace_others() -> None:
     attempts = Attempts("Foo", log_fields=lambda request: {"tenant": f"of-{request.name}", "namespace": None})
     with attempts.at(KEY) as attempt:
         fields = current_fields()
@@ -45,7 +45,7 @@ def test_a_controller_s_own_fields_are_added_or_take_the_place_of_others() -> No
     assert {**fields, "reconcile_id": ""} == {"kind": "Foo", "name": "a", "tenant": "of-a", "reconcile_id": ""}
 
 
-def test_fields_that_can_not_be_had_are_a_bug_that_keeps_nobody_from_work(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_fields_that_fail_are_logged_as_a_bug(caplog: pytest.LogCaptureFixture) -> None:
     tenants: dict[str, str] = {}
     attempts = Attempts("Foo", log_fields=lambda request: {"tenant": tenants[request.name]})
     with attempts.at(KEY) as attempt:
@@ -62,7 +62,7 @@ def test_fields_that_can_not_be_had_are_a_bug_that_keeps_nobody_from_work(caplog
         ((ConnectionFailed("refused"), KeyError("a bug")), "ERROR", None),
     ],
 )
-def test_a_group_of_errors_is_a_bug_if_one_of_them_is(
+def test_group_of_errors_is_a_bug_if_one_of_them_is(
     errors: tuple[Exception, ...], level: str, told: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with recorded_metrics() as kept, caplog.at_level(logging.INFO):
@@ -72,7 +72,7 @@ def test_a_group_of_errors_is_a_bug_if_one_of_them_is(
     assert kept["controller_runtime_reconcile_panics_total", "foo"].value == (told is None)
 
 
-def test_what_fails_for_ever_is_warned_of_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_failures_are_logged_once_per_period(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     attempts = Attempts("Foo", clock=clock)
     with caplog.at_level(logging.DEBUG):
@@ -83,7 +83,7 @@ def test_what_fails_for_ever_is_warned_of_now_and_then(caplog: pytest.LogCapture
     assert vars(caplog.records[-1])["left_out"] == 2
 
 
-def test_what_succeeded_meanwhile_is_warned_of_at_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_failure_after_a_success_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
     attempts = Attempts("Foo", clock=FakeClock())
     fail(attempts, ConnectionFailed("refused"))
     with attempts.at(KEY) as attempt:
@@ -102,7 +102,7 @@ def test_what_succeeded_meanwhile_is_warned_of_at_once(caplog: pytest.LogCapture
         (TypeError("a bug"), "ERROR", 1),
     ],
 )
-def test_an_error_is_told_by_what_it_means(
+def test_level_depends_on_the_error(
     error: Exception, level: str, panics: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with recorded_metrics() as kept, caplog.at_level(logging.INFO):
@@ -125,7 +125,7 @@ def test_every_result_has_a_series_from_the_start() -> None:
 
 
 @pytest.mark.feature("B-CR-10")
-def test_a_reconciliation_is_counted_by_its_result_and_timed() -> None:
+def test_reconciliation_is_counted_by_result_and_timed() -> None:
     clock = FakeClock()
     with recorded_metrics() as kept:
         metrics = ReconcileMetrics("foo", clock=clock)
@@ -140,7 +140,7 @@ def test_a_reconciliation_is_counted_by_its_result_and_timed() -> None:
 
 
 @pytest.mark.feature("B-CR-10")
-def test_what_nobody_called_a_success_is_an_error() -> None:
+def test_reconciliation_without_a_result_is_an_error() -> None:
     with recorded_metrics() as kept:
         metrics = ReconcileMetrics("foo")
         with suppress(KeyError), metrics.reconciling() as call:

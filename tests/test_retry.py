@@ -1,4 +1,4 @@
-"""Trying again, and giving up with the error that counts."""
+"""Retries of errors, in particular of conflicts."""
 
 import threading
 
@@ -13,7 +13,7 @@ THREE = Backoff(duration=0.01, factor=1.0, steps=3)
 
 
 class Script:
-    """A function that raises or returns what it is told, one after the other; the last for ever."""
+    """Function that raises or returns the given values one after another, and then repeats the last."""
 
     def __init__(self, *results: Exception | str) -> None:
         self.results = list(results)
@@ -34,7 +34,7 @@ def clock() -> FakeClock:
 
 @pytest.mark.feature("B-RT-02")
 @pytest.mark.behaviour("RT-01")
-def test_conflicts_without_end_raise_the_very_last_one(clock: FakeClock) -> None:
+def test_last_conflict_is_raised(clock: FakeClock) -> None:
     last = Conflict("third")
     fn = Script(Conflict("first"), Conflict("second"), last)
     with pytest.raises(Conflict) as caught:
@@ -53,7 +53,7 @@ def test_success_is_returned_after_one_call(clock: FakeClock) -> None:
 
 @pytest.mark.behaviour("RT-01")
 @pytest.mark.parametrize("error", [NotFound(), AlreadyExists(), ValueError("boom")])
-def test_any_other_error_is_raised_at_once(clock: FakeClock, error: Exception) -> None:
+def test_other_errors_are_raised_at_once(clock: FakeClock, error: Exception) -> None:
     fn = Script(error)
     with pytest.raises(type(error)) as caught:
         retry_on_conflict(fn, THREE, clock=clock)
@@ -69,22 +69,22 @@ def test_success_after_two_conflicts_is_returned(clock: FakeClock) -> None:
 
 
 class Cancelled(Exception):
-    """What a function raises that was told to stop."""
+    """Exception of a function that is cancelled."""
 
 
 @pytest.mark.feature("B-RT-02", "C-02")
 @pytest.mark.behaviour("RT-02")
-def test_a_cancellation_inside_the_function_comes_out(clock: FakeClock) -> None:
+def test_base_exception_is_not_retried(clock: FakeClock) -> None:
     with pytest.raises(Cancelled):
         retry_on_conflict(Script(Cancelled()), THREE, clock=clock)
 
 
-def test_what_is_retriable_is_the_callers_to_say(clock: FakeClock) -> None:
+def test_caller_decides_which_errors_are_retried(clock: FakeClock) -> None:
     fn = Script(NotFound(), "there")
     assert on_error(THREE, lambda error: isinstance(error, NotFound), fn, clock=clock) == "there"
 
 
-def test_stop_ends_the_tries_with_the_functions_own_error(clock: FakeClock) -> None:
+def test_stop_ends_the_retries_with_the_functions_error(clock: FakeClock) -> None:
     stop = threading.Event()
     stop.set()
     fn = Script(Conflict("mine"))
@@ -95,7 +95,7 @@ def test_stop_ends_the_tries_with_the_functions_own_error(clock: FakeClock) -> N
 
 @pytest.mark.feature("B-RT-03")
 @pytest.mark.parametrize("cap", [4.0, 5.0])
-def test_a_delay_that_would_pass_the_cap_ends_the_tries(clock: FakeClock, cap: float) -> None:
+def test_delay_above_the_cap_ends_the_retries(clock: FakeClock, cap: float) -> None:
     fn = Script(Conflict())
     with pytest.raises(Conflict):
         retry_on_conflict(fn, Backoff(duration=1.0, factor=2.0, steps=100, cap=cap), clock=clock)
@@ -105,7 +105,7 @@ def test_a_delay_that_would_pass_the_cap_ends_the_tries(clock: FakeClock, cap: f
 
 
 @pytest.mark.feature("B-RT-01", "A-05")
-def test_the_default_for_conflicts_is_5_attempts_10_ms_apart(clock: FakeClock) -> None:
+def test_default_retry_is_5_attempts_10_ms_apart(clock: FakeClock) -> None:
     fn = Script(Conflict())
     with pytest.raises(Conflict):
         retry_on_conflict(fn, clock=clock)
@@ -114,7 +114,7 @@ def test_the_default_for_conflicts_is_5_attempts_10_ms_apart(clock: FakeClock) -
 
 
 @pytest.mark.feature("B-RT-01")
-def test_the_default_backoff_is_4_attempts_five_times_as_far_apart_each(clock: FakeClock) -> None:
+def test_default_backoff_is_4_attempts_with_factor_5(clock: FakeClock) -> None:
     fn = Script(Conflict())
     with pytest.raises(Conflict):
         retry_on_conflict(fn, DEFAULT_BACKOFF, clock=clock)
@@ -123,13 +123,13 @@ def test_the_default_backoff_is_4_attempts_five_times_as_far_apart_each(clock: F
     assert (DEFAULT_RETRY.jitter, DEFAULT_BACKOFF.jitter) == (0.1, 0.1)
 
 
-def test_one_attempt_is_one_call_without_a_delay(clock: FakeClock) -> None:
+def test_single_attempt_has_no_delay(clock: FakeClock) -> None:
     fn = Script(Conflict("only"))
     with pytest.raises(Conflict, match="only"):
         retry_on_conflict(fn, Backoff(duration=1.0, steps=1), clock=clock)
     assert (fn.calls, clock.slept) == (1, [])
 
 
-def test_no_attempt_at_all_is_refused() -> None:
+def test_backoff_without_steps_is_rejected() -> None:
     with pytest.raises(ValueError, match="0 steps, must be at least 1"):
         on_error(Backoff(duration=1.0, steps=0), lambda _: True, Script("never"))

@@ -1,4 +1,4 @@
-"""The token bucket: never more than the burst at once and the rate over time."""
+"""Token bucket."""
 
 import pytest
 from hypothesis import given
@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from clientgo.tokenbucket import TokenBucket
 
 
-def test_a_burst_passes_at_once_and_then_the_rate_holds() -> None:
+def test_burst_is_available_at_once_and_then_the_rate() -> None:
     bucket = TokenBucket(10.0, 3, now=0.0)
     assert [round(bucket.reserve(0.0), 6) for _ in range(6)] == [0, 0, 0, 0.1, 0.2, 0.3]
 
 
-def test_a_bucket_never_holds_more_than_the_burst() -> None:
+def test_bucket_holds_at_most_its_burst() -> None:
     bucket = TokenBucket(10.0, 2, now=0.0)
     assert [bucket.try_take(1000.0) for _ in range(3)] == [True, True, False]
 
@@ -22,7 +22,7 @@ def test_a_bucket_never_holds_more_than_the_burst() -> None:
     st.integers(1, 20),
     st.lists(st.floats(0, 2), min_size=1, max_size=40),
 )
-def test_no_stretch_of_time_holds_more_than_burst_and_rate(qps: float, burst: int, gaps: list[float]) -> None:
+def test_tokens_of_any_period_are_limited_by_burst_and_rate(qps: float, burst: int, gaps: list[float]) -> None:
     bucket, now, sent = TokenBucket(qps, burst, now=0.0), 0.0, []
     for gap in gaps:
         now += gap
@@ -33,7 +33,7 @@ def test_no_stretch_of_time_holds_more_than_burst_and_rate(qps: float, burst: in
     assert sent == sorted(sent)
 
 
-def test_a_token_given_back_can_be_used() -> None:
+def test_returned_token_can_be_used() -> None:
     bucket = TokenBucket(1.0, 1, now=0.0)
     assert bucket.reserve(0.0) == 0
     assert bucket.reserve(0.0) == 1
@@ -41,7 +41,7 @@ def test_a_token_given_back_can_be_used() -> None:
     assert bucket.reserve(1.0) == 0
 
 
-def test_a_clock_that_steps_back_takes_nothing_away() -> None:
+def test_clock_that_goes_backwards_removes_no_token() -> None:
     bucket = TokenBucket(1.0, 2, now=100.0)
     assert bucket.reserve(50.0) == 0
     assert bucket.reserve(50.0) == 0
@@ -49,6 +49,6 @@ def test_a_clock_that_steps_back_takes_nothing_away() -> None:
 
 
 @pytest.mark.parametrize(("qps", "burst"), [(0.0, 1), (-1.0, 1), (1.0, 0)])
-def test_a_senseless_bucket_is_refused(qps: float, burst: int) -> None:
+def test_invalid_rate_limit_is_rejected(qps: float, burst: int) -> None:
     with pytest.raises(ValueError, match="invalid rate limit"):
         TokenBucket(qps, burst, 0.0)

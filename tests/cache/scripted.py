@@ -1,4 +1,4 @@
-"""A source that answers from a script, a sink that notes what it is told, and a reflector run between them."""
+"""Scripted source, recording sink, and a reflector between them."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -42,7 +42,7 @@ def page(*objects: ConfigMap, version: str = "10", continue_: str = "") -> Objec
 
 
 def watch(*events: WatchEvent[ConfigMap] | Bookmark | BadEvent, error: Exception | None = None) -> FakeWatch[ConfigMap]:
-    """A watch that says this and ends, with an error if one is given."""
+    """Return a watch with these events that then ends, with an error if one is given."""
     made: FakeWatch[ConfigMap] = FakeWatch(list(events))
     if error is not None:
         made.fail(error)
@@ -51,7 +51,7 @@ def watch(*events: WatchEvent[ConfigMap] | Bookmark | BadEvent, error: Exception
 
 
 class Sink:
-    """What a reflector told, in short words, and what there is."""
+    """Sink that records its calls and the stored objects."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -83,16 +83,16 @@ class Sink:
 
 
 class Script:
-    """A source that answers lists and watches one after another; when the script is out, it stops the reflector.
+    """Source that responds to lists and watches from a script, and stops the reflector at its end.
 
-    A question whether it still knows a version is no part of the script: those are kept in `confirmed`, and answered
-    with `confirms` if that is an error.
+    Verifications of the server are not part of the script: their versions are in `confirmed`, and they fail with the
+    error in `confirms`, if any.
     """
 
     kind = ConfigMap
 
     def __init__(self, *answers: Answer, clock: FakeClock | None = None, step: float = 0.0) -> None:
-        """Each answer takes `step` seconds of the clock."""
+        """Each response advances the clock by `step` seconds."""
         self.answers = list(answers)
         self.asked: list[tuple[str, ListOptions]] = []
         self.confirmed: list[str] = []
@@ -103,7 +103,7 @@ class Script:
         self._changed = threading.Condition()
 
     def wait_for_requests(self, count: int, timeout: float = 10.0) -> None:
-        """Wait, in real seconds, until so many of the script's answers were asked for; raises TimeoutError."""
+        """Wait, in real seconds, until the script has received `count` requests; raise TimeoutError."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.asked) >= count, timeout):
                 raise TimeoutError(f"{len(self.asked)} requests came, not {count}")
@@ -124,11 +124,11 @@ class Script:
         return answer
 
     def calls(self) -> list[str]:
-        """Verb and version of each request."""
+        """Return verb and version of each request."""
         return [f"{_verb(verb, options)} {options.resource_version or 'newest'}" for verb, options in self.asked]
 
     def options(self, verb: str) -> list[ListOptions]:
-        """What each request of that verb asked for."""
+        """Return the options of each request with that verb."""
         return [options for asked, options in self.asked if asked == verb]
 
     def _next(self, verb: str, options: ListOptions, last: Any) -> Any:
@@ -151,7 +151,7 @@ def _verb(verb: str, options: ListOptions) -> str:
 
 
 def run(source: Script, sink: Sink | None = None, *, clock: FakeClock | None = None, **options: Any) -> list[Exception]:
-    """Run a reflector through the script without a thread; returns the errors it reported."""
+    """Run a reflector through the script without a thread; return the errors it reported."""
     errors: list[Exception] = []
     options.setdefault("rand", lambda: 0.0)
     reflector = Reflector(
@@ -170,7 +170,7 @@ def run(source: Script, sink: Sink | None = None, *, clock: FakeClock | None = N
 def following(
     source: Script | FakeSource[ConfigMap], prepare: Callable[[SharedInformer[ConfigMap]], object], **options: Any
 ) -> Iterator[SharedInformer[ConfigMap]]:
-    """An informer over the source, started after `prepare`; all of its threads have ended when the block is left."""
+    """Run an informer over the source, started after `prepare`, until the end of the block."""
     options.setdefault("clock", FakeClock(auto=True))
     informer: SharedInformer[ConfigMap] = SharedInformer(source, **options)
     prepare(informer)
@@ -185,7 +185,7 @@ def following(
 
 
 def handling(handler: RecordingHandler[ConfigMap], **options: Any) -> Callable[[SharedInformer[ConfigMap]], object]:
-    """What adds that handler to an informer."""
+    """Return a function that adds the handler to an informer."""
     return lambda informer: informer.add_event_handler(
         on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete, **options
     )

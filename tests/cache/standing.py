@@ -1,4 +1,4 @@
-"""An informer over a fake source, on a clock that stands still, in threads that a test ends."""
+"""Informer over a fake source and a clock that only the test advances."""
 
 from clientgo.cache import Registration, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
@@ -13,7 +13,7 @@ def config_map(name: str, **data: str) -> ConfigMap:
 
 
 class Running:
-    """An informer over a fake source, on a clock that stands still."""
+    """Informer over a fake source and a clock that only the test advances."""
 
     def __init__(self, *, resync: float = 0.0) -> None:
         self.clock = FakeClock()

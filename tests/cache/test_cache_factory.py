@@ -18,11 +18,11 @@ from clientgo.testing.source import FakeSource
 
 
 class Sources:
-    """Stands in for a clientset: hands out one fake source a namespace."""
+    """Clientset with one fake source per namespace."""
 
     def __init__(self) -> None:
         self.made: dict[str, FakeSource[ConfigMap]] = {}
-        self.requester: Requester = self  # type: ignore[assignment]  # only ever handed on
+        self.requester: Requester = self  # type: ignore[assignment]  # only passed on
 
     def config_maps(self, requester: Requester, namespace: str = "") -> FakeSource[ConfigMap]:
         assert requester == self.requester
@@ -152,7 +152,7 @@ def test_support_of_streamed_lists_declared_by_the_requester_holds_for_all_infor
 ) -> None:
     sources = Sources()
     if declared is not None:
-        sources.supports_watch_list = declared  # type: ignore[attr-defined]  # as a requester may have it
+        sources.supports_watch_list = declared  # type: ignore[attr-defined]  # as requesters may have
     assert InformerFactory(sources, watch_list=wanted)._watch_list is streams
 
 

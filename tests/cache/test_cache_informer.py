@@ -27,12 +27,12 @@ def config_map(name: str, **data: str) -> ConfigMap:
 
 
 class Running:
-    """An informer over a fake source, run in threads of its own until the test ends."""
+    """Informer over a fake source, running until the end of the test."""
 
     def __init__(self, *objects: ConfigMap) -> None:
         self.clock = FakeClock()
         self.source = FakeSource(ConfigMap, *objects)
-        # A check period, so that handlers may be resynced; long, so that it does not come up by itself.
+        # A resync period, so that handlers can have one; long, so that it does not pass by itself.
         self.informer: SharedInformer[ConfigMap] = SharedInformer(self.source, resync=DAY, clock=self.clock)
         self.stop = threading.Event()
         self.group = Group()
@@ -49,7 +49,7 @@ class Running:
         return handler
 
     def relist(self) -> None:
-        """Break the watch in a way only a list can mend, and let the backoff pass."""
+        """End the watch in a way that requires a list, and advance the clock by the backoff."""
         watches, sleeps = len(self.source.watches), len(self.clock.slept)
         self.source.compact()
         self.source.break_watches(InternalError("storage is in trouble"))
@@ -351,9 +351,9 @@ def test_deeply_nested_object_is_skipped_and_reported(stream: FakeStream) -> Non
     group = Group()
     informer.start(group)
     try:
-        stream.event("MODIFIED", deep("a", 6))  # keeps its last good state
+        stream.event("MODIFIED", deep("a", 6))  # keeps its last valid state
         stream.event("ADDED", deep("worse", 7))
-        stream.event("DELETED", deep("b", 8))  # of which the name is enough
+        stream.event("DELETED", deep("b", 8))  # which needs only the name
         stream.event("ADDED", good("c", 9))
         # Python 3.14 decodes 250,000 levels; an object of half a megabyte takes seconds on a busy machine.
         handler.wait_for(4, 60)

@@ -131,7 +131,7 @@ def test_object_whose_transform_raises_is_undecodable_and_keeps_its_last_state(
 
 
 class Told:
-    """What a handler knows of the objects, from what it was told alone; `problems` are calls that made no sense."""
+    """Objects as a handler knows them from its calls; `problems` are inconsistent calls."""
 
     def __init__(self) -> None:
         self.objects: dict[str, int] = {}
@@ -157,7 +157,7 @@ class Told:
 
 
 def hammer(source: FakeSource[ConfigMap], number: int) -> None:
-    """A hundred random changes of objects that nobody else changes."""
+    """Make a hundred random changes of objects that no other thread changes."""
     dice = random.Random(number)
     mine: set[str] = set()
     for step in range(100):

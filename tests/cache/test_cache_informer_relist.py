@@ -22,7 +22,7 @@ from tests.cache.scripted import Script, added, config_map, following, handling,
 
 
 class StoreSeen(RecordingHandler[ConfigMap]):
-    """Notes with each call the version that the store had for the object then."""
+    """Handler that records the version in the store at each call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,21 +181,21 @@ def names(calls: list[tuple[str, str]]) -> set[str]:
 
 
 def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
-    # As from a server that was made anew and counts from the beginning.
+    # As from a new server that counts versions from the start.
     def page_of(uid: str) -> list[ConfigMap]:
         return [ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", resource_version="5", uid=uid))]
 
     clock = FakeClock()
     informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=clock)
     (feed,) = informer._sinks
-    # A handler that asks for no resync is not shown what a list found unchanged.
+    # A handler without a resync is not called for unchanged objects of a list.
     handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
     clock.step(61.0)
     told = []
     for uid in ("x", "x", "y"):
         informer.replace(feed, page_of(uid), set(), "5")
         told.append(handler.waiting)
-    assert told == [2, 2, 3]  # it came, and the mark of the initial list; nothing; another one
+    assert told == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
 
 
 def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
@@ -203,7 +203,7 @@ def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
     (feed,) = informer._sinks
     first = [config_map(name, 1) for name in ("same", "newer", "defaulted")]
     informer.replace(feed, feed.prepare(ObjectList(ListMeta(), first)).items, set(), "1")
-    # A new schema's defaults show in an object whose version stays.
+    # A new schema's defaults change an object without its version.
     defaulted = replace(config_map("defaulted", 1), data={"colour": "blue"})
     again = [config_map("same", 1), config_map("newer", 2), defaulted, config_map("added", 3)]
     prepared = feed.prepare(ObjectList(ListMeta(), again)).items

@@ -290,7 +290,7 @@ def test_informer_does_not_remove_the_handler_of_another_one(running: Running) -
 
 
 class Busy:
-    """A handler that is in its call until told to return."""
+    """Handler that blocks in its call until it is released."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()

@@ -27,7 +27,7 @@ def keys(objects: list[ConfigMap]) -> list[str]:
 
 
 class Counting(Selector, frozen=True):
-    """A selector that counts the labels it is shown."""
+    """Selector that counts the labels it is called with."""
 
     reads: ClassVar[int] = 0
 
@@ -37,7 +37,7 @@ class Counting(Selector, frozen=True):
 
 
 class Repeating(Indexer[ConfigMap]):
-    """Lists one object so many times, and another so many: it is the walk over them that is shown."""
+    """Indexer that lists two objects many times, to measure the iteration only."""
 
     def __init__(self, matching: int, others: int) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Repeating(Indexer[ConfigMap]):
 
 
 def reads(lister: ConfigMapLister, selector: Selector) -> tuple[int, int]:
-    """How many objects a list gives, and how many labels it reads for that."""
+    """Return the number of listed objects, and of labels read."""
     Counting.reads = 0
     return len(lister.list(Counting(selector.requirements, selector.impossible))), Counting.reads
 

@@ -29,7 +29,7 @@ def test_lists_and_watches_are_counted() -> None:
             page(version="20"), watch(), clock=clock, step=0.25,
         )  # fmt: skip
         run(source, clock=clock, name="maps")
-    assert kept["reflector_lists_total", "maps"].value == 3  # the script's two, and the one that ends it
+    assert kept["reflector_lists_total", "maps"].value == 3  # two of the script, and the one that ends it
     assert kept["reflector_items_per_list", "maps"].observed[:2] == [2, 0]
     assert kept["reflector_list_duration_seconds", "maps"].observed[:2] == [0.25, 0.25]
     assert kept["reflector_watches_total", "maps"].value == 2
@@ -55,7 +55,7 @@ def test_named_informer_reports_version_and_size_of_its_store() -> None:
     assert kept["informer_store_resource_version", *LABELS].value == 4
     assert kept["informer_store_objects", *LABELS].value == 3
     assert kept["informer_processing_latency_seconds", *LABELS].observed == [0.0, 0.0, 0.0]
-    # Everything was handled when the threads had ended.
+    # All notifications are handled once the threads have ended.
     assert kept["informer_queued_items", *LABELS].value == 0
 
 
@@ -113,7 +113,7 @@ def test_backlog_of_a_slow_handler_is_reported_until_it_catches_up() -> None:
         source.wait_for_watch()
         source.add(ConfigMap(metadata=ObjectMeta(name="one more")))
         kept["informer_store_objects", "slow", *LABELS[1:]].wait_until(4)
-        # Two of the list, the mark at its end, and the one that came.
+        # Two of the list, its end, and the event.
         waiting = kept["informer_queued_items", "slow", *LABELS[1:]]
         waiting.wait_until(4)
         assert informer.state().waiting == 4
@@ -143,7 +143,7 @@ def test_streamed_list_counts_as_list_and_watch_and_bookmarks_update_the_version
     stream = watch(added("a", 8), added("b", 9), list_end(10), Bookmark("12"))
     with recorded_metrics() as kept:
         run(Script(stream, clock=clock, step=0.5), clock=clock, name="streamed", watch_list=True)
-    # The script's, and the watch that ends it.
+    # That of the script, and the watch that ends it.
     assert kept["reflector_lists_total", "streamed"].value == 1
     assert kept["reflector_watches_total", "streamed"].value == 2
     assert kept["reflector_items_per_list", "streamed"].observed == [2]
@@ -184,7 +184,7 @@ def test_release_ends_reservations_and_frees_the_name_once() -> None:
     name.release()
     assert not identity.reserved
     successor = InformerName("three")
-    name.release()  # again, and too late: the name is another's
+    name.release()  # again, but the name belongs to another set
     with pytest.raises(ValueError, match="already in use"):
         InformerName("three")
     assert successor.with_resource(PODS).reserved

@@ -190,7 +190,7 @@ def test_index_returns_newest_states_for_their_newest_values() -> None:
     ("answer", "found"),
     [
         pytest.param(version(2), False, id="written before the deletion"),
-        pytest.param(version(5), False, id="same object, whatever the version"),
+        pytest.param(version(5), False, id="same object, any version"),
         pytest.param(version(3, "uid-2"), False, id="other object, older than the deletion"),
         pytest.param(version(5, "uid-2"), True, id="created after the deletion"),
     ],

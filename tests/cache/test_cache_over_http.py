@@ -153,7 +153,7 @@ def test_metadata_only_is_cached(server: RESTClient, namespace: str) -> None:
 
 @contextmanager
 def served(port: int = 0) -> Iterator[tuple[int, RESTClient]]:
-    """A bundled server without data, and a client of it."""
+    """Run a bundled server without data; yield its port and a client."""
     server = BundledServer(port=port, simulate=False)
     server.start()
     client = RESTClient(Config(server.url))
@@ -193,8 +193,8 @@ def test_restored_server_with_older_data_is_followed_again(streamed: bool) -> No
     with served(port) as (_, after):
         maps = Clientset(after).core_v1.config_maps("default")
         maps.create(config_map("default", "m0", state="older"))
-        # The twenty of before, of which one changed and nineteen went. It takes a second or two, although the server
-        # asks that a question about a version it has not reached be repeated.
+        # Of the twenty objects one changed and nineteen were deleted. It takes a second or two, although the server
+        # asks clients to retry requests for a version that it has not reached.
         handler.wait_for(40, timeout=8)
         assert int(informer.last_sync_resource_version) < newest
         assert [(obj.metadata.name, obj.data) for obj in informer.indexer.list()] == [("m0", {"state": "older"})]
@@ -238,9 +238,9 @@ def test_deleted_and_recreated_kind_is_followed_again() -> None:
 
 
 def test_informer_stopped_without_a_server_leaves_no_thread() -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
-        client = RESTClient(Config(f"http://127.0.0.1:{nobody.getsockname()[1]}"))
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        client = RESTClient(Config(f"http://127.0.0.1:{unused.getsockname()[1]}"))
         informer, group, tried = (
             SharedInformer(Clientset(client).core_v1.config_maps("default")),
             Group(),

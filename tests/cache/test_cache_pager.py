@@ -20,7 +20,7 @@ class Item:
 
 
 class Server:
-    """Serves items "0", "1", … in pages at version "rv:20"; refuses what a real server would."""
+    """Server with items "0", "1", … in pages at version "rv:20", which rejects what a real one rejects."""
 
     def __init__(self, total: int, *, page_size: int = 10, expires_on: int = 0) -> None:
         self.calls: list[ListOptions] = []
@@ -42,7 +42,7 @@ class Server:
         return self._items(first, min(first + options.limit, self._total))
 
     def page_or_all(self, options: ListOptions) -> ObjectList[Item]:
-        """The same, and the whole list where no limit is asked for."""
+        """Return a page, or the whole list without a limit."""
         if options.limit:
             return self.page(options)
         self.calls.append(options)

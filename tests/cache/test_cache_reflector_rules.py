@@ -29,7 +29,7 @@ BUSY = TooManyRequests("busy")
 
 
 class RecordedWatch(FakeWatch[ConfigMap]):
-    """Notes that it was read and closed; `while_read` is called by the reader."""
+    """Watch that records reads and closes; `while_read` is called by the reader."""
 
     def __init__(self, while_read: Callable[[], None] = lambda: None) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ def test_reflector_stopped_during_a_watch_logs_nothing() -> None:
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
             asked.append(options)
             stop.set()
-            reflector.close()  # before the reflector has the watch it is to close
+            reflector.close()  # before the reflector has the watch
             return silent
 
     errors: list[Exception] = []
@@ -190,7 +190,7 @@ def test_two_refused_connections_cost_less_than_ten_seconds() -> None:
 def test_each_429_backs_off_once_before_or_during_a_watch() -> None:
     clock, stopped = FakeClock(auto=True), Script(page(), BUSY, watch(error=BUSY))
     run(stopped, clock=clock)
-    # Before the watch, in it, and once more for the script's end, which ends the round.
+    # Before and during the watch, and at the end of the script.
     assert clock.slept == pytest.approx([0.8, 1.6, 3.2])
     assert stopped.calls() == ["list 0", "watch 10", "watch 10"]
 
@@ -214,7 +214,7 @@ def test_two_minutes_without_failures_reset_the_backoff() -> None:
 
 
 class Failing(Script):
-    """Every watch ends with an internal error, a second later each; the script is out after `last` calls."""
+    """Source whose watches end with an internal error after a second each; stops after `last` calls."""
 
     def __init__(self, clock: FakeClock, *, jump_at: int = 0) -> None:
         super().__init__(page())

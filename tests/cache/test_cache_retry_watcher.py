@@ -31,9 +31,9 @@ Step = int | Exception
 
 
 class Server:
-    """Replays events with a version above the one asked for; an error is dropped until one event has been sent.
+    """Server that replays events after the requested version; errors are dropped before the first event.
 
-    `first` are errors for the first attempts to open a watch; a watch ends after `cut` events, if that is not 0.
+    `first` are errors of the first watch requests; a watch ends after `cut` events, if that is not 0.
     """
 
     kind = ConfigMap
@@ -73,7 +73,7 @@ class Server:
 
 
 def read(server: Server, version: str, count: int, calls: int) -> tuple[list[str], Exception | None]:
-    """The versions of the events, once there are `count` from so many watches and then no more, and what ended them."""
+    """Return the versions of `count` events from so many watches, and the error that ended them."""
     watcher = RetryWatcher(server, version, restart_delay=0.0, clock=FakeClock(auto=True))
     seen: list[str] = []
     ended: list[Exception] = []
@@ -130,7 +130,7 @@ def test_empty_and_zero_versions_are_rejected(version: str) -> None:
             0,
             2,
             [6, 7],
-            id="an error that is no Status",
+            id="an error that is not a Status",
             marks=pytest.mark.behaviour("RW-14"),
         ),
         pytest.param("5", [6], 1, 2, [6], id="closed", marks=pytest.mark.behaviour("RW-15")),
@@ -219,7 +219,7 @@ def test_watcher_can_be_closed_unread_and_twice() -> None:
 
 
 def once(*watches: FakeWatch[ConfigMap]) -> tuple[RetryWatcher[ConfigMap], FakeClock, list[ListOptions]]:
-    """A watcher over these watches, one after another; it is closed when there are no more."""
+    """Return a watcher over these watches, which is closed after the last one."""
     remaining, clock, asked = list(watches), FakeClock(auto=True), []
 
     class Source:

@@ -167,7 +167,7 @@ NEVER = float("inf")
 
 
 class After:
-    """Synced once the clock shows so many seconds."""
+    """Cache that has synced after a time of the clock."""
 
     def __init__(self, clock: FakeClock, seconds: float) -> None:
         self._clock = clock

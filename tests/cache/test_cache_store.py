@@ -244,7 +244,7 @@ def test_maps_of_a_cached_object_are_read_only(indexer: Indexer[ConfigMap], writ
 
 
 class Moody:
-    """An index function that answers differently about the same object from time to time."""
+    """Index function whose values for an object change."""
 
     def __init__(self, *values: str) -> None:
         self.values = values

@@ -142,7 +142,7 @@ def test_until_continues_across_several_watches() -> None:
 
 
 class Blocked:
-    """A source whose lists don't come until released, and then are refused."""
+    """Source whose lists block until released, and then fail."""
 
     kind = Secret
 

@@ -118,7 +118,7 @@ def test_replaced_server_is_detected_by_one_object(here: ConfigMap | None, there
 
 
 class Confirming(Script):
-    """Answers the question whether a version is known with this object."""
+    """Source that responds to verifications with this object."""
 
     found: ConfigMap
 
@@ -161,7 +161,7 @@ def test_watch_ended_by_the_server_needs_no_verification(lasted: float) -> None:
 
 
 class Recording(Script):
-    """Notes the options of each question, and rejects those that `forbids` matches."""
+    """Source that records the options of verifications, and rejects those that `forbids` matches."""
 
     def __init__(self, *answers: Any, forbids: Callable[[ListOptions], bool] = lambda _: False) -> None:
         super().__init__(*answers)
@@ -250,7 +250,7 @@ def test_no_request_waits_for_a_lagging_server() -> None:
             return super().list_page(options)
 
     source = Source(page(), watch(added("a", 11), error=LOST), watch(modified("a", 12)))
-    # Also where the tweak makes the options anew.
+    # Also if the tweak creates new options.
     run(source, tweak=lambda options: ListOptions(limit=options.limit, resource_version=options.resource_version))
     assert asked
     assert not any(asked)

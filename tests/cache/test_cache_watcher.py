@@ -107,7 +107,7 @@ def test_unordered_versions_of_bookmarks_are_accepted(version: str) -> None:
 def test_consecutive_short_watches_are_reopened_with_backoff() -> None:
     clock = FakeClock(auto=True)
     run(Script(page(), *(watch(modified("a", version)) for version in range(11, 16))), clock=clock)
-    # After each but the first, and once more for the script's end, which ends the round.
+    # After each except the first, and at the end of the script.
     assert clock.slept == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8])
 
 
@@ -292,7 +292,7 @@ def test_idle_watch_is_replaced_from_the_last_version_without_a_failure() -> Non
         next_one.event("ADDED", sent_map("c", 13))
         assert handler.wait_for(3)[-1] == ("add", "ns/c")
     assert [sent.streamed for sent in transport.sent] == [False, True, False, True]
-    assert transport.sent[2].target.endswith("limit=1")  # only asked whether it is still the same server
+    assert transport.sent[2].target.endswith("limit=1")  # a verification of the server
     assert "resourceVersion=11" in transport.sent[3].target
     assert not kept.series("reflector_failures_total")
 

@@ -109,7 +109,7 @@ def test_missing_bookmark_is_logged_once_per_period(
 
 
 def stream(source: Script, **options: Any) -> tuple[Sink, Reflector[ConfigMap], Exception | None]:
-    """One round of a reflector that streams its lists."""
+    """Run one round of a reflector that streams its lists."""
     sink = Sink()
     reflector = Reflector(
         source, sink, watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0, rand=lambda: 0.0, **options
@@ -129,7 +129,7 @@ def stream(source: Script, **options: Any) -> tuple[Sink, Reflector[ConfigMap], 
     [((), ""), ((added("p1", 1),), ""), ((added("p1", 1), list_end(2)), "2")],
 )
 def test_version_is_known_once_the_list_is_complete(events: tuple[Any, ...], version: str) -> None:
-    source = Script(watch(*events)) if events else Script()  # without events it is stopped while it waits for one
+    source = Script(watch(*events)) if events else Script()  # without events it is stopped while waiting
     _, reflector, _ = stream(source)
     assert reflector.last_sync_resource_version == version
 
@@ -282,7 +282,7 @@ def test_undecodable_object_is_reported_with_the_list() -> None:
 
 @pytest.mark.behaviour("RL-33")
 def test_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
-    # client-go's transformer runs five times here, twice on what the temporary store holds; ours three times.
+    # client-go's transformer runs five times here, twice for the objects of the temporary store; ours three times.
     calls: list[str] = []
 
     def transform(obj: ConfigMap) -> ConfigMap:
@@ -321,7 +321,7 @@ def test_collected_objects_are_released_after_they_are_stored() -> None:
         handler.wait_for(1)
         assert handler.told[0].new is informer.indexer.list()[0]
         stream.send(added("b", 2))
-        handler.wait_for(2)  # the list has been left behind, its watch goes on
+        handler.wait_for(2)  # the list is complete, its watch continues
         gc.collect()
         assert [one for one in gc.get_objects() if isinstance(one, StreamedList)] == []
 
@@ -340,7 +340,7 @@ def test_automatic_clock_lets_a_streamed_list_end() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     source = Script(stream)
     with following(source, handling(handler), watch_list=True, clock=clock):
-        clock.wait_for_sleeps(1)  # the notice that the end of the list has not come
+        clock.wait_for_sleeps(1)  # the warning that the bookmark is missing
         stream.send(list_end(1))
         handler.wait_for(1)
         assert source.calls() == ["stream newest"]
@@ -375,7 +375,7 @@ def test_detector_is_enabled_by_gos_true_values(value: str, wanted: bool) -> Non
 
 
 def checked(source: Script, clock: FakeClock | None = None) -> Sink:
-    """One round of a reflector that checks its streamed lists."""
+    """Run one round of a reflector that compares its streamed lists."""
     sink = Sink()
     Reflector(
         source, sink, name="maps", watch_list=True, check_lists=True, clock=clock or FakeClock(auto=True),

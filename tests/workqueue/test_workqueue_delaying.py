@@ -115,7 +115,7 @@ def test_due_key_precedes_a_key_added_without_delay(queue: DelayingQueue[str], c
 
 
 class Sorted(list[str]):
-    """Hands out the smallest key first."""
+    """Storage that returns the smallest key first."""
 
     def push(self, item: str, /) -> None:
         self.append(item)

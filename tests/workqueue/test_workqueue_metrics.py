@@ -161,7 +161,7 @@ def test_queue_dropped_without_shut_down_is_not_updated(clock: FakeClock, kept: 
 
 
 @pytest.mark.feature("B-WQ-09", "B-WQ-10")
-def test_the_provider_of_the_program_is_used_unless_one_is_given(clock: FakeClock, kept: RecordedMetrics) -> None:
+def test_provider_of_the_program_is_the_default(clock: FakeClock, kept: RecordedMetrics) -> None:
     clientgo.metrics.set_provider(kept)
     try:
         queue: WorkQueue[str] = WorkQueue(name="test", clock=clock)

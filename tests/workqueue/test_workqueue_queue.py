@@ -15,7 +15,7 @@ from clientgo.workqueue import DelayingQueue, RateLimitingQueue, ShutDown, WorkQ
 
 
 class TracingStorage:
-    """First come, first served; remembers what was touched."""
+    """FIFO that records touched keys."""
 
     def __init__(self) -> None:
         self.items: deque[str] = deque()
@@ -193,7 +193,7 @@ def test_repr_shows_the_counts_of_each_state() -> None:
 
 
 class Key:
-    """Something a weak reference can point at."""
+    """Key that supports weak references."""
 
 
 def processed(queue: WorkQueue[Key]) -> "weakref.ref[Key]":

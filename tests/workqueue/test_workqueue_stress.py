@@ -19,7 +19,7 @@ LIMIT = 20.0
 
 @pytest.fixture(autouse=True)
 def restless() -> Iterator[None]:
-    """Let threads take turns 50,000 times a second instead of 200 times, in the middle of everything."""
+    """Switch threads 50,000 times a second instead of 200 times."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(2e-5)
     yield
@@ -27,9 +27,9 @@ def restless() -> Iterator[None]:
 
 
 class Ledger:
-    """How often each key was asked for, and how much of that had been asked when a worker last finished it.
+    """Number of adds of each key, and of those before a worker last finished it.
 
-    So it is not enough that a key comes once: each single `add` has to be followed by a hand-out.
+    So a key that is processed once is not sufficient: every `add` must be followed by processing.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Ledger:
         self.settled, self.half = threading.Event(), threading.Event()
 
     def ask(self, key: int) -> int:
-        """Note, before the key is added, that it will be; returns how often it now was."""
+        """Count an add before it happens; return the new count."""
         with self.lock:
             self.wanted[key] += 1
             self.owing.add(key)
@@ -68,7 +68,7 @@ class Ledger:
 
 
 class Stress:
-    """A queue, those who fill it and those who empty it."""
+    """A queue with its producers and workers."""
 
     def __init__(self, seed: int, kind: type[RateLimitingQueue[int]] = RateLimitingQueue) -> None:
         self.queue = kind(ItemExponentialFailureRateLimiter(0.0001, 0.02))
@@ -115,7 +115,7 @@ class Stress:
             return
 
     def drain(self) -> None:
-        """Shut down, in a thread so that a drain that hangs fails the test; nobody has a key afterwards."""
+        """Shut down, in a thread so that a drain that hangs fails the test; no worker has a key afterwards."""
         drainer = Group()
         drainer.start(lambda: self.queue.shut_down(drain=True), name="drainer")
         drainer.join(LIMIT)
