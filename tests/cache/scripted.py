@@ -1,11 +1,11 @@
-"""Scripted source, recording sink, and a reflector between them."""
+"""Scripted source, recording sink, and reflectors and informers over fake sources."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from clientgo.cache import Reflector, SharedInformer
+from clientgo.cache import Reflector, Registration, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta, Undecodable
@@ -17,8 +17,8 @@ from clientgo.testing.source import FakeSource, FakeWatch
 Answer = ObjectList[ConfigMap] | FakeWatch[ConfigMap] | Exception
 
 
-def config_map(name: str, version: int | str) -> ConfigMap:
-    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", resource_version=str(version)))
+def config_map(name: str, version: int | str = "", **data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", resource_version=str(version)), data=data)
 
 
 def added(name: str, version: int) -> WatchEvent[ConfigMap]:
@@ -189,3 +189,43 @@ def handling(handler: RecordingHandler[ConfigMap], **options: Any) -> Callable[[
     return lambda informer: informer.add_event_handler(
         on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete, **options
     )
+
+
+class RecordedWatch(FakeWatch[ConfigMap]):
+    """Watch that records reads and closes; `while_read` is called by the reader."""
+
+    def __init__(self, while_read: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+        self._while_read = while_read
+
+    def __iter__(self) -> Iterator[Any]:
+        self.calls.append("read")
+        self._while_read()
+        return super().__iter__()
+
+    def close(self) -> None:
+        self.calls.append("close")
+        super().close()
+
+
+class Running:
+    """Informer over a fake source and a clock that only the test advances."""
+
+    def __init__(self, *, resync: float = 0.0) -> None:
+        self.clock = FakeClock()
+        self.source = FakeSource(ConfigMap)
+        self.informer: SharedInformer[ConfigMap] = SharedInformer(self.source, resync=resync, clock=self.clock)
+        self.group = Group()
+
+    def start(self) -> None:
+        self.informer.start(self.group)
+        self.source.wait_for_watch()
+
+    def end(self) -> None:
+        self.group.stop()
+        self.informer.close()
+        self.group.join(10)
+
+    def wait_synced(self, registration: Registration[ConfigMap]) -> None:
+        assert registration.synced.wait(10)

@@ -1,7 +1,11 @@
 """Delays between attempts of a reflector."""
 
+import threading
+
 import pytest
 
+from clientgo.backoff import Backoff
+from clientgo.cache import Reflector
 from clientgo.cache.backoff import ReflectorBackoff, RetryWithDeadline
 from clientgo.cache.watcher import ResourceVersionRegressed, VeryShortWatch
 from clientgo.errors import (
@@ -13,8 +17,13 @@ from clientgo.errors import (
     ServerTimeout,
     TooManyRequests,
 )
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta.listwatch import ListOptions
 from clientgo.testing.clock import FakeClock
-from tests.cache.scripted import Script, added, page, run, watch
+from clientgo.testing.source import FakeWatch
+from tests.cache.scripted import Script, Sink, added, page, run, watch
+
+BUSY = TooManyRequests("busy")
 
 REFUSED = ConnectionFailed("refused", refused=True)
 LOST = ConnectionFailed("reset by peer")
@@ -141,3 +150,77 @@ def test_internal_error_is_recognized_by_its_reason() -> None:
     assert not window.should_retry()
     window.after(ApiError("x", code=599, reason="InternalError"))
     assert window.should_retry()
+
+
+@pytest.mark.feature("B-REF-01", "C-14")
+@pytest.mark.behaviour("RL-16")
+def test_backoff_can_be_configured() -> None:
+    clock = FakeClock(auto=True)
+    backoff = Backoff(duration=0.01, factor=2.0, jitter=0.0, cap=0.1)
+    run(Script(page(), *[REFUSED] * 5, watch(added("a", 11))), clock=clock, backoff=backoff)
+    assert clock.slept[:5] == pytest.approx([0.01, 0.02, 0.04, 0.08, 0.1])
+    assert sum(clock.slept[:5]) == pytest.approx(0.25)
+
+
+@pytest.mark.behaviour("RL-16")
+def test_two_refused_connections_cost_less_than_ten_seconds() -> None:
+    clock = FakeClock(auto=True)
+    run(Script(page(), REFUSED, REFUSED, watch(added("a", 11))), clock=clock, rand=lambda: 0.999)
+    assert sum(clock.slept[:2]) < 10.0
+
+
+@pytest.mark.behaviour("RL-17")
+def test_each_429_backs_off_once_before_or_during_a_watch() -> None:
+    clock, stopped = FakeClock(auto=True), Script(page(), BUSY, watch(error=BUSY))
+    run(stopped, clock=clock)
+    # Before and during the watch, and at the end of the script.
+    assert clock.slept == pytest.approx([0.8, 1.6, 3.2])
+    assert stopped.calls() == ["list 0", "watch 10", "watch 10"]
+
+
+def test_retry_after_is_respected() -> None:
+    clock = FakeClock(auto=True)
+    run(Script(page(), TooManyRequests("busy", retry_after=7.0), watch(added("a", 11))), clock=clock)
+    assert clock.slept[0] == 7.0
+
+
+@pytest.mark.feature("B-REF-01")
+def test_two_minutes_without_failures_reset_the_backoff() -> None:
+    clock = FakeClock(auto=True)
+    calm = Script(*[Forbidden("no")] * 3)
+    reflector = Reflector(calm, Sink(), clock=clock, rand=lambda: 0.0, on_error=lambda _: None)
+    reflector.run(calm.stop)
+    clock.step(121.0)
+    calm.answers, calm.stop = [Forbidden("no")], threading.Event()
+    reflector.run(calm.stop)
+    assert clock.slept[4] == pytest.approx(0.8)
+
+
+class Failing(Script):
+    """Source whose watches end with an internal error after a second each; stops after `last` calls."""
+
+    def __init__(self, clock: FakeClock, *, jump_at: int = 0) -> None:
+        super().__init__(page())
+        self.opened = 0
+        self._fake = clock
+        self._jump_at = jump_at
+
+    def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
+        self.opened += 1
+        self._fake.step(1.0 + (60.0 if self.opened == self._jump_at else 0.0))
+        return watch(error=InternalError("etcd is down"))
+
+
+@pytest.mark.feature("B-REF-11")
+@pytest.mark.behaviour("RL-19")
+@pytest.mark.parametrize(
+    ("seconds", "jump_at", "retries"), [(0.0, 0, 0), (30.0, 0, 31), pytest.param(30.0, 10, 40, id="a minute of quiet")]
+)
+def test_internal_errors_are_retried_by_a_watch_until_the_deadline(seconds: float, jump_at: int, retries: int) -> None:
+    clock = FakeClock()
+    source = Failing(clock, jump_at=jump_at)
+    reflector = Reflector(source, Sink(), internal_error_retry=seconds, clock=clock)
+    with pytest.raises(InternalError):
+        reflector.list_and_watch(threading.Event())
+    assert source.opened - 1 == retries
+    assert clock.slept == []

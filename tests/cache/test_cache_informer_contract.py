@@ -1,5 +1,6 @@
 """Guarantees of an informer for any behaviour of the server."""
 
+import gc
 import random
 import threading
 
@@ -7,6 +8,9 @@ import pytest
 
 from clientgo.cache import NAMESPACE_INDEX, DeletedFinalStateUnknown, SharedInformer, wait_for_cache_sync
 from clientgo.cache.sink import InformerSink
+from clientgo.cache.watchlist import (
+    StreamedList,
+)
 from clientgo.errors import InternalError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
@@ -14,8 +18,14 @@ from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
 from clientgo.meta.listwatch import ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
-from clientgo.testing.source import FakeSource
-from tests.cache.scripted import following, handling
+from clientgo.testing.source import FakeSource, FakeWatch
+from tests.cache.scripted import (
+    Script,
+    added,
+    following,
+    handling,
+    list_end,
+)
 
 
 def pod(name: str, *, generation: int = 1, **labels: str) -> ConfigMap:
@@ -241,3 +251,49 @@ def test_bookmarks_update_the_stores_version() -> None:
     assert informer.indexer.resource_version == source_event.object.metadata.resource_version == "2"
     feed.bookmark("60")
     assert informer.indexer.resource_version == "60"
+
+
+@pytest.mark.behaviour("RL-33")
+def test_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
+    # client-go's transformer runs five times here, twice for the objects of the temporary store; ours three times.
+    calls: list[str] = []
+
+    def transform(obj: ConfigMap) -> ConfigMap:
+        calls.append(obj.metadata.name)
+        return replace(obj, data={"seen": "yes"})
+
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(FakeWatch([added("a", 1), added("b", 2), list_end(3), added("c", 4)]))
+    with following(source, handling(handler), transform=transform, watch_list=True, clock=FakeClock()) as informer:
+        handler.wait_for(3)
+        assert {obj.data["seen"] for obj in informer.indexer.list()} == {"yes"}
+    assert calls == ["a", "b", "c"]
+
+
+def test_informer_of_a_streaming_source_sends_no_regular_list() -> None:
+    source = FakeSource(ConfigMap, supports_watch_list=True)
+    source.add(ConfigMap(metadata=ObjectMeta(name="a")))
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+
+    def prepare(informer: SharedInformer[ConfigMap]) -> None:
+        informer.add_event_handler(on_add=handler.on_add, on_initial_add=handler.on_initial_add)
+
+    with following(source, prepare, clock=FakeClock()) as informer:
+        handler.wait_for(1)
+        source.add(ConfigMap(metadata=ObjectMeta(name="b")))
+        assert handler.wait_for(2) == [("initial add", "a"), ("add", "b")]
+        assert informer.indexer.resource_version == "3"
+    assert source.lists == []
+
+
+@pytest.mark.feature("C-58")
+def test_collected_objects_are_released_after_they_are_stored() -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1), list_end(1)])
+    with following(Script(stream), handling(handler), watch_list=True, clock=FakeClock()) as informer:
+        handler.wait_for(1)
+        assert handler.told[0].new is informer.indexer.list()[0]
+        stream.send(added("b", 2))
+        handler.wait_for(2)  # the list is complete, its watch continues
+        gc.collect()
+        assert [one for one in gc.get_objects() if isinstance(one, StreamedList)] == []

@@ -14,7 +14,7 @@ from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource
-from tests.cache.standing import Running, config_map
+from tests.cache.scripted import Running, config_map
 
 HOUR = 3600.0
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,9 @@ from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeWatch
 from tests.cache.scripted import Script, Sink, added, config_map, deleted, modified, page, run, watch
+
+REFUSED = ConnectionFailed("refused", refused=True)
+BUSY = TooManyRequests("busy")
 
 
 @pytest.mark.feature("A-02")
@@ -261,3 +265,121 @@ def with_thread(target: Callable[[], None], meanwhile: Callable[[], None]) -> No
     group.start(target, name="reflector")
     meanwhile()
     group.join(10)
+
+
+def test_closed_reflector_opens_no_watch_without_a_stop() -> None:
+    source = Script(page(), watch(added("a", 11)), page())
+    reflector = Reflector(source, Sink(), clock=FakeClock(auto=True))
+    reflector.close()
+    reflector.list_and_watch(threading.Event())
+    assert source.calls() == ["list 0"]
+
+
+def test_repr_of_a_reflector_contains_its_version() -> None:
+    source = Script(page(version="10"), watch(added("a", 11)))
+    reflector = Reflector(source, Sink(), name="maps", clock=FakeClock(auto=True), on_error=lambda _: None)
+    assert repr(reflector) == "<Reflector maps at no version>"
+    assert repr(reflector._watcher) == "<ReflectorWatcher maps at no version>"
+    assert repr(reflector._pager) == "<ReflectorPager>"
+    reflector.run(source.stop)
+    assert repr(reflector) == "<Reflector maps at 11>"
+    assert repr(reflector._watcher) == "<ReflectorWatcher maps at 11>"
+
+
+@pytest.mark.behaviour("RL-05")
+def test_reflector_stopped_during_a_watch_logs_nothing() -> None:
+    stop = threading.Event()
+    silent: FakeWatch[ConfigMap] = FakeWatch()
+    asked: list[ListOptions] = []
+
+    class Source(Script):
+        def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
+            asked.append(options)
+            stop.set()
+            reflector.close()  # before the reflector has the watch
+            return silent
+
+    errors: list[Exception] = []
+    reflector = Reflector(Source(page()), Sink(), clock=FakeClock(auto=True), on_error=errors.append)
+    reflector.run(stop)
+    assert (len(asked), silent.closed, errors) == (1, True, [])
+
+
+@pytest.mark.behaviour("RL-14")
+def test_errors_of_lists_and_watches_are_raised_and_do_not_change_the_store() -> None:
+    sink, stop = Sink(), threading.Event()
+    source = Script()
+    reflector = Reflector(source, sink, clock=FakeClock(auto=True))
+    boom = Forbidden("no")
+    expected: dict[str, str] = {}
+    for round_ in range(6):
+        objects = [config_map(str(n), n + 1) for n in range(round_)]
+        if round_ % 2:
+            source.answers = [boom]
+        else:
+            source.answers = [page(*objects), boom]
+            expected = {obj.metadata.name: obj.metadata.resource_version for obj in objects}
+        with pytest.raises(Forbidden):
+            reflector.list_and_watch(stop)
+        assert sink.stored == expected
+
+
+@pytest.mark.feature("B-REF-05")
+@pytest.mark.behaviour("RL-29")
+@pytest.mark.parametrize(("asked", "shortest", "longest"), [(None, 300, 600), (1.0, 300, 600), (1800.0, 1800, 3600)])
+def test_watch_timeout_is_between_the_minimum_and_twice_that(asked: float | None, shortest: int, longest: int) -> None:
+    wanted: dict[str, Any] = {} if asked is None else {"min_watch_seconds": asked}
+    seen = []
+    for draw in (0.0, 0.5, 0.999999):
+        source = Script(page(), watch(added("a", 11)))
+        run(source, rand=lambda draw=draw: draw, **wanted)
+        seen.append(source.options("watch")[0].timeout_seconds)
+    assert seen[0] == shortest
+    assert seen[1] == (shortest + longest) // 2
+    assert shortest < seen[2] <= longest
+
+
+@pytest.mark.feature("B-REF-09")
+def test_initial_events_of_a_watch_without_a_version_do_not_advance_it() -> None:
+    source = Script(
+        page(version="0"),
+        watch(added("b", 7), added("a", 3)),
+        watch(added("a", 3), Bookmark("9")),
+        watch(added("c", 10)),
+    )
+    run(source)
+    assert source.calls()[:4] == ["list 0", "watch 0", "watch 0", "watch 9"]
+
+
+@pytest.mark.feature("B-REF-18")
+def test_repeated_errors_and_their_end_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    expired = watch(added("a", 11), error=Expired("old"))
+    source = Script(
+        Forbidden("no"), Forbidden("no"), Forbidden("never"), page(), expired, page(), watch(added("a", 11))
+    )
+    reflector = Reflector(source, Sink(), clock=FakeClock(auto=True))
+    reflector.run(source.stop)
+    failures = [record.levelname for record in caplog.records if "failed to list" in record.getMessage()]
+    assert failures == ["WARNING", "DEBUG", "WARNING"]
+    assert caplog.text.count("works again") == 1
+    assert caplog.text.count("watch expired; listing again") == 1
+
+
+def test_too_many_requests_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    run(Script(page(), BUSY, BUSY, BUSY, watch(added("a", 11))))
+    assert caplog.text.count("the server asks for fewer requests; waiting") == 1
+
+
+def test_refused_connection_is_reported_and_too_many_requests_are_not() -> None:
+    assert run(Script(page(), REFUSED, BUSY, watch(error=BUSY), watch(added("a", 11)))) == [REFUSED]
+
+
+@pytest.mark.feature("B-REF-21")
+@pytest.mark.parametrize(("seconds", "lines"), [(10.0, 0), (10.5, 1)])
+def test_list_of_more_than_ten_seconds_is_logged(seconds: float, lines: int, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    clock = FakeClock(auto=True)
+    run(Script(page(), watch(added("a", 11)), clock=clock, step=seconds), clock=clock)
+    assert caplog.text.count("list was slow") == lines

@@ -14,8 +14,7 @@ from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource
-from tests.cache.scripted import Script, Sink, handling, page, watch
-from tests.cache.standing import Running, config_map
+from tests.cache.scripted import Running, Script, Sink, config_map, handling, page, watch
 
 REFUSED = ConnectionFailed("connect to 10.0.0.1: refused", refused=True)
 BUSY = TooManyRequests("slow down")

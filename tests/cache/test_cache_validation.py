@@ -10,9 +10,16 @@ from clientgo.cache import Reflector
 from clientgo.cache.validation import describe, is_table, replaced_server, type_check_for
 from clientgo.cache.watcher import ResourceVersionRegressed
 from clientgo.dynamic.unstructured import Unstructured, unstructured_type
-from clientgo.errors import ConnectionFailed, Forbidden, ServerTimeout, StatusCause, StatusDetails
+from clientgo.errors import (
+    ApiError,
+    ConnectionFailed,
+    Forbidden,
+    ServerTimeout,
+    StatusCause,
+    StatusDetails,
+)
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
-from clientgo.meta import GroupVersionResource, ObjectList, ObjectMeta, ObjectName, replace
+from clientgo.meta import GroupVersionResource, ObjectList, ObjectMeta, ObjectName, Undecodable, replace
 from clientgo.meta.listwatch import ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
@@ -255,3 +262,38 @@ def test_no_request_waits_for_a_lagging_server() -> None:
     assert asked
     assert not any(asked)
     assert not any(options.retry_lagging for options in source.options("watch"))
+
+
+@pytest.mark.behaviour("RL-32")
+def test_object_that_storage_cannot_read_causes_a_list_without_it() -> None:
+    unreadable = ApiError("corrupt", code=500, reason="StorageReadError")
+    kept = [config_map(f"foo-{n}", n) for n in (1, 2, 3)]
+    source = Script(page(*kept, version="3"), watch(added("foo", 4), error=unreadable), page(*kept, version="5"))
+    sink = Sink()
+    errors = run(source, sink)
+    assert source.calls() == ["list 0", "watch 3", "list 4"]
+    assert sorted(sink.stored) == ["foo-1", "foo-2", "foo-3"]
+    assert sink.versions[-1] == "5"
+    assert errors[0] is unreadable
+
+
+def test_undecodable_list_is_reported_and_retried() -> None:
+    class Odd(Script):
+        def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+            if not self.asked:
+                self.asked.append(("list", options))
+                raise Undecodable("ConfigMapList", ObjectMeta(), "it is a table")
+            return super().list_page(options)
+
+    errors = run(Odd(page(), watch(added("a", 11))))
+    assert str(errors[0]).endswith("it is a table")
+
+
+@pytest.mark.feature("B-REF-16")
+def test_unexpected_errors_are_raised_to_the_caller() -> None:
+    class Broken(Script):
+        def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(Broken())

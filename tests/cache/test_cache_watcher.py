@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import Reflector, SharedInformer
-from clientgo.cache.watcher import ResourceVersionRegressed
+from clientgo.cache.watcher import ResourceVersionRegressed, VeryShortWatch
 from clientgo.cache.watchlist import BOOKMARK_TIMEOUT, BookmarkTicker
 from clientgo.errors import (
     ApiError,
@@ -32,7 +32,7 @@ from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.source import FakeWatch
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
-from tests.cache.scripted import Script, Sink, added, config_map, list_end, modified, page, run, watch
+from tests.cache.scripted import RecordedWatch, Script, Sink, added, config_map, list_end, modified, page, run, watch
 
 REFUSED = ConnectionFailed("refused", refused=True)
 LOST = ConnectionFailed("reset by peer")
@@ -318,3 +318,69 @@ def test_watch_of_a_client_ends_when_it_is_idle_after_a_bookmark() -> None:
     _, source = client(clock, stream)
     assert [event.object.metadata.name for event in source.watch()] == ["a"]
     assert clock.now() == LIMIT
+
+
+@pytest.mark.feature("B-REF-24")
+@pytest.mark.behaviour("RL-06")
+@pytest.mark.behaviour("RL-07")
+@pytest.mark.behaviour("RL-11")
+@pytest.mark.parametrize("when", ["before it is read", "while it is read"])
+def test_stopped_watch_is_closed_without_an_error(when: str) -> None:
+    stop = threading.Event()
+
+    def stop_it() -> None:
+        stop.set()
+        reflector.close()
+
+    made = RecordedWatch(stop_it if when == "while it is read" else lambda: None)
+
+    class Source(Script):
+        def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
+            if when == "before it is read":
+                stop_it()
+            return made
+
+    reflector = Reflector(Source(page()), Sink(), clock=FakeClock())
+    reflector.list_and_watch(stop)
+    assert made.closed
+    assert made.calls.count("read") <= 1
+
+
+@pytest.mark.behaviour("RL-08")
+@pytest.mark.behaviour("RL-09")
+@pytest.mark.parametrize("when", ["before it is read", "while it is read"])
+def test_watch_that_ends_at_once_is_closed_once_and_is_an_error(when: str) -> None:
+    made = RecordedWatch(lambda: made.end() if when == "while it is read" else None)
+    if when == "before it is read":
+        made.end()
+
+    class Source(Script):
+        def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
+            return made
+
+    with pytest.raises(VeryShortWatch, match="very short watch: ConfigMap"):
+        Reflector(Source(page()), Sink(), clock=FakeClock()).list_and_watch(threading.Event())
+    assert made.calls == ["read", "close"]
+
+
+@pytest.mark.feature("B-REF-12")
+@pytest.mark.parametrize(("lasted", "short"), [(0.999, True), (1.0, False)])
+def test_watch_without_events_below_a_second_is_too_short(lasted: float, short: bool) -> None:
+    clock = FakeClock(auto=True)
+
+    def take_time() -> None:
+        clock.step(lasted)
+        made.end()
+
+    made = RecordedWatch(take_time)
+    errors = run(source := Script(page(), made), clock=clock)
+    assert [isinstance(error, VeryShortWatch) for error in errors] == [True] * short
+    assert source.calls() == ["list 0", "watch 10"]
+
+
+@pytest.mark.feature("B-REF-12")
+def test_short_watch_with_events_is_not_a_failure() -> None:
+    source = Script(page(), watch(added("a", 11)), watch(added("b", 12)))
+    errors = run(source)
+    assert source.calls() == ["list 0", "watch 10", "watch 11"]
+    assert [type(error) for error in errors if not isinstance(error, VeryShortWatch)] == []

@@ -1,19 +1,17 @@
 """Streamed lists, and their comparison with regular ones."""
 
-import gc
 import logging
 import threading
 from typing import Any
 
 import pytest
 
-from clientgo.cache import Reflector, SharedInformer
+from clientgo.cache import Reflector
 from clientgo.cache.watcher import VeryShortWatch
 from clientgo.cache.watchlist import (
     BOOKMARK_PERIOD,
     BookmarkTicker,
     ListsDiffer,
-    StreamedList,
     differences,
     is_detector_enabled,
     streams_lists,
@@ -21,7 +19,7 @@ from clientgo.cache.watchlist import (
 from clientgo.errors import ApiError, Expired, Forbidden, InternalError, Invalid, NotFound, TooManyRequests
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
-from clientgo.meta import ObjectMeta, Undecodable, replace
+from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
@@ -278,52 +276,6 @@ def test_undecodable_object_is_reported_with_the_list() -> None:
     source = Script(watch(*events))
     run(source, Noting(), watch_list=True)
     assert told == ["stays"]
-
-
-@pytest.mark.behaviour("RL-33")
-def test_object_of_a_streamed_list_is_transformed_exactly_once() -> None:
-    # client-go's transformer runs five times here, twice for the objects of the temporary store; ours three times.
-    calls: list[str] = []
-
-    def transform(obj: ConfigMap) -> ConfigMap:
-        calls.append(obj.metadata.name)
-        return replace(obj, data={"seen": "yes"})
-
-    handler: RecordingHandler[ConfigMap] = RecordingHandler()
-    source = Script(FakeWatch([added("a", 1), added("b", 2), list_end(3), added("c", 4)]))
-    with following(source, handling(handler), transform=transform, watch_list=True, clock=FakeClock()) as informer:
-        handler.wait_for(3)
-        assert {obj.data["seen"] for obj in informer.indexer.list()} == {"yes"}
-    assert calls == ["a", "b", "c"]
-
-
-def test_informer_of_a_streaming_source_sends_no_regular_list() -> None:
-    source = FakeSource(ConfigMap, supports_watch_list=True)
-    source.add(ConfigMap(metadata=ObjectMeta(name="a")))
-    handler: RecordingHandler[ConfigMap] = RecordingHandler()
-
-    def prepare(informer: SharedInformer[ConfigMap]) -> None:
-        informer.add_event_handler(on_add=handler.on_add, on_initial_add=handler.on_initial_add)
-
-    with following(source, prepare, clock=FakeClock()) as informer:
-        handler.wait_for(1)
-        source.add(ConfigMap(metadata=ObjectMeta(name="b")))
-        assert handler.wait_for(2) == [("initial add", "a"), ("add", "b")]
-        assert informer.indexer.resource_version == "3"
-    assert source.lists == []
-
-
-@pytest.mark.feature("C-58")
-def test_collected_objects_are_released_after_they_are_stored() -> None:
-    handler: RecordingHandler[ConfigMap] = RecordingHandler()
-    stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1), list_end(1)])
-    with following(Script(stream), handling(handler), watch_list=True, clock=FakeClock()) as informer:
-        handler.wait_for(1)
-        assert handler.told[0].new is informer.indexer.list()[0]
-        stream.send(added("b", 2))
-        handler.wait_for(2)  # the list is complete, its watch continues
-        gc.collect()
-        assert [one for one in gc.get_objects() if isinstance(one, StreamedList)] == []
 
 
 def test_bookmark_ticker_ends_with_the_list() -> None:
