@@ -1,9 +1,8 @@
-"""The commands `clientgo apiserver` and `python -m clientgo.apiserver`: the bundled API server as a process.
+"""The bundled API server as a process: `clientgo apiserver` and `python -m clientgo.apiserver`.
 
-For trying kubectl or a program in another process against it. It serves over TLS, and to those alone who have the token
-in its kubeconfig, which nobody else can read; with `--anonymous` over plain HTTP, to everybody on this machine.
-Everything stays on loopback unless an address is named, and in memory unless a data directory is; what is printed is
-one line with the address, the kubeconfig and a command to begin with.
+It serves TLS and accepts only the token in its kubeconfig, which only its user can read; with `--anonymous` it serves
+plain HTTP to every user of the machine. It listens on loopback unless an address is given, and keeps objects in memory
+unless a data directory is given. It prints one line with the address, the kubeconfig and an example command.
 """
 
 import argparse
@@ -28,9 +27,9 @@ from clientgo.signals import stop_on_signals
 
 
 def run(arguments: Sequence[str] | None = None, *, prog: str = "python -m clientgo.apiserver") -> int:
-    """Run the server as the only purpose of this process, until SIGINT or SIGTERM; return the exit code."""
-    # Stored objects hold no cycles, and neither does what was loaded: walking all of it again and again is a tenth of
-    # the time of a write. Only here: a program that imports the server decides about its own garbage collection.
+    """Run the server as the main program of this process until SIGINT or SIGTERM; return the exit code."""
+    # Stored objects and loaded modules have no cycles; scanning them is a tenth of the time of a write. Only here: a
+    # program that imports the server decides about its own garbage collection.
     gc.freeze()
     gc.set_threshold(10_000, 50, 100)
     return main(arguments, prog=prog)
@@ -53,7 +52,7 @@ def main(
             out.flush()
             stop.wait()
     except (ApiError, ConfigError, ConnectionFailed, DataUnusable, NotOurKubeconfig, OSError) as error:
-        why = f"port {options.port} of {options.host} is taken" if _is_taken(error) else str(error)
+        why = f"port {options.port} of {options.host} is in use" if _is_in_use(error) else str(error)
         err.write(f"cannot start the API server: {why}\n")
         return 1
     return 0
@@ -61,7 +60,7 @@ def main(
 
 @contextmanager
 def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
-    """Run the server and give its URL and kubeconfig; both are gone afterwards."""
+    """Run the server and yield its URL and kubeconfig, both of which are removed afterwards."""
     environment = Environment(
         crd_paths=[Path(item) for item in options.crd],
         port=options.port,
@@ -81,7 +80,7 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         stack.callback(environment.stop)
         config = environment.start()
         path = Path(options.kubeconfig_out) if options.kubeconfig_out else _own_folder(stack) / "kubeconfig"
-        # What is removed in the end is what was written here: another's file is refused before.
+        # Only a file written here is removed at the end: another configuration is rejected by write_kubeconfig.
         path = write_kubeconfig(path, config.host, token=config.token, ca=config.ca_data.encode() or None)
         stack.callback(path.unlink, missing_ok=True)
         yield config.host, path
@@ -89,50 +88,48 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
 
 def _parser(prog: str = "python -m clientgo.apiserver") -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description=__doc__.partition("\n")[0])
-    parser.add_argument("--port", type=port, default=0, help="port to listen on; a free one where none is named")
+    parser.add_argument("--port", type=port, default=0, help="port to listen on (default: a free port)")
     parser.add_argument("--host", type=_host, default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
-        "--anonymous",
-        action="store_true",
-        help="plain HTTP without tokens and roles: everybody on this machine may do everything",
+        "--anonymous", action="store_true", help="serve plain HTTP without authentication and authorization"
     )
-    parser.add_argument("--kubeconfig-out", metavar="PATH", help="where to write the kubeconfig (mode 0600)")
+    parser.add_argument("--kubeconfig-out", metavar="PATH", help="write the kubeconfig to this file (mode 0600)")
     parser.add_argument(
-        "--crd", action="append", default=[], metavar="PATH", help="YAML file or folder of CRDs to install"
+        "--crd", action="append", default=[], metavar="PATH", help="YAML file or directory of CRDs to install"
     )
+    parser.add_argument("--data-dir", metavar="DIR", help="store objects in this directory (default: in memory)")
+    parser.add_argument("--enable-faults", action="store_true", help="serve fault injection at /faults")
     parser.add_argument(
-        "--data-dir", metavar="DIR", help="keep everything in this folder; in memory where none is named"
+        "--audit-log", metavar="FILE", help="append audit.k8s.io/v1 events of writes to this file, one per line"
     )
-    parser.add_argument("--enable-faults", action="store_true", help="let clients ask for faults, below /faults")
+    parser.add_argument("--audit-reads", action="store_true", help="include reads in the audit log")
+    parser.add_argument("--no-simulate", action="store_true", help="do not simulate workloads")
     parser.add_argument(
-        "--audit-log", metavar="FILE", help="append an audit.k8s.io/v1 event for each write to this file, one a line"
+        "--replica-sets", action="store_true", help="create ReplicaSets for Deployments, with a rollout history"
     )
-    parser.add_argument("--audit-reads", action="store_true", help="let the audit tell of requests that only read, too")
-    parser.add_argument("--no-simulate", action="store_true", help="leave Deployments' status to others")
-    parser.add_argument("--replica-sets", action="store_true", help="let Deployments have ReplicaSets, and a history")
     parser.add_argument(
         "--ready-seconds",
         type=seconds,
         default=Options().ready_seconds,
         metavar="SECONDS",
-        help="how long replicas take to become available; 0: before the write is answered (default: %(default)s)",
+        help="delay until replicas become available; 0: before the response to the write (default: %(default)s)",
     )
     parser.add_argument(
         "--bookmark-interval",
         type=seconds,
         default=Options().bookmark_interval,
         metavar="SECONDS",
-        help="interval between the bookmarks of a watch (default: %(default)s)",
+        help="interval between bookmarks of a watch (default: %(default)s)",
     )
     return parser
 
 
-def _is_taken(error: Exception) -> bool:
+def _is_in_use(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno == errno.EADDRINUSE
 
 
 def _own_folder(stack: ExitStack) -> Path:
-    # Only this user may enter it: the file in it can be neither read nor replaced by others.
+    # Mode 0700: other users can neither read nor replace the file in it.
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-")))
 
 
@@ -140,7 +137,7 @@ def _host(text: str) -> str:
     try:
         return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no address: an IP address of this machine is wanted") from None
+        raise argparse.ArgumentTypeError(f"invalid address {text!r}: expected an IP address of this machine") from None
 
 
 if __name__ == "__main__":

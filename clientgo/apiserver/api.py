@@ -1,8 +1,7 @@
-"""The front end without HTTP: one request in, one answer out.
+"""Request handling without HTTP: routing, authorization, errors and request counts.
 
-`Api.handle` finds out what a request means, lets the handler of its verb answer, turns every refusal into a Status,
-and counts. It runs on the server's event loop and never waits: watches (streams), slow documents (deferred) and
-requests that webhooks have a say in (suspended) leave something to do for whoever carries the bytes.
+`Api.answer` calls the handler of the request's verb on the server's event loop and never blocks: watches (streams),
+slow documents (deferred) and requests that call webhooks (suspended) leave work to the caller.
 """
 
 import logging
@@ -12,7 +11,7 @@ from typing import Any
 from clientgo.apiserver.audit import Audit
 from clientgo.apiserver.auth import serviceaccounts
 from clientgo.apiserver.auth.authentication import authenticate
-from clientgo.apiserver.auth.authorization import Attributes, authorize, may_everything
+from clientgo.apiserver.auth.authorization import Attributes, authorize, is_superuser
 from clientgo.apiserver.handlers import nonresource
 from clientgo.apiserver.handlers.verbs import VERBS, Route
 from clientgo.apiserver.http.messages import (
@@ -20,11 +19,12 @@ from clientgo.apiserver.http.messages import (
     Request,
     Response,
     Stream,
+    Target,
     json_response,
+    parse_path,
     parse_query,
     text_response,
 )
-from clientgo.apiserver.http.paths import Target, parse_path
 from clientgo.apiserver.http.status import (
     ApiFailure,
     PageNotFound,
@@ -41,11 +41,11 @@ from clientgo.apiserver.suspension import Paused, Suspended
 log = logging.getLogger(__name__)
 
 Answer = Response | Stream | nonresource.Deferred | Suspended
-# Runs before every request; an answer of its own takes the place of the server's.
+# Runs before every request; a response from a hook replaces the server's.
 Hook = Callable[[Request], Answer | None]
 
-# An object that others keep changing is asked about anew each time; at some point its client had better try again.
-_MOST_ROUNDS = 100
+# Webhooks are called again whenever the object has changed meanwhile; eventually the client has to retry.
+_MAX_ROUNDS = 100
 
 _NAMED = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _COLLECTION = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -69,12 +69,12 @@ _SUBRESOURCE_VERBS = {
 
 
 class Api:
-    """Answers requests from one `State`. `hooks` run first, in order: the place where faults are put in."""
+    """Handles the requests of one `State`. `hooks` run first, in order."""
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.hooks: list[Hook] = []
-        # What else is served, by the path's first part, to those who may ask for it.
+        # Handlers of additional paths, by their first segment.
         self.extra: dict[str, Callable[[Request], Response]] = {}
         options = state.options
         sink = options.audit
@@ -91,12 +91,12 @@ class Api:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> Answer:
-        """Answer one request; header names in lower case, `query` as in the URL or parsed. Never raises."""
+        """Handle one request and return its response; header names in lower case, `query` as in the URL or parsed."""
         parsed = parse_query(query) if isinstance(query, str) else query
         return self.answer(Request(method, path, parsed, headers or {}, body))
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; whatever goes wrong is an answer too."""
+        """Handle a request; errors become responses."""
         for hook in self.hooks:
             given = hook(request)
             if given is not None:
@@ -105,35 +105,35 @@ class Api:
 
     def _answered(self, request: Request, *, resumed: bool = False) -> Answer:
         if self._audit is None:
-            return self._carried_out(request, resumed=resumed)
+            return self._respond(request, resumed=resumed)
         self._audit.begin(request)
-        answer = self._carried_out(request, resumed=resumed)
+        answer = self._respond(request, resumed=resumed)
         code = None if isinstance(answer, Suspended) else 200 if callable(answer) else answer.status
-        self._audit.end(request, _wanted(request), code)
+        self._audit.end(request, _attributes_of(request), code)
         return answer
 
-    def _carried_out(self, request: Request, *, resumed: bool) -> Answer:
+    def _respond(self, request: Request, *, resumed: bool) -> Answer:
         route: Route | None = None
         try:
             if not resumed:
-                self._admit(request)
-            elif request.rounds > _MOST_ROUNDS:
-                raise internal_error("webhooks were asked again and again: what they were asked about never stayed")
+                self._authorize(request)
+            elif request.rounds > _MAX_ROUNDS:
+                raise internal_error("too many webhook calls: the object kept changing")
             route = self._route(request)
             if route is not None and route.resource.deprecation:
                 request.warnings.append(route.resource.deprecation)
             answer = self._non_resource(request) if route is None else VERBS[route.verb](self.state, route, request)
         except Paused as paused:
-            return Suspended(paused.questions, lambda: self._resumed(request))
+            return Suspended(paused.calls, lambda: self._resumed(request))
         except ApiFailure as failure:
             answer = json_response(failure.body, failure.code)
             answer.headers.extend(failure.headers)
         except PageNotFound:
             answer = text_response("404 page not found\n", 404)
-        except Exception as error:  # a fault of ours must not take the server down with it
+        except Exception as error:  # a bug in a handler must not stop the server
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             answer = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
-        self.state.settle()  # what reacts to writes whose answers do not show the object
+        self.state.settle()  # controllers that react before the response
         if isinstance(answer, Response) and request.warnings:
             answer.headers.extend(("Warning", _warning(text)) for text in dict.fromkeys(request.warnings))
         if route is not None and not request.internal:
@@ -145,14 +145,14 @@ class Api:
         request.rounds += 1
         return self._answered(request, resumed=True)
 
-    def _admit(self, request: Request) -> None:
-        """Find out who asks, and refuse what this user may not do, before anything is told of what there is."""
+    def _authorize(self, request: Request) -> None:
+        """Authenticate and authorize the request before anything is revealed."""
         if not request.internal:
             request.user = authenticate(self.state, request)
         if len(request.body) > self.state.options.max_body:
             raise too_large(self.state.options.max_body)
-        if not request.internal and not may_everything(self.state, request.user):
-            authorize(self.state, _wanted(request))
+        if not request.internal and not is_superuser(self.state, request.user):
+            authorize(self.state, _attributes_of(request))
 
     def _route(self, request: Request) -> Route | None:
         target = parse_path(request.path)
@@ -169,7 +169,7 @@ class Api:
     def _non_resource(self, request: Request) -> Answer:
         extra = self.extra.get(request.path.partition("/")[2].partition("/")[0])
         if extra is not None:
-            return extra(request)  # nosec B610  # a handler of ours, no query of Django's
+            return extra(request)  # nosec B610  # not Django's QuerySet.extra
         if request.method not in ("GET", "HEAD"):
             if parse_path(request.path) is None and not request.path.startswith(("/api", "/version", "/openapi")):
                 raise PageNotFound
@@ -187,8 +187,8 @@ class Api:
         self.state.calls[call] += 1
 
 
-def _wanted(request: Request) -> Attributes:
-    """What a request wants to do, as authorization sees it: by its path alone, whether or not that is served."""
+def _attributes_of(request: Request) -> Attributes:
+    """Return the authorization attributes of a request, from its path alone, whether or not that is served."""
     target = parse_path(request.path)
     if target is None:
         return Attributes(request.user, request.method.lower(), path=request.path)
@@ -196,7 +196,7 @@ def _wanted(request: Request) -> Attributes:
     if request.method == "GET" and (target.watch or request.query.flag("watch")):
         verb = "watch"
     namespace = target.name if (target.group, target.plural) == ("", "namespaces") else target.namespace
-    # Who may see one object by name may list and watch it by name.
+    # Permission to get one object by name includes listing and watching it by name.
     name = target.name or (one_name(request.query.get("fieldSelector", "")) if verb in _MANY else "")
     return Attributes(
         request.user, verb, target.group, target.version, target.plural, target.subresource, namespace, name
@@ -213,7 +213,7 @@ def _verb(request: Request, target: Target) -> str:
 
 
 def _check_route(route: Route, target: Target) -> None:
-    """Refuse what the resource does not do.
+    """Check that the resource supports the verb and subresource.
 
     Raises:
         PageNotFound: no such subresource.
@@ -236,7 +236,7 @@ def _check_route(route: Route, target: Target) -> None:
 
 
 def has_subresource(resource: Resource, subresource: str) -> bool:
-    """Whether the resource has this subresource."""
+    """Return whether the resource has this subresource."""
     if subresource == "finalize":
         return resource.storage == ("", "namespaces")
     if subresource == "token":
@@ -250,9 +250,9 @@ def _warning(text: str) -> str:
 
 
 def result_of(answer: Answer) -> Response:
-    """The whole answer of a request that is no watch, computed now if it was deferred."""
+    """Return the complete response of a request that is not a watch, computing deferred ones."""
     while isinstance(answer, Suspended):
         answer = answer.wait()
     found: Any = answer() if callable(answer) else answer
-    assert isinstance(found, Response), "a watch has no whole answer"
+    assert isinstance(found, Response), "a watch has no complete response"
     return found

@@ -1,13 +1,11 @@
-"""The audit trail: who wrote what, in the order in which the store took it, as audit.k8s.io/v1 events.
+"""Audit log: writes in the order of the store, as audit.k8s.io/v1 events.
 
-A test of several writers asks it who did what, and when: nothing else tells, once the objects have changed again. Each
-event has the shape of the real server's at level Metadata, one line a request. What is added is the annotation
-`REVISION`: the resourceVersion the write made (several, parted by commas, where it made several; none where it changed
-nothing). Every version of the store since the trail began stands in exactly one event: changes that the server makes
-without a request, as when it empties a namespace, are told as its own.
+Events have the form of a real server's at level Metadata, one per request. The annotation `REVISION` adds the
+resourceVersions of the write, comma-separated. Every version since the log began is in exactly one event; changes that
+the server makes without a request, as when it empties a namespace, are logged as its own.
 
-Events are handed on before the write is answered, so that a client that was answered finds its own. A sink that fails
-costs the event and no request, as the real server's default has it; the log tells.
+Events are emitted before the response, so that a client finds its own. If a sink fails, the event is lost and logged,
+and the request continues, as by default on a real server.
 """
 
 import logging
@@ -16,7 +14,6 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -25,11 +22,11 @@ from clientgo.apiserver.auth.authorization import Attributes
 from clientgo.apiserver.auth.users import MASTERS, authenticated
 from clientgo.apiserver.http.messages import Request
 from clientgo.apiserver.http.status import ApiFailure
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Key
 from clientgo.clock import Clock
 
-Object = dict[str, Any]
 Sink = Callable[[Object], object]
 
 REVISION = "apiserver.clientgo.dev/resource-version"
@@ -40,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class AuditFile:
-    """A sink that appends each event to a file as one line of JSON; nobody but its owner may read a file it makes.
+    """Audit sink that appends each event to a file as one line of JSON; only its owner may read the file.
 
     Raises:
         OSError: the file can't be written.
@@ -54,7 +51,7 @@ class AuditFile:
         return f"<AuditFile {self._path}>"
 
     def __call__(self, event: Object) -> None:
-        """Append the event; it is in the file when this returns, whatever becomes of the process.
+        """Append the event; it is in the file when this returns.
 
         Raises:
             OSError: the file can't be written.
@@ -62,12 +59,12 @@ class AuditFile:
         os.write(self._file, msgspec.json.encode(event) + b"\n")
 
     def close(self) -> None:
-        """Let go of the file; nothing may be appended after."""
+        """Close the file."""
         os.close(self._file)
 
 
 class _Account:
-    """What one request has written so far."""
+    """Writes of one request so far."""
 
     __slots__ = ("received", "revisions", "written")
 
@@ -78,7 +75,7 @@ class _Account:
 
 
 class Audit:
-    """Hands `sink` an event for each write, and with `reads` for every request that names a resource."""
+    """Sends an event to `sink` for each write, and with `reads` for every resource request."""
 
     def __init__(self, store: Store, clock: Clock, sink: Sink, *, reads: bool = False) -> None:
         self._store = store
@@ -87,7 +84,7 @@ class Audit:
         self._reads = reads
         self._open: list[_Account] = []
         self._held: list[tuple[int, Object]] = []
-        self._untold: list[Object] = []
+        self._uncommitted: list[Object] = []
         self._last = store.revision
         store.subscribe(self._changed)
 
@@ -95,12 +92,12 @@ class Audit:
         return f"<Audit to {self._sink}>"
 
     def begin(self, request: Request) -> None:
-        """A request is being carried out; those it gives rise to may begin and end before it ends."""
+        """Begin the event of a request; nested requests may begin and end before it ends."""
         received = request.kept.setdefault("received", self._now())
         self._open.append(_Account(received))
 
     def end(self, request: Request, wanted: Attributes, code: int | None) -> None:
-        """It was answered with this code, or (None) suspended: it has done nothing yet, and will begin again."""
+        """End the event of a request with its status code; None means it was suspended and will begin again."""
         account = self._open.pop()
         if code is not None and not wanted.path and (self._reads or wanted.verb not in _READS):
             event = self._event(account, wanted, code)
@@ -113,17 +110,17 @@ class Audit:
             event["userAgent"] = f"{agent}/internal" if request.internal else agent
             self._held.append((account.revisions[0] if account.revisions else 0, event))
         if not self._open:
-            # A reaction to a write ends before the write does: the store's order is told, not that of the answers.
+            # A reaction to a write ends before the write: events follow the store's order, not that of the responses.
             held, self._held = self._held, []
-            self._tell([ready for _, ready in sorted(held, key=lambda one: one[0])])
+            self._emit_committed([ready for _, ready in sorted(held, key=lambda one: one[0])])
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old
         assert obj is not None, "a change has an object"
-        taken_back = self._store.revision <= self._last
+        undone = self._store.revision <= self._last
         self._last = self._store.revision
-        if taken_back:
-            return  # what could not be kept: whoever made it is told in `_kept`
+        if undone:
+            return  # undone: the writer's event is corrected in `_committed`
         if self._open:
             account = self._open[-1]
             account.revisions.append(self._store.revision)
@@ -136,24 +133,24 @@ class Audit:
         version = obj["apiVersion"].rpartition("/")[2]
         place = (meta.get("namespace", ""), meta["name"])
         wanted = Attributes(_SERVER, _VERBS[kind], key[0], version, key[1], "", *place)
-        self._tell([self._event(account, wanted, 200)])
+        self._emit_committed([self._event(account, wanted, 200)])
 
-    def _tell(self, events: list[Object]) -> None:
-        """Hand the events on, once what they tell of is kept."""
-        if self._store.committed and not self._untold:
+    def _emit_committed(self, events: list[Object]) -> None:
+        """Emit the events once the changes are committed."""
+        if self._store.committed and not self._uncommitted:
             for event in events:
-                self._hand_on(event)
+                self._emit(event)
             return
-        if not self._untold:
-            self._store.when_committed(self._kept)
-        self._untold += events
+        if not self._uncommitted:
+            self._store.when_committed(self._committed)
+        self._uncommitted += events
 
-    def _kept(self, failure: ApiFailure | None) -> None:
-        untold, self._untold = self._untold, []
-        for event in untold:
+    def _committed(self, failure: ApiFailure | None) -> None:
+        events, self._uncommitted = self._uncommitted, []
+        for event in events:
             if failure is not None and event.get("annotations", {}).pop(REVISION, ""):
                 event["responseStatus"]["code"] = failure.code
-            self._hand_on(event)
+            self._emit(event)
 
     def _event(self, account: _Account, wanted: Attributes, code: int) -> Object:
         several = wanted.verb == "deletecollection"
@@ -172,7 +169,7 @@ class Audit:
             "apiVersion": "audit.k8s.io/v1",
             "level": "Metadata",
             "auditID": str(uuid.uuid4()),
-            # A watch is told when it begins: when it ends says nothing about the server.
+            # A watch is logged when it begins: its end says nothing about the server.
             "stage": "ResponseStarted" if wanted.verb == "watch" else "ResponseComplete",
             "verb": wanted.verb,
             "user": wanted.user.info,
@@ -185,13 +182,13 @@ class Audit:
             event["annotations"] = {REVISION: ",".join(map(str, account.revisions))}
         return event
 
-    def _hand_on(self, event: Object) -> None:
+    def _emit(self, event: Object) -> None:
         try:
             self._sink(event)
         except OSError as error:
             _log.error("audit event lost", extra={"reason": str(error), "audit_id": event["auditID"]})
 
     def _now(self) -> str:
-        # Half the time that strftime takes; metav1.MicroTime looks so.
+        # metav1.MicroTime; twice as fast as strftime.
         now = datetime.fromtimestamp(self._clock.time(), UTC)
         return now.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -1,16 +1,22 @@
-"""Faults on request: what a client must survive, at the moment its test chooses. Nothing is wrong unless asked for.
+"""Fault injection: errors, delays, broken connections and clock skew, when a test asks for them.
 
-A `Fault` says which requests it strikes and what becomes of them. Which of several requests are struck follows from
-counting, never from chance: a share of a quarter strikes every fourth, so that a test sees the same each time.
+A `Fault` selects requests and says what happens to them. Which of several requests fail is determined by counting, not
+by chance: a share of a quarter affects every fourth, so that every run is the same.
+
+Over HTTP, if enabled: `GET /faults` lists the faults, `POST /faults` adds one (the fields of `Fault` in camel case),
+`DELETE /faults` and `DELETE /faults/<number>` remove them, `PUT /faults/clock` takes `{"skewSeconds": 3600}`,
+`PUT /faults/disk` `{"full": true}`, `POST /faults/compact` drops the history, and `POST /faults/disconnect` closes
+every connection, a moment after the response.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from clientgo.apiserver.http.messages import Request, Response, json_response
-from clientgo.apiserver.http.paths import parse_path
-from clientgo.apiserver.http.status import ApiFailure
+import msgspec
+
+from clientgo.apiserver.http.messages import Request, Response, json_response, parse_path
+from clientgo.apiserver.http.status import ApiFailure, PageNotFound, bad_request, method_not_allowed
 from clientgo.apiserver.storage.store import Store
 from clientgo.clock import Clock
 
@@ -31,15 +37,15 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What goes wrong with the requests that it strikes.
+    """A fault and the requests it affects.
 
-    It strikes requests of this `method` (`WATCH` for watches), `resource` (plural), `subresource`, `namespace` and
-    `name`; what is empty strikes all. The first `skip` of them are spared; then a `share` of them is struck, `times`
-    times (0: until it is removed).
+    It affects requests with this `method` (`WATCH` for watches), `resource` (plural), `subresource`, `namespace` and
+    `name`; empty values match all. The first `skip` of them are spared; then a `share` of them is affected, `times`
+    times (0: until the fault is removed).
 
-    `delay` is seconds before the request is handled. `code` is an answer in place of the server's, with `retry_after`
-    seconds where given. `drop` closes the connection without an answer, before the request is handled or after it has
-    taken effect. `cut` closes a watch in the middle of that frame (1 is the first), `silent` sends none of a watch's.
+    `delay` is in seconds, before the request is handled. `code` replaces the response with an error, with `retry_after`
+    seconds if set. `drop` closes the connection without a response, before the request is handled or after it took
+    effect. `cut` closes a watch in the middle of that frame (1 is the first), `silent` sends no frame of a watch.
     """
 
     method: str = ""
@@ -61,18 +67,18 @@ class Fault:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise ValueError(f"share is {self.share}: more than 0 and at most 1 is wanted")
+            raise ValueError(f"invalid share {self.share}: expected more than 0 and at most 1")
         if min(self.skip, self.times, self.delay, self.cut, self.retry_after or 0) < 0:
-            raise ValueError("skip, times, delay, cut and retry_after can't be negative")
+            raise ValueError("skip, times, delay, cut and retry_after must not be negative")
         if self.code and not 400 <= self.code <= 599:
-            raise ValueError(f"code is {self.code}: an HTTP error, 400 to 599, is wanted")
+            raise ValueError(f"invalid code {self.code}: expected an HTTP error, 400 to 599")
         if self.drop not in ("", "before", "after"):
-            raise ValueError(f"drop is {self.drop!r}: before or after is wanted")
+            raise ValueError(f"invalid drop {self.drop!r}: expected before or after")
 
-    def meant(self, request: Request) -> bool:
-        """Whether a request is one of those that may be struck."""
+    def applies_to(self, request: Request) -> bool:
+        """Return whether the fault selects this request."""
         if request.path.startswith("/faults"):
-            return False  # so that it can be taken away
+            return False  # so that faults can be removed
         target = parse_path(request.path)
         if target is None:
             return not (self.resource or self.subresource or self.namespace or self.name) and self._same_method(
@@ -88,8 +94,8 @@ class Fault:
         )
 
     def answer(self) -> Response:
-        """The error to answer with; `code` is set."""
-        text = self.message or f"the server answers {self.code}, as it was asked to for a test"
+        """Return the error response; `code` is set."""
+        text = self.message or f"injected fault: {self.code}"
         details = {"retryAfterSeconds": self.retry_after} if self.retry_after is not None else None
         failure = ApiFailure(self.code, self.reason or _REASONS.get(self.code, "Unknown"), text, details=details)
         response = json_response(failure.body, self.code)
@@ -101,8 +107,8 @@ class Fault:
         return self.method.upper() in ("", method)
 
 
-class Planted:
-    """A fault in its place; `hits` is how many requests it has struck."""
+class ActiveFault:
+    """An added fault; `hits` counts the requests it has affected."""
 
     def __init__(self, number: int, fault: Fault) -> None:
         self.number = number
@@ -111,16 +117,16 @@ class Planted:
         self.hits = 0
 
     def __repr__(self) -> str:
-        return f"<Planted {self.number}: {self.fault}, {self.hits} hits>"
+        return f"<ActiveFault {self.number}: {self.fault}, {self.hits} hits>"
 
-    def strikes(self, request: Request) -> bool:
-        """Whether this request is struck; counts it."""
+    def matches(self, request: Request) -> bool:
+        """Return whether the fault affects this request, and count it."""
         fault = self.fault
-        if (fault.times and self.hits >= fault.times) or not fault.meant(request):
+        if (fault.times and self.hits >= fault.times) or not fault.applies_to(request):
             return False
         self.seen += 1
         counted = self.seen - fault.skip
-        # The shares of the requests so far add up to one more whole.
+        # Affected when the sum of the shares passes the next integer.
         if counted <= 0 or int(counted * fault.share) == int((counted - 1) * fault.share):
             return False
         self.hits += 1
@@ -128,7 +134,7 @@ class Planted:
 
 
 class SkewedClock:
-    """A clock whose time of day can be set wrong; delays are not affected."""
+    """Clock whose time of day can be skewed; delays are not affected."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -139,84 +145,182 @@ class SkewedClock:
         self.wait_for = clock.wait_for
 
     def time(self) -> float:
-        """Seconds since the epoch, wrong by `skew`."""
+        """Seconds since the epoch plus `skew`."""
         return self._clock.time() + self.skew
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """What faults have of the running server, on its loop."""
+class ServerAccess:
+    """Access to the running server, on its loop."""
 
     store: Store
     disconnect: Callable[[], object]
 
     def fill(self, *, full: bool) -> None:
-        """Let the disk be full, or no longer."""
+        """Simulate a full disk, or end it."""
         self.store.full = full
 
 
 class Faults:
-    """The faults of one server, from any thread: a change counts from the next request on."""
+    """Faults of one server; thread-safe. A change applies from the next request."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = SkewedClock(clock)
-        self._planted: tuple[Planted, ...] = ()
-        self._given = 0
-        self._act: Callable[[Callable[[Reach], object]], object] | None = None
+        self._active: tuple[ActiveFault, ...] = ()
+        self._count = 0
+        self._act: Callable[[Callable[[ServerAccess], object]], object] | None = None
 
     def __repr__(self) -> str:
-        return f"<Faults {len(self._planted)} planted, skew {self.clock.skew}>"
+        return f"<Faults {len(self._active)} active, skew {self.clock.skew}>"
 
-    def add(self, fault: Fault) -> Planted:
-        """Let this fault strike from now on; of several that strike one request, each does its part."""
-        self._given += 1
-        planted = Planted(self._given, fault)
-        self._planted = (*self._planted, planted)
-        return planted
+    def add(self, fault: Fault) -> ActiveFault:
+        """Add a fault; several faults may affect one request."""
+        self._count += 1
+        active = ActiveFault(self._count, fault)
+        self._active = (*self._active, active)
+        return active
 
-    def remove(self, planted: Planted) -> None:
-        """Let it strike no more; it may be gone already."""
-        self._planted = tuple(one for one in self._planted if one is not planted)
+    def remove(self, active: ActiveFault) -> None:
+        """Remove a fault; it may be removed already."""
+        self._active = tuple(one for one in self._active if one is not active)
 
     def clear(self) -> None:
-        """Let nothing go wrong any more, set the clock right, and empty the disk; what was forgotten stays so."""
-        self.lift()
+        """Remove all faults, the clock skew and the full disk; dropped history stays dropped."""
+        self.clear_requests()
         if self._act is not None:
-            self._act(lambda reach: reach.fill(full=False))
+            self._act(lambda access: access.fill(full=False))
 
-    def lift(self) -> None:
-        """Let no request be struck any more, and set the clock right."""
-        self._planted = ()
+    def clear_requests(self) -> None:
+        """Remove all faults and the clock skew."""
+        self._active = ()
         self.clock.skew = 0.0
 
     def skew(self, seconds: float) -> None:
-        """Set the server's time of day that far ahead (or behind) from now on."""
+        """Skew the server's time of day by that many seconds."""
         self.clock.skew = seconds
 
     def compact(self) -> None:
-        """Forget the history now: older versions are answered with 410 Expired. The server must be running."""
-        self._do(lambda reach: reach.store.compact())
+        """Drop the history: older versions are answered with 410 Expired. The server must be running."""
+        self._run(lambda access: access.store.compact())
 
     def fill_disk(self, *, full: bool = True) -> None:
-        """Let the server's disk be full from now on, or no longer: writes are answered with 500, reads as ever."""
-        self._do(lambda reach: reach.fill(full=full))
+        """Simulate a full disk, or end it: writes fail with 500, reads succeed."""
+        self._run(lambda access: access.fill(full=full))
 
     def disconnect(self) -> None:
-        """Close every client's connection without a farewell, in the middle of whatever it is at."""
-        self._do(lambda reach: reach.disconnect())
+        """Close every connection abruptly."""
+        self._run(lambda access: access.disconnect())
 
-    def bind(self, act: Callable[[Callable[[Reach], object]], object]) -> None:
-        """How something is done on the running server's loop."""
+    def bind(self, act: Callable[[Callable[[ServerAccess], object]], object]) -> None:
+        """Set how calls run on the server's loop."""
         self._act = act
 
-    def _do(self, what: Callable[[Reach], object]) -> None:
+    def _run(self, what: Callable[[ServerAccess], object]) -> None:
         assert self._act is not None, "the server has not been started"
         self._act(what)
 
-    def planted(self) -> tuple[Planted, ...]:
-        """What is planted now."""
-        return self._planted
+    def active(self) -> tuple[ActiveFault, ...]:
+        """Return the current faults."""
+        return self._active
 
-    def strike(self, request: Request) -> list[Fault]:
-        """What goes wrong with this request; nothing, as a rule."""
-        return [one.fault for one in self._planted if one.strikes(request)]
+    def matching(self, request: Request) -> list[Fault]:
+        """Return the faults that affect this request."""
+        return [one.fault for one in self._active if one.matches(request)]
+
+
+NAME = "faults"
+_FIELDS = {"retryAfter" if name == "retry_after" else name: name for name in Fault.__slots__}
+_DEFAULT = Fault()
+
+
+class FaultsApi:
+    """Handles the requests below `/faults`."""
+
+    def __init__(self, faults: Faults, access: ServerAccess) -> None:
+        self._faults = faults
+        self._access = access
+
+    def __repr__(self) -> str:
+        return f"<FaultsApi {self._faults}>"
+
+    def answer(self, request: Request) -> Response:
+        """Answer one request.
+
+        Raises:
+            ApiFailure: 400 or 405.
+            PageNotFound: no such path, or no such fault.
+        """
+        rest = request.path.strip("/").removeprefix(NAME).strip("/")
+        if not rest:
+            return self._all(request)
+        if rest == "clock" and request.method == "PUT":
+            self._faults.skew(_number(_body(request), "skewSeconds"))
+            return json_response({"skewSeconds": self._faults.clock.skew})
+        if rest == "compact" and request.method == "POST":
+            self._access.store.compact()
+            return json_response({})
+        if rest == "disconnect" and request.method == "POST":
+            self._access.disconnect()
+            return json_response({})
+        if rest == "disk" and request.method == "PUT":
+            self._access.fill(full=_flag(_body(request), "full"))
+            return json_response({"full": self._access.store.full})
+        if rest.isdecimal() and request.method == "DELETE":
+            return self._remove(int(rest))
+        raise PageNotFound
+
+    def _all(self, request: Request) -> Response:
+        if request.method == "GET":
+            return json_response({"items": [_fault_json(one) for one in self._faults.active()]})
+        if request.method == "DELETE":
+            self._faults.clear_requests()
+            self._access.fill(full=False)
+            return json_response({"items": []})
+        if request.method == "POST":
+            return json_response(_fault_json(self._faults.add(_fault(_body(request)))), 201)
+        raise method_not_allowed()
+
+    def _remove(self, number: int) -> Response:
+        for one in self._faults.active():
+            if one.number == number:
+                self._faults.remove(one)
+                return json_response(_fault_json(one))
+        raise PageNotFound
+
+
+def _body(request: Request) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(request.body, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise bad_request(f"the body must be a JSON object: {error}") from error
+
+
+def _flag(body: dict[str, Any], field: str) -> bool:
+    value = body.get(field)
+    if not isinstance(value, bool):
+        raise bad_request(f"{field} must be true or false")
+    return value
+
+
+def _number(body: dict[str, Any], field: str) -> float:
+    value = body.get(field)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise bad_request(f"{field} must be a number")
+    return float(value)
+
+
+def _fault(body: dict[str, Any]) -> Fault:
+    unknown = sorted(set(body) - set(_FIELDS))
+    if unknown:
+        raise bad_request(f"unknown field {unknown[0]!r} of a fault: expected one of {', '.join(sorted(_FIELDS))}")
+    try:
+        return msgspec.convert({_FIELDS[field]: value for field, value in body.items()}, Fault)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise bad_request(f"invalid fault: {error}") from error
+
+
+def _fault_json(active: ActiveFault) -> dict[str, Any]:
+    """Return the fault as JSON, without default values."""
+    fields = {field: getattr(active.fault, name) for field, name in _FIELDS.items()}
+    changed = {field: value for field, value in fields.items() if value != getattr(_DEFAULT, _FIELDS[field])}
+    return {"number": active.number, "hits": active.hits, **changed}

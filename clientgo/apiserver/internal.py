@@ -1,9 +1,8 @@
-"""The front door for code that runs inside the server: the same rules as over HTTP, without HTTP.
+"""In-process client for code inside the server: the rules of HTTP requests without HTTP.
 
-Controllers of the simulated cluster (garbage collection, deployments, namespaces) hold an `Internal` and nothing
-else of the server. Everything here runs on the server's event loop, so nothing is locked; a subscriber is called
-after the write has taken effect and must not write from inside the call: it asks for `call_soon` instead, so that
-the write it reacts to has been answered first. What is written here is not counted as requests are.
+The controllers of the simulated cluster use an `Internal` for all access. Everything runs on the server's event loop,
+so nothing is locked. A subscriber is called after each commit and must not write; it uses `call_soon`, so that the
+write it reacts to is answered first. These writes are not counted as requests.
 """
 
 from collections.abc import Callable
@@ -16,17 +15,17 @@ from clientgo.apiserver.auth.users import MASTERS, authenticated
 from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.apiserver.http.messages import Query, Request
 from clientgo.apiserver.http.status import ApiFailure
-from clientgo.apiserver.registry.registry import Registry, Resource
+from clientgo.apiserver.registry.registry import Object, Registry, Resource
 from clientgo.apiserver.state import Handle
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.storage.stored import Key, Listener, Object
+from clientgo.apiserver.storage.stored import Key, Listener
 from clientgo.clock import Clock
 
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "strategic": STRATEGIC_PATCH}
 
 
 class Internal:
-    """Reads and writes as one client of the server, named `manager` in managedFields."""
+    """Reads and writes as one client of the server; `manager` is its field manager."""
 
     def __init__(self, api: Api, *, manager: str = "kube-controller-manager") -> None:
         self._api = api
@@ -37,61 +36,45 @@ class Internal:
 
     @property
     def registry(self) -> Registry:
-        """What is served now."""
+        """Registry of served resources."""
         return self._api.state.registry
 
     @property
     def store(self) -> Store:
-        """The objects, to read."""
+        """Object store, for reading."""
         return self._api.state.store
 
     @property
     def clock(self) -> Clock:
-        """The server's clock."""
+        """Clock of the server."""
         return self._api.state.clock
 
     def get(self, key: Key, namespace: str, name: str) -> Object | None:
-        """The stored object, or None. It must not be changed."""
+        """Return the stored object, or None. It must not be modified."""
         return self.store.get(key, namespace, name)
 
     def list(self, key: Key, namespace: str = "") -> list[Object]:
-        """The stored objects of one namespace (all when empty), by name. They must not be changed."""
+        """Return the stored objects of one namespace (all if empty), by name. They must not be modified."""
         return self.store.list(key, namespace)
 
     def create(self, key: Key, namespace: str, obj: Object) -> Object:
-        """Create an object; return it as stored.
-
-        Raises:
-            ApiFailure: as over HTTP.
-        """
+        """Create an object and return it as stored."""
         return self._send("POST", self._path(key, namespace), msgspec.json.encode(obj))
 
     def update(self, key: Key, namespace: str, obj: Object, *, subresource: str = "") -> Object:
-        """Replace an object; return it as stored.
-
-        Raises:
-            ApiFailure: as over HTTP.
-        """
+        """Replace an object and return it as stored."""
         path = self._path(key, namespace, obj["metadata"]["name"], subresource)
         return self._send("PUT", path, msgspec.json.encode(obj))
 
     def patch(
         self, key: Key, namespace: str, name: str, patch: Any, *, subresource: str = "", kind: str = "merge"
     ) -> Object:
-        """Patch an object (`kind`: merge, json or strategic); return it as stored.
-
-        Raises:
-            ApiFailure: as over HTTP.
-        """
+        """Patch an object (`kind`: merge, json or strategic) and return it as stored."""
         path = self._path(key, namespace, name, subresource)
         return self._send("PATCH", path, msgspec.json.encode(patch), content_type=_PATCHES[kind])
 
     def delete(self, key: Key, namespace: str, name: str, *, uid: str = "", propagation: str = "Background") -> Object:
-        """Delete an object, if its uid is this one; return what a client would be answered.
-
-        Raises:
-            ApiFailure: as over HTTP.
-        """
+        """Delete an object, if it has this uid, and return the response."""
         options: Object = {"propagationPolicy": propagation}
         if uid:
             options["preconditions"] = {"uid": uid}
@@ -102,16 +85,16 @@ class Internal:
         return self.store.subscribe(callback)
 
     def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
-        """Run it once what runs now is done, and again until the store takes what it writes."""
-        self._api.state.soon(callback, *args)
+        """Run a callback after the current one, and retry it until the store accepts its writes."""
+        self._api.state.call_soon(callback, *args)
 
     def call_promptly(self, callback: Callable[..., object], *args: Any) -> None:
-        """Run it before the write under way is answered, so that the answer shows what it did."""
-        self._api.state.prompt.append(lambda: self._api.state.insist(callback, *args))
+        """Run a callback before the current write is answered, so that the response contains its effect."""
+        self._api.state.before_response.append(lambda: self._api.state.call_with_retry(callback, *args))
 
     def call_later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Handle:
-        """Run it in that many seconds."""
-        return self._api.state.scheduler.call_later(seconds, self._api.state.insist, callback, *args)
+        """Run a callback after that many seconds."""
+        return self._api.state.scheduler.call_later(seconds, self._api.state.call_with_retry, callback, *args)
 
     def _resource(self, key: Key) -> Resource:
         found = self.registry.of_storage(key)

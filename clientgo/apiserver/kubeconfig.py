@@ -1,7 +1,7 @@
-"""Writes the kubeconfig by which kubectl and controllers find the bundled server.
+"""Kubeconfig of the bundled server, for kubectl and controllers.
 
-It holds a token, so nobody else may read it; it is put in place in one step, so a reader never meets half of it. A file
-that holds anything but an earlier kubeconfig of this kind is somebody's own configuration, and is left alone.
+It contains a token, so only its owner may read it, and it is written atomically. A file with any other configuration is
+never overwritten.
 """
 
 import base64
@@ -15,11 +15,11 @@ import yaml
 from clientgo.meta.yamlio import to_yaml
 
 NAME = "clientgo-embedded"
-"""The name of the cluster, user and context in the file."""
+"""Name of the cluster, user and context in the file."""
 
 
 class NotOurKubeconfig(Exception):
-    """The path holds a configuration that was not written here; the message says so in one sentence."""
+    """The file contains a configuration that was not written by this module."""
 
 
 def kubeconfig(
@@ -30,7 +30,7 @@ def kubeconfig(
     client: tuple[bytes, bytes] = (b"", b""),
     namespace: str = "default",
 ) -> dict[str, Any]:
-    """Give the kubeconfig of a server by its URL; token, CA and the client's certificate and key (PEM) may be empty."""
+    """Return the kubeconfig of a server; token, CA and the client's certificate and key (PEM) may be empty."""
     user: dict[str, str] = {"token": token} if token else {}
     if client[0]:
         user["client-certificate-data"] = base64.b64encode(client[0]).decode()
@@ -51,12 +51,14 @@ def kubeconfig(
 def write_kubeconfig(
     path: Path, server: str, *, token: str = "", ca: bytes | None = None, client: tuple[bytes, bytes] = (b"", b"")
 ) -> Path:
-    """Write the kubeconfig with mode 0600, atomically, making its folder if need be, and give the absolute path.
+    """Write the kubeconfig with mode 0600, atomically, creating its directory if needed; return the absolute path.
 
-    Raises `NotOurKubeconfig` for a file that was not written here, OSError where the place cannot be written.
+    Raises:
+        NotOurKubeconfig: the file contains another configuration.
+        OSError: the file cannot be written.
     """
     path = path.expanduser().absolute()
-    _refuse_foreign(path)
+    _check_ours(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = to_yaml(kubeconfig(server, token=token, ca=ca, client=client))
     # mkstemp makes the file with mode 0600; the same folder, because a rename is atomic only within a file system.
@@ -71,7 +73,7 @@ def write_kubeconfig(
     return path
 
 
-def _refuse_foreign(path: Path) -> None:
+def _check_ours(path: Path) -> None:
     if not path.exists():
         return
     if path.stat().st_size == 0:
@@ -82,4 +84,4 @@ def _refuse_foreign(path: Path) -> None:
     except (yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
         names = set()
     if names != {NAME}:
-        raise NotOurKubeconfig(f"{path} holds a configuration that was not written here; name another file")
+        raise NotOurKubeconfig(f"{path} contains another configuration: choose another file")

@@ -1,7 +1,7 @@
-"""The bundled API server on a loopback port: its own event loop in its own thread, started and stopped from any other.
+"""The bundled API server on a port: an event loop in its own thread, started and stopped from any other.
 
-uvicorn carries the HTTP. The socket is bound before the thread starts, so that the address is known and a port that is
-taken is an error of the caller's. Watches are ended before the server is asked to stop: it would wait for them.
+uvicorn serves HTTP. The socket is bound before the thread starts, so that the address is known and a port in use fails
+in the caller. Watches are ended before the server is stopped, because it would wait for them.
 """
 
 import asyncio
@@ -21,7 +21,6 @@ from clientgo.apiserver.admission.namespaces import create_initial
 from clientgo.apiserver.api import Api
 from clientgo.apiserver.apiextensions.crds import DefinitionController
 from clientgo.apiserver.audit import AuditFile, Sink
-from clientgo.apiserver.auth.keptkeys import kept
 from clientgo.apiserver.auth.rbacbootstrap import AggregationController, create_initial_roles
 from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.controllers.deployments import DeploymentSimulation
@@ -31,15 +30,13 @@ from clientgo.apiserver.controllers.jobs import JobSimulation
 from clientgo.apiserver.controllers.namespaces import NamespaceController
 from clientgo.apiserver.controllers.quotas import QuotaController
 from clientgo.apiserver.controllers.replicasets import ReplicaSetSimulation
-from clientgo.apiserver.faults import Faults, Reach
-from clientgo.apiserver.faultsapi import NAME, FaultsApi
+from clientgo.apiserver.faults import NAME, Faults, FaultsApi, ServerAccess
 from clientgo.apiserver.http.app import App
 from clientgo.apiserver.http.certificates import ServingCertificates
-from clientgo.apiserver.http.connection import TlsConnection
-from clientgo.apiserver.http.wire import Connection
+from clientgo.apiserver.http.wire import Connection, TlsConnection
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.state import Options, Scheduler, State
-from clientgo.apiserver.storage.journal import DataUnusable, SqliteJournal, write_backup
+from clientgo.apiserver.storage.journal import DataUnusable, SqliteJournal, load_or_create_key, write_backup
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Journal
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -53,12 +50,10 @@ _TOKEN_KEY = "token.key"  # nosec B105  # a file's name
 
 
 class BundledServer:
-    """Serves Kubernetes' API on 127.0.0.1 between `start` and `stop`; port 0 takes any free one.
+    """Serves the Kubernetes API on 127.0.0.1 between `start` and `stop`; port 0 takes any free port.
 
     Raises:
-        ConfigError: another `host` is named, where others could reach a server that lets everybody in.
-        OSError: the port is taken, or the audit file can't be written (from `start`).
-        DataUnusable: the data directory is not usable (from `start`).
+        ConfigError: `host` is not loopback, and the server has no TLS and authentication.
     """
 
     def __init__(
@@ -74,16 +69,15 @@ class BundledServer:
         audit: Path | Sink | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`simulate` lets the Deployments of the cluster become available, as its controllers would.
+        """Configure a server; nothing is opened before `start`.
 
-        Everything is kept in `data_dir`, where one is named, and is there when a server is started on it again;
-        otherwise it is kept in memory, and gone with the server. With `tls` it makes an authority of its own, whose
-        certificate is `ca` once the server runs, and takes client certificates that `client_certificate` gives.
+        Objects are stored in `data_dir` if given, and are there again when a server is started on it; otherwise in
+        memory. With `tls` the server creates a certificate authority, whose certificate is `ca` once it runs, and
+        accepts the client certificates of `client_certificate`. `simulate` makes the replicas of workloads available.
 
-        `audit` is told of each write (see `audit`): a file that lines are appended to, or a function that is called
-        with each event on the server's thread and must return at once.
-
-        `faults` takes what shall go wrong; with `enable_faults` clients may ask for it too, below `/faults`.
+        `audit` receives each write (see `clientgo.apiserver.audit`): a file, or a function that is called on the
+        server's thread and must return at once. `faults` injects faults; with `enable_faults` clients can do so at
+        `/faults`.
         """
         self._options = options if options is not None else Options()
         self._audit = audit
@@ -117,21 +111,21 @@ class BundledServer:
 
     @property
     def url(self) -> str:
-        """Where it is reached: `http://127.0.0.1:port`, or https; empty before `start`."""
+        """URL of the server, `http://127.0.0.1:port` or https; empty before `start`."""
         return self._address
 
     @property
     def api(self) -> Api:
-        """The front end, for use on the server's loop (see `run`)."""
+        """Request handler, for use on the server's loop (see `run`)."""
         assert self._app is not None, "the server has not been started"
         return self._app.api
 
     def start(self) -> None:
-        """Serve from now on; returns when requests are answered.
+        """Start serving; return when requests are answered.
 
         Raises:
-            OSError: the port is taken, or the audit file can't be written.
-            DataUnusable: the data directory can't be read or written, or another server has it.
+            OSError: the port is in use, or the audit file cannot be written.
+            DataUnusable: the data directory cannot be read or written, or is in use.
         """
         if self._tls and self._certificates is None:
             names = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), self._host))
@@ -145,57 +139,59 @@ class BundledServer:
             listener.close()
             raise
         listener.listen(_BACKLOG)
-        self._address = f"{'https' if self._tls else 'http'}://{_reached(self._host)}:{listener.getsockname()[1]}"
+        self._address = (
+            f"{'https' if self._tls else 'http'}://{_reachable_host(self._host)}:{listener.getsockname()[1]}"
+        )
         self._group.start(self._run, listener, name="apiserver")
         self._ready.wait()
         if self._app is None:
-            # The thread died on its way up; joining it raises what of.
+            # The thread failed during start-up; joining it raises the error.
             self._group.join()
 
     def stop(self) -> None:
-        """End the watches, then the server; returns when its thread has ended. Stopping twice does nothing."""
+        """End the watches, then the server; return when its thread has ended. Stopping twice does nothing."""
         if self._loop is not None and not self._loop.is_closed():
-            with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile: nothing is left to stop
+            with contextlib.suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._shut_down)
         self._group.stop()
         self._group.join(timeout=2 * _STOP_SECONDS)
 
     @property
     def certificates(self) -> ServingCertificates:
-        """What the server shows, and gives its clients, to be renewed or replaced; with TLS, once it runs."""
+        """Certificates of the server and its clients, which can be renewed or replaced; with TLS, once it runs."""
         assert self._certificates is not None, "the server has been started with TLS"
         return self._certificates
 
     @property
     def ca(self) -> bytes | None:
-        """The certificate (PEM) of the authority that trusts the server, if it has TLS and runs."""
+        """Certificate (PEM) of the authority that signs the server's certificate; None without TLS."""
         return self._certificates.ca if self._certificates is not None else None
 
     def client_certificate(self, name: str, *groups: str) -> tuple[bytes, bytes]:
-        """A certificate and its key (PEM) by which a client is the user `name`, a member of these groups."""
+        """Return a certificate and key (PEM) that authenticate a client as the user `name` in these groups."""
         return self.certificates.client(name, groups)
 
     def add_user(self, token: str, user: User) -> None:
-        """Take this bearer token for that user from now on."""
+        """Accept this bearer token for that user."""
         self._options.tokens[token] = user
 
     def remove_user(self, token: str) -> None:
-        """Take this bearer token no longer: who shows it is answered 401. It need not be known."""
+        """Reject this bearer token with 401 from now on; it may be unknown."""
         self._options.tokens.pop(token, None)
 
     def backup(self, folder: Path) -> None:
-        """Write all that is stored now into a new data directory: a server started on it is restored from a backup.
+        """Write all objects into a new data directory: a server started on it is restored from a backup.
 
         Raises:
-            DataUnusable: the directory can't be written, or is in use.
+            DataUnusable: the directory cannot be written, or is in use.
         """
         self.run(lambda api: write_backup(api.state.store, folder))
-        kept(folder, _TOKEN_KEY, lambda: self._options.token_key)
+        load_or_create_key(folder, _TOKEN_KEY, lambda: self._options.token_key)
         if self._certificates is not None:
             self._certificates.keep(folder)
 
     def run(self, call: Callable[[Api], Any]) -> Any:
-        """Run `call(api)` on the server's loop and return what it returns; for tests that look inside."""
+        """Run `call(api)` on the server's loop and return its result; for tests that inspect the server."""
         assert self._loop is not None, "the server has not been started"
 
         async def on_loop() -> Any:
@@ -204,7 +200,7 @@ class BundledServer:
         return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
 
     def requests(self, *, verb: str = "", resource: str = "", subresource: str | None = None) -> int:
-        """How many requests were answered, of this verb (POST, PUT, LIST, ...) and resource; empty counts all."""
+        """Return the number of requests of this verb (POST, PUT, LIST, ...) and resource; empty counts all."""
 
         def count(api: Api) -> int:
             return sum(
@@ -258,7 +254,7 @@ class BundledServer:
         if sink is not None:
             self._options = replace(self._options, audit=sink)
         if self._data_dir is not None:
-            key = kept(self._data_dir, _TOKEN_KEY, lambda: self._options.token_key)
+            key = load_or_create_key(self._data_dir, _TOKEN_KEY, lambda: self._options.token_key)
             self._options = replace(self._options, token_key=key)
         try:
             self._journal = SqliteJournal(self._data_dir) if self._data_dir is not None else None
@@ -278,12 +274,12 @@ class BundledServer:
         clock = self.faults.clock
         build_on = partial(build, self._loop, self._options, simulate=self._simulate, clock=clock)
         api = build_on(journal=self._journal, commit_together=True)
-        reach = Reach(api.state.store, self._disconnect)
-        self.faults.bind(lambda act: self.run(lambda _: act(reach)))
+        access = ServerAccess(api.state.store, self._disconnect)
+        self.faults.bind(lambda act: self.run(lambda _: act(access)))
         if self._enable_faults:
-            # Those who ask over HTTP are on the loop already, and wait for an answer.
+            # Requests over HTTP run on the loop already, and wait for their response.
             later = partial(self._loop.call_later, _ANSWER_SECONDS, self._disconnect)
-            api.extra[NAME] = FaultsApi(self.faults, Reach(api.state.store, later)).answer
+            api.extra[NAME] = FaultsApi(self.faults, ServerAccess(api.state.store, later)).answer
         self._app = App(api, self.faults)
         self._loop.call_soon(self._ready.set)
         await self._server.serve(sockets=[listener])
@@ -302,13 +298,13 @@ class BundledServer:
         if self._app is not None:
             self._app.api.state.ready = False
             self._app.close_streams()
-            self._app.api.state.carrier.close()
+            self._app.api.state.executor.close()
         if self._server is not None:
             self._server.should_exit = True
 
 
-def _reached(host: str) -> str:
-    """The address by which this machine reaches what listens there."""
+def _reachable_host(host: str) -> str:
+    """Return the address by which this machine reaches a listener on `host`."""
     address = ipaddress.ip_address(host)
     if address.is_unspecified:
         return "127.0.0.1" if address.version == 4 else "[::1]"
@@ -324,10 +320,10 @@ def build(
     journal: Journal | None = None,
     commit_together: bool = False,
 ) -> Api:
-    """A server's inside, controllers and all, on this scheduler (an asyncio loop, or a `ManualScheduler`).
+    """Build a server without HTTP, with all controllers, on this scheduler (an asyncio loop or a `ManualScheduler`).
 
-    The journal keeps each write before `Api.answer` returns; with `commit_together`, those of one turn of the scheduler
-    at once, and whoever sends answers waits for that (see `Store.when_committed`).
+    The journal commits each write before `Api.answer` returns; with `commit_together`, the writes of one turn of the
+    scheduler together, and responses wait for that (see `Store.when_committed`).
     """
     later = scheduler.call_soon if commit_together else None
     state = State(scheduler, clock, options, store=Store(history=options.history, journal=journal, later=later))

@@ -1,4 +1,4 @@
-"""What all handlers share: the store, the registry, the clock, and a way to do something later on the same loop."""
+"""State that all handlers share: store, registry, clock and scheduler; and the server's options."""
 
 import heapq
 import secrets
@@ -14,27 +14,27 @@ from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.builtin import builtin_registry
 from clientgo.apiserver.registry.registry import Registry
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.suspension import Carrier
+from clientgo.apiserver.suspension import CallExecutor
 from clientgo.clock import SYSTEM_CLOCK, Clock
 
-_AGAIN_SECONDS = 0.5
+_RETRY_SECONDS = 0.5
 
 
 class Handle(Protocol):
-    """Something due later that can be called off."""
+    """A scheduled call that can be cancelled."""
 
     def cancel(self) -> None:
-        """Don't do it; nothing happens when it is done already."""
+        """Cancel the call; a call that has run is ignored."""
 
 
 class Scheduler(Protocol):
-    """Runs callables on the server's loop. An asyncio event loop is one."""
+    """Runs callbacks on the server's loop. An asyncio event loop is one."""
 
     def call_soon(self, callback: Callable[..., object], *args: object) -> Handle:
-        """Run it after what runs now."""
+        """Run a callback after the current one."""
 
     def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Handle:
-        """Run it in `delay` seconds."""
+        """Run a callback after `delay` seconds."""
 
 
 class _Due:
@@ -50,7 +50,7 @@ class _Due:
 
 
 class ManualScheduler:
-    """Runs what is due when told to: for use of the server in process, without a loop."""
+    """Scheduler that runs callbacks when told to: for servers in process, without a loop."""
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self._clock = clock
@@ -59,19 +59,19 @@ class ManualScheduler:
         self._order = count()
 
     def call_soon(self, callback: Callable[..., object], *args: object) -> Handle:
-        """Run it at the next `run`."""
+        """Run a callback at the next `run`."""
         due = _Due(callback, args)
         self._soon.append(due)
         return due
 
     def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Handle:
-        """Run it at the first `run` that is `delay` seconds later by the clock."""
+        """Run a callback at the first `run` that is `delay` seconds later by the clock."""
         due = _Due(callback, args)
         heapq.heappush(self._later, (self._clock.now() + delay, next(self._order), due))
         return due
 
     def run(self) -> None:
-        """Run everything that is due, and what that makes due at once."""
+        """Run everything that is due, including what that makes due."""
         while True:
             while self._later and self._later[0][0] <= self._clock.now():
                 self._soon.append(heapq.heappop(self._later)[2])
@@ -84,19 +84,16 @@ class ManualScheduler:
 
 @dataclass(slots=True)
 class Options:
-    """How the server behaves where a real one has flags.
+    """Options of the server, where a real one has flags.
 
-    `tokens` maps bearer tokens to users; `anonymous` lets requests without credentials in, as system:anonymous;
-    `token_key` signs service accounts' tokens: another server with the same key takes them, too.
-    `authorization` says whether roles decide what users may do, or nothing does. `bookmark_interval` and
-    `max_watch` are seconds. `history` is how many events are kept, `max_body` and `watch_buffer`
-    are bytes. A client that takes nothing of its answer, or sends nothing of its request, for `stall_seconds` is cut
-    off. `ready_seconds` is how long simulated replicas take to become available; with 0 they are
-    before the write that asks for them is answered, and the answer shows it, as no real cluster's does.
-    `replica_sets` lets Deployments have ReplicaSets, and with them a history.
-    `owner_references_permissions` lets only those set owners who may, as OwnerReferencesPermissionEnforcement does.
-    `audit` is handed an event for each write (see `audit`), and with `audit_reads` for each request.
-    `webhook_services` gives services (`namespace/name`) that webhooks are configured by the URL they are reached at.
+    `tokens` maps bearer tokens to users; `anonymous` accepts requests without credentials as system:anonymous;
+    `token_key` signs service account tokens. `authorization` selects RBAC or none. `bookmark_interval` and `max_watch`
+    are seconds, `history` is a number of events, `max_body` and `watch_buffer` are bytes. A client that neither reads
+    its response nor sends its request for `stall_seconds` is disconnected. `ready_seconds` is the delay until simulated
+    replicas are available; with 0 the response to the write already shows them, unlike on a real cluster.
+    `replica_sets` creates ReplicaSets for Deployments. `owner_references_permissions` enables
+    OwnerReferencesPermissionEnforcement. `audit` receives an event for each write, with `audit_reads` for each request.
+    `webhook_services` maps services (`namespace/name`) to the URLs at which webhooks reach them.
     """
 
     tokens: dict[str, User] = field(default_factory=dict, repr=False)
@@ -118,7 +115,7 @@ class Options:
 
 
 class Call(NamedTuple):
-    """What a request is counted under, as apiserver_request_total labels it."""
+    """Labels under which a request is counted, as in apiserver_request_total."""
 
     verb: str
     group: str
@@ -131,7 +128,7 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class State:
-    """Everything one server knows."""
+    """Shared state of one server."""
 
     scheduler: Scheduler
     clock: Clock = SYSTEM_CLOCK
@@ -140,33 +137,33 @@ class State:
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)
     ready: bool = True
-    carrier: Carrier = field(default_factory=Carrier)
-    # What reacts to the write under way before it is answered, in order.
-    prompt: deque[Callable[[], object]] = field(default_factory=deque)
-    # What is called in the next turn of the loop, all of it at once: a call of the loop's own for each costs more.
+    executor: CallExecutor = field(default_factory=CallExecutor)
+    # Callbacks that react to the current write before it is answered, in order.
+    before_response: deque[Callable[[], object]] = field(default_factory=deque)
+    # Callbacks of the next turn of the loop, run together: a call of the loop for each costs more.
     next_turn: list[Callable[[], object]] = field(default_factory=list, repr=False)
-    # What will be called again, because the store refused what it wrote.
-    again: set[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=set, repr=False)
+    # Callbacks that are retried because the store rejected their writes.
+    retrying: set[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=set, repr=False)
 
     def settle(self) -> bool:
-        """Let everything react that wants to before the write under way is answered; return whether anything did."""
-        reacted = bool(self.prompt)
-        while self.prompt:
-            self.prompt.popleft()()
+        """Run what reacts before the current write is answered; return whether anything did."""
+        reacted = bool(self.before_response)
+        while self.before_response:
+            self.before_response.popleft()()
         return reacted
 
-    def soon(self, callback: Callable[..., object], *args: object) -> None:
-        """Have it called once what runs now is done (see `insist`).
+    def call_soon(self, callback: Callable[..., object], *args: object) -> None:
+        """Schedule a callback after the current one (see `call_with_retry`).
 
-        While the store takes writes back it is called later: a reaction to its own write would be at it for ever.
+        While the store rejects writes the callback is delayed: a reaction to its own write would never end.
         """
-        if self.store.refused:
-            self._again_later(callback, args)
+        if self.store.failing:
+            self._retry_later(callback, args)
         else:
-            self.scheduler.call_soon(self.insist, callback, *args)
+            self.scheduler.call_soon(self.call_with_retry, callback, *args)
 
-    def in_next_turn(self, callback: Callable[[], object]) -> None:
-        """Have it called, once, when what is ready now is done; it must not raise."""
+    def call_next_turn(self, callback: Callable[[], object]) -> None:
+        """Run a callback once everything that is ready now has run; it must not raise."""
         self.next_turn.append(callback)
         if len(self.next_turn) == 1:
             self.scheduler.call_soon(self._turn)
@@ -176,27 +173,27 @@ class State:
         for callback in due:
             callback()
 
-    def insist(self, callback: Callable[..., object], *args: Any) -> None:
-        """Call it, and again later whenever the store refuses what it writes: a cluster's controllers don't give up.
+    def call_with_retry(self, callback: Callable[..., object], *args: Any) -> None:
+        """Call the callback, and again later whenever the store rejects its writes, as controllers of a cluster retry.
 
-        It has to begin anew each time from what is stored; calls that are equal are one.
+        The callback must start from the stored objects each time; equal calls are merged.
         """
-        self.again.discard((callback, args))
+        self.retrying.discard((callback, args))
         try:
             callback(*args)
         except ApiFailure as failure:
             if failure.code < 500:
                 raise
-            self._again_later(callback, args)
+            self._retry_later(callback, args)
             return
         if not self.store.committed:
-            self.store.when_committed(lambda failure: self._again_later(callback, args) if failure else None)
+            self.store.when_committed(lambda failure: self._retry_later(callback, args) if failure else None)
 
-    def _again_later(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
-        if (callback, args) not in self.again:
-            self.again.add((callback, args))
-            self.scheduler.call_later(_AGAIN_SECONDS, self.insist, callback, *args)
+    def _retry_later(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
+        if (callback, args) not in self.retrying:
+            self.retrying.add((callback, args))
+            self.scheduler.call_later(_RETRY_SECONDS, self.call_with_retry, callback, *args)
 
     def new_uid(self) -> str:
-        """A uid no object has had."""
+        """Return a new uid."""
         return str(uuid.uuid4())

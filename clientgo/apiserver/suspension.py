@@ -1,11 +1,11 @@
-"""Requests that need an answer from elsewhere (a webhook's) while they are handled, without anybody waiting for them.
+"""Suspension of requests that need external calls (webhooks), without blocking the server.
 
-Handlers run on the server's loop and never wait. One that needs something raises `Paused` with its questions; they are
-asked in threads, their outcomes are kept, and the handler runs again from the start, where it finds them. So a handler
-must have done nothing before it pauses, and decide anew from what is stored by then: an object that has changed
-meanwhile is asked about again, as a real server does when it has to retry an update.
+Handlers run on the server's loop and never block. One that needs a call raises `Paused`; the calls run in threads,
+their results are stored, and the handler runs again from the start, where it finds them. So a handler must not have
+changed anything before it pauses, and must decide again from the stored objects: if an object has changed meanwhile,
+the webhook is called again, as a real server does when it retries an update.
 
-Coroutines all the way down were rejected: every read that may have to convert would be one, for the few that do.
+Making everything a coroutine was rejected: every read that may have to convert would be one, for the few that do.
 """
 
 import asyncio
@@ -14,66 +14,66 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-_MOST_AT_ONCE = 64
+_MAX_CONCURRENT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """`ask` finds the outcome, may take its time, and raises nothing; `keep` puts it where the handler looks."""
+class ExternalCall:
+    """An external call: `run` returns the result and never raises; `store` saves it for the handler."""
 
-    ask: Callable[[], Any]
-    keep: Callable[[Any], object]
+    run: Callable[[], Any]
+    store: Callable[[Any], object]
 
 
 class Paused(Exception):
-    """The handler cannot go on before these questions are answered."""
+    """The handler needs the results of these calls."""
 
-    def __init__(self, questions: Sequence[Question]) -> None:
-        super().__init__(f"{len(questions)} questions are open")
-        self.questions = questions
+    def __init__(self, calls: Sequence[ExternalCall]) -> None:
+        super().__init__(f"{len(calls)} calls are pending")
+        self.calls = calls
 
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """A request under way: once its questions' outcomes are kept, `resume` goes on, to its answer or to others."""
+    """A suspended request: once the results of its calls are stored, `resume` continues it."""
 
-    questions: Sequence[Question]
+    calls: Sequence[ExternalCall]
     resume: Callable[[], Any]
 
     def wait(self) -> Any:
-        """Ask here and now, one after the other, and go on."""
-        for question in self.questions:
-            question.keep(question.ask())
+        """Run the calls in this thread, one after the other, and resume."""
+        for call in self.calls:
+            call.store(call.run())
         return self.resume()
 
 
-class Carrier:
-    """Asks questions in threads of its own, so that a webhook that hangs holds up those alone who ask webhooks."""
+class CallExecutor:
+    """Runs external calls in its own threads, so that a slow webhook delays only requests that need webhooks."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
 
     def __repr__(self) -> str:
-        return f"<Carrier {'in use' if self._threads else 'idle'}>"
+        return f"<CallExecutor {'in use' if self._threads else 'idle'}>"
 
     async def settled(self, answer: Any) -> Any:
-        """The answer, once every question on the way to it is answered."""
+        """Return the response once all calls it needs are done."""
         while isinstance(answer, Suspended):
-            await self.ask(answer.questions)
+            await self.run_calls(answer.calls)
             answer = answer.resume()
         return answer
 
-    async def ask(self, questions: Iterable[Question]) -> None:
-        """Ask all of them at once, and keep what comes of it."""
+    async def run_calls(self, calls: Iterable[ExternalCall]) -> None:
+        """Run all calls concurrently and store their results."""
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="webhook")
+            self._threads = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="webhook")
         loop = asyncio.get_running_loop()
-        asked = list(questions)
-        outcomes = await asyncio.gather(*(loop.run_in_executor(self._threads, question.ask) for question in asked))
-        for question, outcome in zip(asked, outcomes, strict=True):
-            question.keep(outcome)
+        pending = list(calls)
+        outcomes = await asyncio.gather(*(loop.run_in_executor(self._threads, call.run) for call in pending))
+        for call, outcome in zip(pending, outcomes, strict=True):
+            call.store(outcome)
 
     def close(self) -> None:
-        """Ask nothing more; who waits for an answer is no longer told."""
+        """Cancel pending calls; their requests get no response."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""A Kubernetes API to test against: a cluster that is there, or the bundled server."""
+"""Test environments: a Kubernetes API to test against."""
 
 from clientgo.envtest.environment import Environment
 

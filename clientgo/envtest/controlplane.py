@@ -85,7 +85,7 @@ class ControlPlane:
         try:
             store = f"http://127.0.0.1:{_free_port()}"
             self._commands["etcd"] = _etcd(Path(self._folder.name), store)
-            self._run("etcd", lambda: _asked(Config(store), "/health"))
+            self._run("etcd", lambda: _is_healthy(Config(store), "/health"))
             port = _free_port()
             admin = self._user(f"https://127.0.0.1:{port}", "kubernetes-admin", "system:masters")
             self._admin = admin
@@ -130,7 +130,7 @@ class ControlPlane:
 
     def _ready(self) -> bool:
         assert self._admin is not None, "made before"
-        return _asked(self._admin, "/readyz")
+        return _is_healthy(self._admin, "/readyz")
 
     def _apiserver(self, folder: Path, store: str, port: int) -> list[str]:
         assert self._authority is not None, "made before"
@@ -198,16 +198,16 @@ class ControlPlane:
         while not ready():
             code = self._running[name].poll()
             if code is not None:
-                raise ConfigError(f"{name} ended with status {code}{self._last_words(name)}")
+                raise ConfigError(f"{name} ended with status {code}{self._output_tail(name)}")
             if self._clock.now() >= deadline:
-                raise ConfigError(f"{name} was not ready after {self._start_seconds:g} s{self._last_words(name)}")
+                raise ConfigError(f"{name} was not ready after {self._start_seconds:g} s{self._output_tail(name)}")
             self._clock.sleep(threading.Event(), _POLL_SECONDS)
 
     def _log(self, name: str) -> Path:
         assert self._folder is not None, "made before"
         return Path(self._folder.name) / f"{name}.log"
 
-    def _last_words(self, name: str) -> str:
+    def _output_tail(self, name: str) -> str:
         if self._attach:
             return ""
         text = self._log(name).read_text(encoding="utf-8", errors="replace").strip()
@@ -230,7 +230,7 @@ def _signing_key() -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
 
 
-def _asked(config: Config, path: str) -> bool:
+def _is_healthy(config: Config, path: str) -> bool:
     client = RESTClient(config, max_retries=0)
     try:
         client.raw("GET", path)

@@ -1,4 +1,4 @@
-"""Installing CustomResourceDefinitions from YAML files, and waiting until the server serves them."""
+"""Installation of CustomResourceDefinitions from YAML files, until the server serves them."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -22,38 +22,35 @@ Object = dict[str, Any]
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 WAIT_SECONDS = 10.0
-"""How long a new kind may take until it is served (controller-runtime's envtest waits as long)."""
+"""Time limit until a new kind is served, as in controller-runtime's envtest."""
 
 POLL_SECONDS = 0.05
 
-_SERVERS_OWN = frozenset(
+_SERVER_FIELDS = frozenset(
     ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
 )
-"""Fields of metadata that are set by the server: an object that was deleted and created again has others."""
+"""Fields of metadata that the server sets; an object that was recreated has others."""
 
 
 def read_crds(paths: Iterable[Path]) -> list[Object]:
-    """Every CustomResourceDefinition in these YAML files, or in the YAML files of these folders.
+    """Read every CustomResourceDefinition in these YAML files and directories.
 
-    One with neither names nor versions is a patch, as kubebuilder keeps them in config/crd/patches: what it says is put
-    into the definition that is called so.
-
-    Raises:
-        ConfigError: a path does not exist or is not YAML, or a patch is of no definition that is read here.
+    One with neither names nor versions is a patch, as in kubebuilder's config/crd/patches, and is merged into the
+    definition of the same name.
     """
     found = [doc for doc in read_documents(paths) if doc.get("kind") == "CustomResourceDefinition"]
     crds = [doc for doc in found if not _is_patch(doc)]
     for patch in filter(_is_patch, found):
         place = next((index for index, crd in enumerate(crds) if _name(crd) == _name(patch)), None)
         if place is None:
-            told = _name(patch) if _name(patch).isprintable() else repr(_name(patch))
-            raise ConfigError(f"there is a patch of the CRD {told}, and no such CRD: name its file too")
+            name = _name(patch) if _name(patch).isprintable() else repr(_name(patch))
+            raise ConfigError(f"CRD {name} of a patch not found: add its file to the paths")
         crds[place] = mergepatch.apply(crds[place], patch)
     return crds
 
 
 def read_documents(paths: Iterable[Path]) -> list[Object]:
-    """Every object in these YAML files, or in the YAML files of these folders, in the order of their names.
+    """Read every object in these YAML files and directories, in the order of their names.
 
     Raises:
         ConfigError: a path does not exist or is not YAML.
@@ -61,7 +58,7 @@ def read_documents(paths: Iterable[Path]) -> list[Object]:
     found: list[Object] = []
     for path in paths:
         if not path.exists():
-            raise ConfigError(f"{path} does not exist: nothing can be read from it")
+            raise ConfigError(f"{path} does not exist")
         files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else [path]
         for file in files:
             found += _documents(file)
@@ -69,10 +66,10 @@ def read_documents(paths: Iterable[Path]) -> list[Object]:
 
 
 def install(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: Clock = SYSTEM_CLOCK) -> None:
-    """Create these CRDs, or bring existing ones to this state, and wait until their kinds are served.
+    """Create these CRDs, or update existing ones, and wait until their kinds are served.
 
     Raises:
-        ApiError: the server refuses one.
+        ApiError: the server rejects one.
         ConfigError: one is not served after `WAIT_SECONDS`.
     """
     wanted = list(crds)
@@ -85,7 +82,7 @@ def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock:
     """Delete these CRDs with every object of their kinds, and wait until they are gone; skip absent ones.
 
     Raises:
-        ApiError: the server refuses to delete one.
+        ApiError: the server rejects a deletion.
         ConfigError: one is still there after `WAIT_SECONDS`: a finalizer holds an object of its kind.
     """
     unwanted = list(crds)
@@ -104,7 +101,7 @@ def read_objects(
     """Return those of these cluster-scoped objects that exist, in the state they have on the server.
 
     Raises:
-        ApiError: the server refuses to show one.
+        ApiError: the server rejects a request.
     """
     found: list[Object] = []
     for obj in objects:
@@ -114,22 +111,22 @@ def read_objects(
 
 
 def restore_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Bring existing cluster-scoped objects back to this state; skip those that no longer exist.
+    """Restore existing cluster-scoped objects to this state; skip those that no longer exist.
 
     Raises:
-        ApiError: the server refuses one.
+        ApiError: the server rejects one.
     """
     for obj in objects:
-        kept = {key: value for key, value in obj["metadata"].items() if key not in _SERVERS_OWN}
+        kept = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
         with suppress(NotFound):
             _update(requester, resource, {**obj, "metadata": kept})
 
 
 def install_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Create these cluster-scoped objects, or bring existing ones to this state.
+    """Create these cluster-scoped objects, or update existing ones.
 
     Raises:
-        ApiError: the server refuses one.
+        ApiError: the server rejects one.
     """
     for obj in objects:
         try:
@@ -141,7 +138,7 @@ def install_objects(requester: Requester, resource: GroupVersionResource, object
 def uninstall_objects(
     requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Delete these cluster-scoped objects; absent ones are no matter."""
+    """Delete these cluster-scoped objects; absent ones are skipped."""
     for obj in objects:
         with suppress(NotFound):
             requester.do(Request(verb="delete", resource=resource, name=_name(obj)))
@@ -163,7 +160,7 @@ def _documents(file: Path) -> list[Object]:
         return [doc for doc in read_yaml(file.read_text(encoding="utf-8")) if isinstance(doc, dict)]
     except (OSError, NotYAML, UnicodeDecodeError) as error:
         where = f" in line {error.line}" if isinstance(error, NotYAML) and error.line else ""
-        raise ConfigError(f"{file} can't be read as YAML: {error}{where}") from error
+        raise ConfigError(f"{file} cannot be read as YAML: {error}{where}") from error
 
 
 def _update(requester: Requester, resource: GroupVersionResource, obj: Mapping[str, Any]) -> None:
@@ -174,7 +171,7 @@ def _update(requester: Requester, resource: GroupVersionResource, obj: Mapping[s
         body = encode_value({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
         requester.do(Request(verb="update", resource=resource, name=name, body=body))
 
-    # A real server's controllers write a CRD's status just after it was changed.
+    # A real server's controllers update a CRD's status right after a change.
     retry_on_conflict(write)
 
 

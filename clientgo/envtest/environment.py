@@ -1,8 +1,8 @@
-"""An API server to test against: a cluster that is there, a real control plane of its own, or the bundled server.
+"""Test environment: an existing cluster, a control plane of real programs, or the bundled server.
 
-`USE_EXISTING_CLUSTER=true` takes the cluster kubectl would talk to. `KUBEBUILDER_ASSETS` names a folder with etcd and
-kube-apiserver, which are started. Otherwise the bundled server is, which needs neither programs nor a container engine.
-A test that must not touch a real cluster asks for `bundled=True`.
+`USE_EXISTING_CLUSTER=true` uses the cluster of the current kubeconfig. `KUBEBUILDER_ASSETS` is a directory with etcd
+and kube-apiserver, which are started. Otherwise the bundled server is started, which needs neither programs nor a
+container engine. A test that must not touch a real cluster uses `bundled=True`.
 """
 
 import os
@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from clientgo.apiserver.auth.keptkeys import kept
 from clientgo.apiserver.auth.users import ADMIN, authenticated
 from clientgo.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.apiserver.server import BundledServer
 from clientgo.apiserver.state import Options
+from clientgo.apiserver.storage.journal import load_or_create_key
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
 from clientgo.envtest.webhooks import WebhookInstall
@@ -34,7 +34,7 @@ _TOKEN = "admin.token"  # nosec B105  # a file's name
 
 
 class Environment:
-    """Starts an API server with some CRDs installed; a context manager that gives its `Config`."""
+    """API server with CRDs installed; a context manager that returns its `Config`."""
 
     def __init__(
         self,
@@ -61,37 +61,23 @@ class Environment:
         environ: Mapping[str, str] = os.environ,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Configure an environment; `start` starts it.
+        """Configure an environment; nothing is started before `start`.
 
-        `webhook_paths` are YAML files or folders of webhook configurations: they are installed so that the server calls
-        `webhook_host` at `webhook_port`, any free one if it is 0. While it runs, `webhooks` has the address and the
-        certificate for the webhook server.
+        `crd_paths` and `webhook_paths` are YAML files or directories. Webhook configurations are installed so that the
+        server calls `webhook_host` at `webhook_port` (0: a free port); `webhooks` has the address and certificate of
+        the webhook server once the environment runs. `kubeconfig` is the file to which the kubeconfig of a started
+        server is written. `owner_references_permissions` enables the admission plugin
+        OwnerReferencesPermissionEnforcement. `audit_log` is a file of audit.k8s.io/v1 events of writes, with
+        `audit_reads` of all requests; the bundled server's events have the resourceVersion of the write. An existing
+        cluster has neither the log nor the plugin. `apiserver_flags` are added to those of the kube-apiserver of a
+        control plane.
 
-        `kubeconfig` is where that of a server started here is written.
-
-        With `owner_references_permissions` an owner that blocks its deletion is set only by those who may update its
-        `finalizers`: the admission plugin OwnerReferencesPermissionEnforcement.
-
-        `audit_log` is a file to which each write is appended as an event of audit.k8s.io/v1; with `audit_reads` every
-        request is. The bundled server's events have the resourceVersion that was written. An existing cluster has
-        neither this log nor the plugin.
-
-        `apiserver_flags` are further flags for the kube-apiserver of a control plane.
-
-        What follows is for the bundled server.
-
-        It keeps its objects in `data_dir`, and there its authority and the administrator's token, else in memory.
-
-        `simulate` lets its Deployments become available `ready_seconds` after a change; 0 is at once, before the write
-        is answered. A real cluster always takes its time, so a test of that order gives it some. With `replica_sets`
-        they have ReplicaSets too, as `kubectl rollout history` wants.
-
-        `bookmark_interval` is the seconds between the bookmarks of a watch.
-
-        `secure` is as clusters are: TLS, a token for the administrator, and roles (RBAC) that decide what others may
-        do. Without it everybody may do everything, so that a `host` other than loopback needs it.
-
-        `server.faults` lets things go wrong; with `enable_faults` clients of the server may do so too.
+        The other options are for the bundled server. `data_dir` stores its objects, CA and administrator's token,
+        otherwise in memory. `simulate` makes workloads available `ready_seconds` after a change; 0 is before the
+        response to the write, unlike on a real cluster. `replica_sets` creates ReplicaSets for Deployments, as `kubectl
+        rollout history` needs. `bookmark_interval` is the seconds between the bookmarks of a watch. `secure` serves TLS
+        with a token for the administrator and RBAC; a `host` other than loopback requires it. `enable_faults` lets
+        clients inject faults; `server.faults` always can.
         """
         self._crds = read_crds(map(Path, crd_paths))
         self._webhook_paths = [Path(path) for path in webhook_paths]
@@ -137,31 +123,31 @@ class Environment:
 
     @property
     def kind(self) -> Kind:
-        """What there is to test against: `server`, faults and counters are the bundled server's alone."""
+        """Kind of server; `server`, faults and counters exist for the bundled server only."""
         return "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
 
     @property
     def control_plane(self) -> "ControlPlane | None":
-        """The etcd and kube-apiserver started here, which a test may restart."""
+        """The etcd and kube-apiserver of this environment, which a test may restart."""
         return self._plane
 
     @property
     def runs_controllers(self) -> bool:
-        """Whether Deployments become available, and owned objects and the contents of namespaces go with their owners.
+        """Whether workloads become available, and garbage collection and namespace deletion run.
 
-        An API server alone does none of it: in a control plane, a test sets such statuses itself or leaves them out.
+        An API server alone does none of it: on a control plane a test sets such statuses itself.
         """
         return self._existing or (self._plane is None and self._simulate)
 
     def start(self) -> Config:
-        """Start, install the CRDs, and say how to connect.
+        """Start the server, install the CRDs, and return the configuration of a client.
 
         Raises:
-            ConfigError: the existing cluster can't be found, `host` needs protection, a CRD is not served, or the
-                kubeconfig's place is taken by a configuration that was not written here.
-            ApiError: the server refuses a CRD.
-            OSError: the port is taken, or the kubeconfig can't be written.
-            DataUnusable: the data directory can't be used, or another server has it.
+            ConfigError: the existing cluster is not found, `host` requires `secure`, a CRD is not served, or the
+                kubeconfig file contains another configuration.
+            ApiError: the server rejects a CRD.
+            OSError: the port is in use, or the kubeconfig cannot be written.
+            DataUnusable: the data directory cannot be used, or is in use.
         """
         try:
             config = self._connect()
@@ -173,10 +159,10 @@ class Environment:
         return config
 
     def add_user(self, name: str, *groups: str) -> Config:
-        """How to connect as another user, a member of these groups.
+        """Return the configuration of another user, a member of these groups.
 
-        The bundled server knows the user by a token, a control plane by a certificate; a cluster that was there before
-        is asked to let us act as it.
+        The bundled server identifies the user by a token, a control plane by a certificate, an existing cluster by
+        impersonation.
         """
         assert self._config is not None, "the environment has been started"
         if self._plane is not None:
@@ -190,8 +176,8 @@ class Environment:
     def stop(self) -> None:
         """Stop the server and remove its kubeconfig. Idempotent.
 
-        An existing cluster keeps the CRDs, because objects of others would go with them: those that it had before as
-        they were, and the others as their files have them, without the URLs of this machine.
+        An existing cluster keeps the CRDs, because other objects would be deleted with them: existing ones are
+        restored, new ones are as in their files, without URLs of this machine.
         """
         server, self.server = self.server, None
         written, self._written = self._written, None
@@ -223,7 +209,7 @@ class Environment:
         return config
 
     def _start_bundled(self) -> Config:
-        token = kept(self._data_dir, _TOKEN, _new_token).decode() if self._secure else ""
+        token = load_or_create_key(self._data_dir, _TOKEN, _new_token).decode() if self._secure else ""
         if self._secure:
             self._options = replace(self._options, tokens={token: ADMIN}, authorization="RBAC")
         server = BundledServer(
@@ -255,7 +241,7 @@ class Environment:
                 self.webhooks.install(client)
 
     def _restore(self) -> None:
-        """Undo in an existing cluster what would outlive this environment: it must not call this machine."""
+        """Restore an existing cluster: it must not call this machine any longer."""
         webhooks, self.webhooks = self.webhooks, None
         crds, self._restored = self._restored, []
         try:
@@ -274,7 +260,7 @@ def _path(given: Path | str | None) -> Path | None:
 
 
 def _new_token() -> bytes:
-    # Of digits and letters: programs take an argument that begins with a dash for an option.
+    # Hexadecimal: programs parse an argument that begins with a dash as an option.
     return secrets.token_hex(32).encode()
 
 
@@ -284,7 +270,7 @@ def _control_plane(
     assets = environ.get("KUBEBUILDER_ASSETS", "")
     if not assets:
         return None
-    # Loaded here: its certificates need a library that costs a tenth of a second, and hardly anybody names programs.
+    # Imported here: its certificates need a library that costs a tenth of a second.
     from clientgo.envtest.controlplane import ControlPlane  # noqa: PLC0415
 
     return ControlPlane(Path(assets), environ, flags=flags, audit_log=audit_log, audit_reads=audit_reads, clock=clock)

@@ -1,8 +1,8 @@
-"""Webhooks under test: their configurations are installed so that the API server calls this machine.
+"""Webhook configurations for tests, installed so that the API server calls this machine.
 
-A manifest names a Service that leads to the webhooks' pods; in a test there are none. So each `clientConfig` is given
-the URL of a local port, with the Service's path, and the authority whose certificate the webhook server is to show. The
-certificate is in `cert_dir`, as `tls.crt` and `tls.key`: what a cluster would mount from a Secret of kubernetes.io/tls.
+A manifest names a Service, which does not exist in a test. So each `clientConfig` gets the URL of a local port, with
+the Service's path, and the CA of the webhook server's certificate. The certificate is in `cert_dir`, as `tls.crt` and
+`tls.key`, like a mounted Secret of type kubernetes.io/tls.
 """
 
 import os
@@ -32,15 +32,15 @@ _RESOURCES = {
 
 
 class WebhookInstall:
-    """Where the webhook server under test is to listen (`host`, `port`) and find its certificate (`cert_dir`).
+    """Address (`host`, `port`) and certificate (`cert_dir`) of the webhook server under test.
 
     Raises:
         ConfigError: a path does not exist or is not YAML.
     """
 
     def __init__(self, paths: Iterable[Path], *, host: str = "127.0.0.1", port: int = 0) -> None:
-        """With port 0 it is a port that is free now."""
-        # Loaded here: it costs a tenth of a second that environments without webhooks do not wait for.
+        """Read the configurations; port 0 chooses a free port."""
+        # Imported here: it costs a tenth of a second that only environments with webhooks need.
         from clientgo.pki import CertificateAuthority  # noqa: PLC0415
 
         self._before: list[Object] = []
@@ -57,20 +57,20 @@ class WebhookInstall:
 
     @property
     def ca(self) -> bytes:
-        """The authority's certificate (PEM): what trusts the webhook server."""
+        """Certificate (PEM) of the CA that signs the webhook server's certificate."""
         return self._authority.certificate
 
     def renew(self) -> None:
-        """Put another certificate and key into `cert_dir`; one after the other, as a mounted Secret never is."""
+        """Write a new certificate and key to `cert_dir`, one after the other, unlike a mounted Secret."""
         certificate, key = self._authority.server(dict.fromkeys((self.host, "localhost", "127.0.0.1")))
         for name, content in (("tls.crt", certificate), ("tls.key", key)):
             self._replace(name, content)
 
     def install(self, requester: Requester) -> None:
-        """Create the configurations, or bring existing ones to this state.
+        """Create the configurations, or update existing ones.
 
         Raises:
-            ApiError: the server refuses one.
+            ApiError: the server rejects one.
         """
         for kind, resource in _RESOURCES.items():
             configurations = self._of(kind)
@@ -91,7 +91,7 @@ class WebhookInstall:
         self._folder.cleanup()
 
     def local_crd(self, crd: Object) -> Object:
-        """Return a CustomResourceDefinition whose conversion webhook, if it has one, is called on this machine."""
+        """Return a CustomResourceDefinition whose conversion webhook, if any, is called on this machine."""
         conversion = crd["spec"].get("conversion") or {}
         if conversion.get("strategy") != "Webhook":
             return crd
@@ -123,7 +123,7 @@ class WebhookInstall:
 
 
 def _free_port(host: str) -> int:
-    # Taken by somebody else before the webhook server has it, it is an error of that server's: "address in use".
+    # If another program takes it first, the webhook server fails with "address in use".
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
         found.bind((host, 0))
         port: int = found.getsockname()[1]

@@ -313,9 +313,7 @@ def _check_version(gvr: GroupVersionResource, old: Object, new: Object) -> None:
     wanted = new["metadata"].get("resourceVersion", "")
     if wanted and wanted != old["metadata"].get("resourceVersion"):
         raise _conflict(
-            gvr,
-            old,
-            "the object has been modified; please apply your changes to the latest version and try again",
+            gvr, old, "the object has been modified; please apply your changes to the latest version and try again"
         )
 
 

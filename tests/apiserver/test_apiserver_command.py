@@ -79,7 +79,7 @@ def test_it_serves_those_alone_who_have_the_token_of_its_kubeconfig(tmp_path: Pa
     ("arguments", "why"),
     [
         (("--host", "0.0.0.0", "--anonymous"), "listen on 0.0.0.0 only with TLS and authentication"),
-        (("--host", "nowhere"), "argument --host: 'nowhere' is no address"),
+        (("--host", "nowhere"), "argument --host: invalid address 'nowhere'"),
     ],
 )
 def test_an_address_that_cannot_be_served_is_refused_in_one_sentence(arguments: tuple[str, ...], why: str) -> None:
@@ -93,7 +93,7 @@ def test_port_that_is_taken_is_said_in_one_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with server("--port", str(port)) as (process, line):
-            assert line == f"cannot start the API server: port {port} of 127.0.0.1 is taken\n"
+            assert line == f"cannot start the API server: port {port} of 127.0.0.1 is in use\n"
             assert process.end(seconds=10)[0] == 1
 
 
@@ -105,7 +105,7 @@ def test_port_that_is_none_is_said_without_a_traceback() -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(None, "does not exist"), ("a: [", "can't be read as YAML")],
+    [(None, "does not exist"), ("a: [", "cannot be read as YAML")],
     ids=["absent", "no YAML"],
 )
 def test_definitions_that_cannot_be_read_are_said_in_one_sentence(tmp_path: Path, text: str | None, why: str) -> None:
@@ -122,6 +122,6 @@ def test_somebodys_own_kubeconfig_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("clusters: [{name: production}]")
     with server("--kubeconfig-out", str(path)) as (process, line):
-        assert "holds a configuration that was not written here" in line
+        assert "contains another configuration" in line
         assert process.end(seconds=10)[0] == 1
     assert path.read_text() == "clusters: [{name: production}]"

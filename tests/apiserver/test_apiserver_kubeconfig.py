@@ -37,6 +37,6 @@ def test_earlier_kubeconfig_is_replaced_and_nothing_else_is_left(tmp_path: Path)
 def test_somebodys_own_configuration_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)
-    with pytest.raises(NotOurKubeconfig, match="name another file"):
+    with pytest.raises(NotOurKubeconfig, match="choose another file"):
         write_kubeconfig(path, "http://127.0.0.1:1")
     assert path.read_text() == text

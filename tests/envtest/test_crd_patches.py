@@ -35,7 +35,7 @@ def test_a_patch_is_put_into_the_crd_that_is_called_so(tmp_path: Path) -> None:
 def test_a_patch_of_nothing_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read_crds([written(tmp_path / "patches", webhook=PATCH)])
-    assert str(caught.value) == f"there is a patch of the CRD {NAME}, and no such CRD: name its file too"
+    assert str(caught.value) == f"CRD {NAME} of a patch not found: add its file to the paths"
 
 
 @pytest.mark.parametrize("odd", [{"spec": None}, {"spec": []}, {"metadata": 5, "spec": {"versions": []}}, {}])

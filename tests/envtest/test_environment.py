@@ -51,7 +51,7 @@ def test_somebody_elses_kubeconfig_is_neither_overwritten_nor_removed(tmp_path: 
     path = tmp_path / "kubeconfig"
     path.write_text("kind: Config\nclusters: [{name: production}]\n", encoding="utf-8")
     environment = Environment(kubeconfig=path, bundled=True)
-    with pytest.raises(ConfigError, match="was not written here"):
+    with pytest.raises(ConfigError, match="contains another configuration"):
         environment.start()
     environment.stop()
     assert "production" in path.read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def test_an_existing_cluster_is_used_when_the_environment_says_so(
     ("text", "words"),
     [
         pytest.param(None, "does not exist", id="missing"),
-        pytest.param("a: [", "can't be read as YAML", id="broken"),
+        pytest.param("a: [", "cannot be read as YAML", id="broken"),
     ],
 )
 def test_crds_that_cannot_be_read_are_told_by_their_file(text: str | None, words: str, tmp_path: Path) -> None:

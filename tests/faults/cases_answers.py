@@ -31,9 +31,9 @@ TOLD = "comes back when told, at most 10 times a request; then with growing dela
 @contextmanager
 def struck(rig: Rig, requests: Sequence[Fault], **how: Any) -> Iterator[None]:
     """Let matching requests fail during the block."""
-    planted = [rig.server.faults.add(replace(one, **how)) for one in requests]
+    active = [rig.server.faults.add(replace(one, **how)) for one in requests]
     yield
-    for one in planted:
+    for one in active:
         rig.server.faults.remove(one)
 
 
@@ -58,7 +58,7 @@ def _storm(code: int, *, wait: int | None = None, does: str, log: str) -> None:
         many=CASES,
         name=f"{code} to every write{waits}",
         does=f"{does}, each Foo for itself",
-        log=f"object can't be reconciled.*answers {code}",
+        log=f"object can't be reconciled.*injected fault: {code}",
         metric=f'rest_client_requests_total.*code="{code}"',
         shows_within=20.0,
     )

@@ -16,7 +16,7 @@ from tests.models.views import View, config_map
 CACHE = [
     "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
-    "clientgo.cache.factory", "clientgo.testing.fakewatch", "clientgo.testing.source",
+    "clientgo.cache.factory", "clientgo.testing.source",
 ]  # fmt: skip
 
 RIGHT = Copies(CACHE)

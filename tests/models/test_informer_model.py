@@ -18,7 +18,7 @@ from tests.models.views import View
 CACHE = [
     "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
-    "clientgo.testing.fakewatch", "clientgo.testing.source",
+    "clientgo.testing.source",
 ]  # fmt: skip
 
 RIGHT = Copies(CACHE)

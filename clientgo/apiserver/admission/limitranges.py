@@ -1,18 +1,18 @@
-"""Limit ranges: containers get the requests and limits their namespace sets for those who name none, and keep within.
+"""Limit ranges: default requests and limits of containers, and admission of pods within the ranges.
 
-Pods alone are looked at, containers and pods as a whole; claims of volumes are not limited.
+Only pods are checked, by container and as a whole; volume claims are not.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
 from clientgo.meta.quantities import Quantity, total
-
-Object = dict[str, Any]
 
 KEY: Key = ("", "limitranges")
 ANNOTATION = "kubernetes.io/limit-ranger"
@@ -21,29 +21,25 @@ _CONTAINERS = ("containers", "initContainers")
 
 
 def with_range_defaults(state: State, write: Write, pod: Object) -> Object:
-    """A new pod whose containers have what its namespace's limit ranges set where they say nothing."""
+    """Return a new pod whose containers have the defaults of its namespace's limit ranges."""
     if not state.store.count(KEY):
         return pod
-    told: list[str] = []
+    notes: list[str] = []
     for item in _items(state, write.namespace, "Container"):
         spec = {**pod["spec"]}
         for field in _CONTAINERS:
             if spec.get(field):
                 what = "init container" if field == "initContainers" else "container"
-                spec[field] = [_filled(container, item, told, what) for container in spec[field]]
+                spec[field] = [_filled(container, item, notes, what) for container in spec[field]]
         pod = {**pod, "spec": spec}
-    if not told:
+    if not notes:
         return pod
-    meta, text = pod["metadata"], f"LimitRanger plugin set: {'; '.join(told)}"
+    meta, text = pod["metadata"], f"LimitRanger plugin set: {'; '.join(notes)}"
     return {**pod, "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), ANNOTATION: text}}}
 
 
 def check_ranges(state: State, write: Write, pod: Object, old: Object | None) -> None:
-    """Refuse a new pod that asks for less or more than the limit ranges of its namespace let it.
-
-    Raises:
-        ApiFailure: 403.
-    """
+    """Check a new pod against the limit ranges of its namespace (403)."""
     if old is not None or not state.store.count(KEY):
         return
     found: list[str] = []
@@ -51,9 +47,9 @@ def check_ranges(state: State, write: Write, pod: Object, old: Object | None) ->
     for item in _items(state, write.namespace, "Container"):
         for container in containers:
             resources = container.get("resources") or {}
-            found += _faults(item, {kind: _amounts(resources.get(name)) for kind, name in _KINDS.items()})
+            found += _faults(item, {kind: amounts(resources.get(name)) for kind, name in _KINDS.items()})
     for item in _items(state, write.namespace, "Pod"):
-        found += _faults(item, {kind: _together(pod, name) for kind, name in _KINDS.items()})
+        found += _faults(item, {kind: pod_amounts(pod, name) for kind, name in _KINDS.items()})
     if found:
         why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
         raise forbidden(write.resource, pod["metadata"]["name"], why)
@@ -64,24 +60,24 @@ def _items(state: State, namespace: str, kind: str) -> Iterator[Object]:
         yield from (item for item in (one.get("spec") or {}).get("limits") or () if item.get("type") == kind)
 
 
-def _filled(container: Object, item: Object, told: list[str], what: str) -> Object:
+def _filled(container: Object, item: Object, notes: list[str], what: str) -> Object:
     resources = dict(container.get("resources") or {})
     for kind, field in (("request", "defaultRequest"), ("limit", "default")):
         own = resources.get(_KINDS[kind]) or {}
         missing = {name: amount for name, amount in (item.get(field) or {}).items() if name not in own}
         if missing:
             resources[_KINDS[kind]] = {**own, **missing}
-            told.append(f"{', '.join(sorted(missing))} {kind} for {what} {container['name']}")
+            notes.append(f"{', '.join(sorted(missing))} {kind} for {what} {container['name']}")
     return {**container, "resources": resources}
 
 
 def _faults(item: Object, asked: dict[str, dict[str, Quantity]]) -> Iterator[str]:
     kind = item["type"]
-    for name, bound in sorted(_amounts(item.get("min")).items()):
+    for name, bound in sorted(amounts(item.get("min")).items()):
         yield from _below(name, kind, bound, asked)
-    for name, bound in sorted(_amounts(item.get("max")).items()):
+    for name, bound in sorted(amounts(item.get("max")).items()):
         yield from _beyond(name, kind, bound, asked)
-    for name, bound in sorted(_amounts(item.get("maxLimitRequestRatio")).items()):
+    for name, bound in sorted(amounts(item.get("maxLimitRequestRatio")).items()):
         limit, request = asked["limit"].get(name), asked["request"].get(name)
         if limit is None or request is None or not request.value:
             why = "but no request is specified or request is 0"
@@ -113,24 +109,25 @@ def _beyond(name: str, kind: str, bound: Quantity, asked: dict[str, dict[str, Qu
             return
 
 
-def _amounts(listed: Any) -> dict[str, Quantity]:
+def amounts(listed: Any) -> dict[str, Quantity]:
+    """Parse resource amounts by name; invalid ones neither limit nor request anything."""
     found = {}
     for name, text in (listed or {}).items():
-        try:
+        with suppress(ValueError):
             found[name] = Quantity(text)
-        except ValueError:
-            continue  # limits nothing, and asks for nothing
     return found
 
 
-def _together(pod: Object, field: str) -> dict[str, Quantity]:
-    """What all containers of a pod ask for; or one that runs before them, if that is more."""
-    each = [_amounts((one.get("resources") or {}).get(field)) for one in pod["spec"].get("containers") or ()]
-    first = [_amounts((one.get("resources") or {}).get(field)) for one in pod["spec"].get("initContainers") or ()]
-    names = {name for amounts in (*each, *first) for name in amounts}
+def pod_amounts(pod: Object, field: str) -> dict[str, Quantity]:
+    """Return a pod's requests or limits: the sum of its containers, or the largest init container if that is more."""
+    spec = pod.get("spec") or {}
+    each, first = (
+        [amounts((one.get("resources") or {}).get(field)) for one in spec.get(containers) or ()]
+        for containers in _CONTAINERS
+    )
     found = {}
-    for name in names:
-        sums = [total(amounts[name] for amounts in each if name in amounts)]
-        sums += [amounts[name] for amounts in first if name in amounts]
+    for name in {name for listed in (*each, *first) for name in listed}:
+        sums = [total(listed[name] for listed in each if name in listed)]
+        sums += [listed[name] for listed in first if name in listed]
         found[name] = max(sums, key=lambda amount: amount.value)
     return found

@@ -1,14 +1,10 @@
-"""Namespaces: nothing is created in one that is not there, and one that is deleted takes its contents with it."""
-
-from typing import Any
+"""Namespaces: the initial ones, and the requirement that an object's namespace exists."""
 
 from clientgo.apiserver.http.status import Cause, forbidden, not_found
 from clientgo.apiserver.registry.metadata import timestamp
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
-
-Object = dict[str, Any]
 
 KEY: Key = ("", "namespaces")
 INITIAL = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -16,16 +12,12 @@ _FINALIZER = "kubernetes"
 
 
 def is_namespace(resource: Resource) -> bool:
-    """Whether this is the resource of namespaces themselves."""
+    """Return whether this is the resource of namespaces."""
     return resource.storage == KEY
 
 
 def require_namespace(state: State, resource: Resource, namespace: str, name: str) -> None:
-    """Refuse to create where no namespace is, or where it is on its way out.
-
-    Raises:
-        ApiFailure: 404 or 403.
-    """
+    """Check that objects can be created in the namespace (404, 403)."""
     if not namespace:
         return
     found = state.store.get(KEY, "", namespace)
@@ -40,20 +32,20 @@ def require_namespace(state: State, resource: Resource, namespace: str, name: st
 
 
 def terminating(namespace: Object, now: str) -> Object:
-    """The namespace as its deletion leaves it: marked, and held until it is empty."""
+    """Return the namespace marked for deletion."""
     meta = {**namespace["metadata"], "deletionTimestamp": now}
     return {**namespace, "metadata": meta, "status": {**namespace.get("status", {}), "phase": "Terminating"}}
 
 
 def create_initial(state: State) -> None:
-    """Store the namespaces every cluster has."""
+    """Store the namespaces of every cluster."""
     for name in INITIAL:
         if state.store.entry(KEY, "", name) is None:
             state.store.put(KEY, new_namespace(state, name))
 
 
 def new_namespace(state: State, name: str) -> Object:
-    """A namespace as the server itself makes it."""
+    """Return a namespace created by the server."""
     return {
         "apiVersion": "v1",
         "kind": "Namespace",

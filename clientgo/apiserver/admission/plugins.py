@@ -1,30 +1,81 @@
-"""Admission that the server does itself, as kube-apiserver's built-in plugins do: by kind, without webhooks.
+"""Built-in admission plugins, by kind. They apply to the server's own controllers too.
 
-They hold for the server's own controllers too: what makes pods in a namespace that refuses them is refused.
+OwnerReferencesPermissionEnforcement is optional. Clusters that enable it, such as OpenShift, let a user set a blocking
+owner only with the permission to update the owner's `finalizers`, and change owners only with the permission to delete
+the object.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from clientgo.apiserver.admission import podsecurity
 from clientgo.apiserver.admission.limitranges import check_ranges, with_range_defaults
-from clientgo.apiserver.admission.ownerpermissions import check_owners
+from clientgo.apiserver.auth.authorization import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    ROLE_BINDINGS,
+    ROLES,
+    Attributes,
+    decide,
+)
 from clientgo.apiserver.auth.escalation import check_escalation
-from clientgo.apiserver.auth.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from clientgo.apiserver.handlers.writes import Write
+from clientgo.apiserver.http.status import forbidden
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
 
-Object = dict[str, Any]
+
+def check_owners(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that the user may set the owners (403)."""
+    if write.internal or not state.options.owner_references_permissions:
+        return
+    before, after = _owners(old or {}), _owners(new)
+    if before == after or (write.resource.storage == ("", "pods") and write.subresource == "status"):
+        return
+    if old is not None:
+        _check_delete(state, write)
+    known = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
+    for owner in after:
+        if owner.get("blockOwnerDeletion") and owner.get("uid") not in known:
+            _check_finalizers(state, write, new, owner)
+
+
+def _check_delete(state: State, write: Write) -> None:
+    resource = write.resource
+    place = (write.subresource, write.namespace, write.name)
+    asked = Attributes(write.user, "delete", resource.group, resource.version, resource.plural, *place)
+    decision = decide(state, asked)
+    if not decision.allowed:
+        why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
+        raise forbidden(resource, write.name, why)
+
+
+def _check_finalizers(state: State, write: Write, new: Object, owner: Object) -> None:
+    group, _, version = str(owner.get("apiVersion", "")).rpartition("/")
+    name, kind = new["metadata"]["name"], owner.get("kind", "")
+    resource = state.registry.by_kind(group, version, kind)
+    if resource is None:
+        where = f'no matches for kind "{kind}" in version "{owner.get("apiVersion", "")}"'
+        why = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion"
+        raise forbidden(write.resource, name, f"{why} {owner.get('apiVersion', '')} Kind {kind}: {where}")
+    namespace = write.namespace if resource.namespaced else ""
+    place = (resource.plural, "finalizers", namespace, owner.get("name", ""))
+    decision = decide(state, Attributes(write.user, "update", group, version, *place))
+    if not decision.allowed:
+        why = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on"
+        raise forbidden(write.resource, name, f"{why}: {decision.reason}, <nil>")
+
+
+def _owners(obj: Object) -> list[Object]:
+    found: list[Object] = (obj.get("metadata") or {}).get("ownerReferences") or []
+    return found
+
+
 Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
 def check_policies(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Check an object before it is created or replaces `old`; writes to subresources are checked for owners only.
-
-    Raises:
-        ApiFailure: it is refused.
-    """
+    """Check an object that is about to be created or updated; for subresources, only its owners."""
     check_owners(state, write, new, old)
     if not write.subresource:
         for plugin in _PLUGINS.get(write.resource.storage, ()):
@@ -32,7 +83,7 @@ def check_policies(state: State, write: Write, new: Object, old: Object | None) 
 
 
 def set_policy_defaults(state: State, write: Write, new: Object) -> Object:
-    """An object that is about to be created, with what policies of its namespace add to it."""
+    """Return an object to be created with the defaults of its namespace's policies."""
     return with_range_defaults(state, write, new) if write.resource.storage == _PODS else new
 
 

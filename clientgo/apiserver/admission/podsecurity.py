@@ -1,7 +1,7 @@
-"""Pod Security admission: namespaces say by labels how much their pods may ask for, as on a real cluster.
+"""Pod Security admission: limits on pods, set by labels of their namespace.
 
-`pod-security.kubernetes.io/enforce` refuses pods, `warn` and `audit` only tell of them; of what makes pods
-(Deployments and others) `enforce` refuses nothing: its pods are refused, later.
+`pod-security.kubernetes.io/enforce` rejects pods, `warn` and `audit` report them. Workloads (Deployments and others)
+are never rejected: their pods are, later.
 """
 
 import re
@@ -10,24 +10,22 @@ from typing import Any
 
 from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo.apiserver.admission.podsecuritychecks import described, violations
-from clientgo.apiserver.apiextensions.causes import invalid_value
 from clientgo.apiserver.handlers.writes import Write
-from clientgo.apiserver.http.status import Cause, forbidden, invalid
+from clientgo.apiserver.http.status import Cause, forbidden, invalid, invalid_value
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
-
-Object = dict[str, Any]
 
 _PREFIX = "pod-security.kubernetes.io/"
 _LEVELS = ("privileged", "baseline", "restricted")
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
-_NEWEST = 36  # the release whose answers this server gives
+_NEWEST = 36  # the release this server imitates
 _PODS = ("", "pods")
-_MOST_TOLD = 3000  # pods looked at when a namespace becomes stricter
+_MAX_CHECKED = 3000  # pods checked when a namespace becomes stricter
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """What is asked of pods, by which release's definition."""
+    """A level and the release that defines it."""
 
     name: str = "privileged"
     version: str = "latest"
@@ -36,14 +34,14 @@ class _Level:
         return f"{self.name}:{self.version}"
 
     def broken_by(self, meta: Object, spec: Object) -> str:
-        """What a pod breaks of it, in one line; empty when nothing."""
+        """Return the violations of a pod in one line, or ""."""
         minor = _NEWEST if self.version == "latest" else min(_NEWEST, int(self.version.removeprefix("v1.")))
         return described(violations(self.name, minor, meta, spec))
 
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """The levels of a namespace, and what is wrong with its labels."""
+    """Levels of a namespace, and the errors of its labels."""
 
     enforce: _Level
     audit: _Level
@@ -52,38 +50,30 @@ class _Policy:
 
 
 def check_pod(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Refuse a pod that asks for more than its namespace enforces.
-
-    Raises:
-        ApiFailure: 403.
-    """
+    """Check a pod against the level its namespace enforces (403)."""
     if old is not None and _images(new) == _images(old):
-        return  # nothing else of a pod that matters can be changed
+        return  # no other relevant field of a pod can change
     policy = _policy_of(state, write.namespace)
     meta, spec = new["metadata"], new.get("spec") or {}
     wrong = policy.enforce.broken_by(meta, spec)
-    _note(write, policy, meta, spec)
+    _annotate(write, policy, meta, spec)
     if wrong:
         raise forbidden(write.resource, meta["name"], f'violates PodSecurity "{policy.enforce}": {wrong}')
     _warn(write, policy, meta, spec)
 
 
 def check_workload(state: State, write: Write, new: Object, _: Object | None) -> None:
-    """Warn of what would make pods that ask for more than their namespace says."""
+    """Warn of workloads whose pods would violate a level of their namespace."""
     policy = _policy_of(state, write.namespace)
     template = _template(new)
     if template:
         meta, spec = template.get("metadata") or {}, template.get("spec") or {}
-        _note(write, policy, meta, spec)
+        _annotate(write, policy, meta, spec)
         _warn(write, policy, meta, spec)
 
 
 def check_namespace(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Refuse labels that name no level, and warn of pods that a new level would not let in.
-
-    Raises:
-        ApiFailure: 422.
-    """
+    """Check the labels of a namespace, and warn of pods that violate a new level (422)."""
     before, policy = _policy(old or {}), _policy(new)
     if policy.faults and (old is None or policy.faults != before.faults):
         raise invalid("Namespace", "", new["metadata"]["name"], policy.faults)
@@ -91,12 +81,12 @@ def check_namespace(state: State, write: Write, new: Object, old: Object | None)
         return
     eased = _LEVELS.index(policy.enforce.name) <= _LEVELS.index(before.enforce.name)
     if policy.enforce.version != before.enforce.version or not eased:
-        write.warnings.extend(_told_of_pods(state, new["metadata"]["name"], policy.enforce))
+        write.warnings.extend(_pod_warnings(state, new["metadata"]["name"], policy.enforce))
 
 
-def _told_of_pods(state: State, namespace: str, level: _Level) -> list[str]:
+def _pod_warnings(state: State, namespace: str, level: _Level) -> list[str]:
     found: dict[str, list[str]] = {}
-    for pod in state.store.list(_PODS, namespace)[:_MOST_TOLD]:
+    for pod in state.store.list(_PODS, namespace)[:_MAX_CHECKED]:
         broken = [reason for reason, _ in violations(level.name, _NEWEST, pod["metadata"], pod.get("spec") or {})]
         if broken:
             found.setdefault(", ".join(broken), []).append(pod["metadata"]["name"])
@@ -111,7 +101,7 @@ def _first(names: list[str]) -> str:
     return min(names) + (f" (and {others} other pod{'' if others == 1 else 's'})" if others else "")
 
 
-def _note(write: Write, policy: _Policy, meta: Object, spec: Object) -> None:
+def _annotate(write: Write, policy: _Policy, meta: Object, spec: Object) -> None:
     wrong = policy.audit.broken_by(meta, spec)
     if wrong:
         told = f'would violate PodSecurity "{policy.audit}": {wrong}'
@@ -135,14 +125,14 @@ def _policy(namespace: Object) -> _Policy:
     valid = labels.get(f"{_PREFIX}enforce") in _LEVELS
     audit = _level(labels, "audit", "privileged", faults)
     warn = _level(labels, "warn", "privileged", faults)
-    # Whoever enforces a level is warned of it, too, unless the namespace says otherwise.
+    # An enforced level is also warned of, unless the namespace sets another.
     if valid and f"{_PREFIX}warn" not in labels and enforce.name != "privileged":
         warn = _Level(enforce.name, warn.version if f"{_PREFIX}warn-version" in labels else enforce.version)
     return _Policy(enforce, audit, warn, tuple(faults))
 
 
 def _level(labels: dict[str, str], mode: str, otherwise: str, faults: list[Cause]) -> _Level:
-    """The level of a mode; where its label names none, `otherwise`, and what is wrong is noted."""
+    """Return the level of a mode, `otherwise` if its label is invalid; errors are appended."""
     name, version = labels.get(_PREFIX + mode, "privileged"), labels.get(f"{_PREFIX}{mode}-version", "latest")
     if name not in _LEVELS:
         why = f"must be one of {', '.join(_LEVELS)}"

@@ -1,41 +1,35 @@
-"""The Pod Security Standards: what a pod may ask for at the levels baseline and restricted, in Kubernetes' words.
+"""The Pod Security Standards: checks of the levels baseline and restricted, in Kubernetes' words.
 
-One function a check. Each gives what is wrong with a pod as (reason, detail), or None. `violations` runs those of a
-level in the order in which the real server tells of them; a stricter check takes the place of the one it contains.
+Each check returns a violation as (reason, detail), or None. `violations` runs the checks of a level in the order of the
+real server; a stricter check replaces the one it contains.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
-Object = dict[str, Any]
+from clientgo.apiserver.registry.registry import Object
+
 Finding = tuple[str, str]
 Check = Callable[[Object, Object], Finding | None]
 """Takes a pod's metadata and spec."""
 
-_CAPABILITIES = frozenset(
-    (
-        *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"),
-        *("SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
-    )
-)
-_SYSCTLS = frozenset(
-    (
-        *("kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"),
-        *("net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range", "net.ipv4.tcp_fin_timeout"),
-        *("net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_keepalive_time"),
-        *("net.ipv4.tcp_rmem", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_wmem"),
-    )
-)
+_CAPABILITIES = frozenset((
+    "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
+    "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+))  # fmt: skip
+_SYSCTLS = frozenset((
+    "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range", "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_wmem",
+))  # fmt: skip
 _SELINUX_TYPES = frozenset(("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"))
-_VOLUMES = frozenset(
-    (
-        *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected"),
-        "secret",
-    )
-)
+_VOLUMES = frozenset((
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
+    "secret",
+))  # fmt: skip
 _PROFILES = ("RuntimeDefault", "Localhost")
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -43,7 +37,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def violations(level: str, minor: int, meta: Object, spec: Object) -> list[Finding]:
-    """What a pod breaks of the level, as release 1.`minor` defines it."""
+    """Return the violations of the level, as release 1.`minor` defines it."""
     if level == "privileged":
         return []
     rules = [rule for rule in _RULES if rule.since <= minor and (rule.level == "baseline" or level == "restricted")]
@@ -53,23 +47,23 @@ def violations(level: str, minor: int, meta: Object, spec: Object) -> list[Findi
 
 
 def described(found: Iterable[Finding]) -> str:
-    """All of it in one line: `privileged (container "a" must not ...), host namespaces (hostPID=true)`."""
+    """Join violations in one line: `privileged (container "a" must not ...), host namespaces (hostPID=true)`."""
     return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
 
 
 def _containers(spec: Object) -> Iterator[tuple[str, Object, Object]]:
-    """Each container's name, security context and the container itself."""
+    """Yield each container's name, security context and the container itself."""
     for field in ("initContainers", "containers", "ephemeralContainers"):
         for one in spec.get(field) or ():
             yield one.get("name", ""), one.get("securityContext") or {}, one
 
 
-def _those(spec: Object, bad: Callable[[Object], object]) -> list[str]:
+def _where(spec: Object, bad: Callable[[Object], object]) -> list[str]:
     return [name for name, context, _ in _containers(spec) if bad(context)]
 
 
-def _own(spec: Object) -> Object:
-    """The security context of the pod itself."""
+def _context(spec: Object) -> Object:
+    """Return the security context of the pod itself."""
     return spec.get("securityContext") or {}
 
 
@@ -86,7 +80,7 @@ def _plural(noun: str, count: int) -> str:
 
 
 def _setters(pod: object, names: list[str]) -> str:
-    """Who set it: the pod, some containers, or both; empty when nobody did."""
+    """Return who set a field: the pod, some containers, or both; empty if none."""
     return " and ".join([*(["pod"] if pod else []), *([_named(names)] if names else [])])
 
 
@@ -95,14 +89,14 @@ def _app_armor(meta: Object, spec: Object) -> Finding | None:
         kind = (context.get("appArmorProfile") or {}).get("type")
         return kind if kind is not None and kind not in _PROFILES else ""
 
-    names = _those(spec, bad)
-    values = sorted({kind for kind in (bad(_own(spec)), *(bad(one) for _, one, _ in _containers(spec))) if kind})
+    names = _where(spec, bad)
+    values = sorted({kind for kind in (bad(_context(spec)), *(bad(one) for _, one, _ in _containers(spec))) if kind})
     marks = sorted(
         f"{key}={_encode(value).decode()}"
         for key, value in (meta.get("annotations") or {}).items()
         if key.startswith(_APPARMOR) and not (value in ("", "runtime/default") or value.startswith("localhost/"))
     )
-    setters = [who for who in (_setters(bad(_own(spec)), names),) if who]
+    setters = [who for who in (_setters(bad(_context(spec)), names),) if who]
     setters += [_plural("annotation", len(marks))] if marks else []
     if not setters:
         return None
@@ -115,7 +109,7 @@ def _added(context: Object, allowed: frozenset[str]) -> list[str]:
 
 
 def _must_not_include(spec: Object, allowed: frozenset[str]) -> str:
-    names = _those(spec, lambda context: _added(context, allowed))
+    names = _where(spec, lambda context: _added(context, allowed))
     wrong = sorted({one for _, context, _ in _containers(spec) for one in _added(context, allowed)})
     return f"{_named(names)} must not include {_quoted(wrong)} in securityContext.capabilities.add" if names else ""
 
@@ -128,7 +122,7 @@ def _capabilities_baseline(_: Object, spec: Object) -> Finding | None:
 def _capabilities_restricted(_: Object, spec: Object) -> Finding | None:
     if _windows(spec):
         return None
-    kept = _those(spec, lambda context: "ALL" not in ((context.get("capabilities") or {}).get("drop") or ()))
+    kept = _where(spec, lambda context: "ALL" not in ((context.get("capabilities") or {}).get("drop") or ()))
     details = [f'{_named(kept)} must set securityContext.capabilities.drop=["ALL"]'] if kept else []
     added = _must_not_include(spec, frozenset(("NET_BIND_SERVICE",)))
     details += [added] if added else []
@@ -177,7 +171,7 @@ def _hosts(container: Object) -> list[str]:
 
 
 def _privileged(_: Object, spec: Object) -> Finding | None:
-    names = _those(spec, lambda context: context.get("privileged"))
+    names = _where(spec, lambda context: context.get("privileged"))
     return ("privileged", f"{_named(names)} must not set securityContext.privileged=true") if names else None
 
 
@@ -186,7 +180,7 @@ def _proc_mount_baseline(meta: Object, spec: Object) -> Finding | None:
 
 
 def _proc_mount(_: Object, spec: Object) -> Finding | None:
-    names = _those(spec, lambda context: context.get("procMount") not in (None, "Default"))
+    names = _where(spec, lambda context: context.get("procMount") not in (None, "Default"))
     if not names:
         return None
     kinds = {context.get("procMount") or "Default" for _, context, _ in _containers(spec)} - {"Default"}
@@ -198,10 +192,10 @@ def _selinux(_: Object, spec: Object) -> Finding | None:
         options = context.get("seLinuxOptions") or {}
         return options.get("type", "") not in _SELINUX_TYPES or bool(options.get("user") or options.get("role"))
 
-    setters = _setters(bad(_own(spec)), _those(spec, bad))
+    setters = _setters(bad(_context(spec)), _where(spec, bad))
     if not setters:
         return None
-    contexts = (_own(spec), *(context for _, context, _ in _containers(spec)))
+    contexts = (_context(spec), *(context for _, context, _ in _containers(spec)))
     options = [context.get("seLinuxOptions") or {} for context in contexts]
     types = sorted({one.get("type", "") for one in options} - _SELINUX_TYPES)
     data = [f"{_plural('type', len(types))} {_quoted(types)}"] if types else []
@@ -218,10 +212,10 @@ def _seccomp_baseline(_: Object, spec: Object) -> Finding | None:
     def bad(context: Object) -> bool:
         return _seccomp(context) not in (None, *_PROFILES)
 
-    setters = _setters(bad(_own(spec)), _those(spec, bad))
+    setters = _setters(bad(_context(spec)), _where(spec, bad))
     if not setters:
         return None
-    kinds = {_seccomp(one) for one in (_own(spec), *(context for _, context, _ in _containers(spec))) if bad(one)}
+    kinds = {_seccomp(one) for one in (_context(spec), *(context for _, context, _ in _containers(spec))) if bad(one)}
     values = _quoted(sorted(str(kind) for kind in kinds))
     return "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {values}"
 
@@ -230,15 +224,15 @@ def _seccomp_restricted(meta: Object, spec: Object) -> Finding | None:
     if _windows(spec):
         return None
     found = _seccomp_baseline(meta, spec)
-    if found is not None or _seccomp(_own(spec)) is not None:
+    if found is not None or _seccomp(_context(spec)) is not None:
         return found
-    names = _those(spec, lambda context: _seccomp(context) is None)
+    names = _where(spec, lambda context: _seccomp(context) is None)
     wanted = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
     return ("seccompProfile", f"pod or {_named(names)} {wanted}") if names else None
 
 
 def _sysctls(_: Object, spec: Object) -> Finding | None:
-    names = [one.get("name", "") for one in _own(spec).get("sysctls") or () if one.get("name") not in _SYSCTLS]
+    names = [one.get("name", "") for one in _context(spec).get("sysctls") or () if one.get("name") not in _SYSCTLS]
     return ("forbidden sysctls", ", ".join(names)) if names else None
 
 
@@ -246,7 +240,7 @@ def _host_process(_: Object, spec: Object) -> Finding | None:
     def bad(context: Object) -> bool:
         return bool((context.get("windowsOptions") or {}).get("hostProcess"))
 
-    setters = _setters(bad(_own(spec)), _those(spec, bad))
+    setters = _setters(bad(_context(spec)), _where(spec, bad))
     wrong = "must not set securityContext.windowsOptions.hostProcess=true"
     return ("hostProcess", f"{setters} {wrong}") if setters else None
 
@@ -254,7 +248,7 @@ def _host_process(_: Object, spec: Object) -> Finding | None:
 def _escalation(_: Object, spec: Object) -> Finding | None:
     if _windows(spec):
         return None
-    names = _those(spec, lambda context: context.get("allowPrivilegeEscalation") is not False)
+    names = _where(spec, lambda context: context.get("allowPrivilegeEscalation") is not False)
     wanted = "must set securityContext.allowPrivilegeEscalation=false"
     return ("allowPrivilegeEscalation != false", f"{_named(names)} {wanted}") if names else None
 
@@ -274,13 +268,13 @@ def _non_root(_: Object, spec: Object) -> Finding | None:
     if spec.get("hostUsers") is False:
         return None
     setters = _setters(
-        _own(spec).get("runAsNonRoot") is False, _those(spec, lambda one: one.get("runAsNonRoot") is False)
+        _context(spec).get("runAsNonRoot") is False, _where(spec, lambda one: one.get("runAsNonRoot") is False)
     )
     if setters:
         return "runAsNonRoot != true", f"{setters} must not set securityContext.runAsNonRoot=false"
-    if _own(spec).get("runAsNonRoot"):
+    if _context(spec).get("runAsNonRoot"):
         return None
-    names = _those(spec, lambda one: one.get("runAsNonRoot") is None)
+    names = _where(spec, lambda one: one.get("runAsNonRoot") is None)
     wanted = "must set securityContext.runAsNonRoot=true"
     return ("runAsNonRoot != true", f"pod or {_named(names)} {wanted}") if names else None
 
@@ -288,7 +282,7 @@ def _non_root(_: Object, spec: Object) -> Finding | None:
 def _root_user(_: Object, spec: Object) -> Finding | None:
     if spec.get("hostUsers") is False:
         return None
-    setters = _setters(_own(spec).get("runAsUser") == 0, _those(spec, lambda one: one.get("runAsUser") == 0))
+    setters = _setters(_context(spec).get("runAsUser") == 0, _where(spec, lambda one: one.get("runAsUser") == 0))
     return ("runAsUser=0", f"{setters} must not set runAsUser=0") if setters else None
 
 
@@ -298,7 +292,7 @@ def _windows(spec: Object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A check, the level and the minor release it came with, and the weaker ones it contains."""
+    """A check, its level and minor release, and the weaker checks it contains."""
 
     name: str
     level: str
@@ -307,7 +301,7 @@ class _Rule:
     contains: tuple[str, ...] = ()
 
 
-# In the order in which the real server tells of them: by name, the baseline's first.
+# In the order of the real server: by name, the baseline's first.
 _RULES = (
     _Rule("appArmorProfile", "baseline", 0, _app_armor),
     _Rule("capabilities_baseline", "baseline", 0, _capabilities_baseline),

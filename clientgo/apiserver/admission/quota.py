@@ -7,14 +7,15 @@ drift. Only creations are checked: little else that quotas count can change.
 
 from typing import Any
 
+from clientgo.apiserver.admission.limitranges import amounts, pod_amounts
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Key
 from clientgo.meta.quantities import Quantity, total
 
-Object = dict[str, Any]
 Usage = dict[str, Quantity]
 
 KEY: Key = ("", "resourcequotas")
@@ -28,11 +29,7 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 def check_quota(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Check a new object against the quotas of its namespace.
-
-    Raises:
-        ApiFailure: 403, a quota would be exceeded.
-    """
+    """Check a new object against the quotas of its namespace (403)."""
     if old is not None or not write.namespace or not state.store.count(KEY):
         return
     for quota in state.store.list(KEY, write.namespace):
@@ -67,13 +64,7 @@ def usage(store: Store, quota: Object, names: Any = None) -> Usage:
 
 
 def _hard(quota: Object) -> Usage:
-    found: Usage = {}
-    for name, text in ((quota.get("spec") or {}).get("hard") or {}).items():
-        try:
-            found[name] = Quantity(text)
-        except ValueError:
-            continue  # limits nothing
-    return found
+    return amounts((quota.get("spec") or {}).get("hard"))
 
 
 def _counted_key(name: str) -> Key:
@@ -109,27 +100,12 @@ def _pod_usage(pod: Object) -> Usage:
         return {}
     found = {"pods": Quantity("1")}
     for kind in ("requests", "limits"):
+        listed = pod_amounts(pod, kind)
         for resource in _COMPUTE:
-            amount = _pod_amount(pod, kind, resource)
-            found[f"{kind}.{resource}"] = amount
+            amount = found[f"{kind}.{resource}"] = listed.get(resource, Quantity("0"))
             if kind == "requests":
                 found[resource] = amount
     return found
-
-
-def _pod_amount(pod: Object, kind: str, resource: str) -> Quantity:
-    """Return a pod's request or limit: the sum of its containers, or the largest init container."""
-    spec = pod.get("spec") or {}
-    together = total(_container_amount(one, kind, resource) for one in spec.get("containers") or ())
-    first = [_container_amount(one, kind, resource) for one in spec.get("initContainers") or ()]
-    return max([together, *first], key=lambda amount: amount.value)
-
-
-def _container_amount(container: Object, kind: str, resource: str) -> Quantity:
-    try:
-        return Quantity(((container.get("resources") or {}).get(kind) or {}).get(resource, "0"))
-    except ValueError:
-        return Quantity("0")
 
 
 def _unspecified(hard: Usage, pod: Object) -> str:

@@ -1,7 +1,7 @@
-"""Calling a webhook: where it is, whom to trust, and what may come back, in the words of Go's client when it fails.
+"""Calls of webhooks: their address, the CA to trust, and errors in the words of Go's client.
 
-Services are not resolved, because nothing here runs a cluster network: a webhook is reached by `url`, or its service is
-given an address in `Options.webhook_services`.
+There is no cluster network, so services cannot be resolved: a webhook needs a `url`, or its service an address in
+`Options.webhook_services`.
 """
 
 import ssl
@@ -16,31 +16,30 @@ from urllib.parse import urlsplit
 import msgspec
 import urllib3
 
+from clientgo.apiserver.registry.registry import Object
 from clientgo.tls import client_context
-
-Object = dict[str, Any]
 
 _LARGEST_REASON = 200
 _POOLS = 32
 
 
 class CallFailed(Exception):
-    """No usable answer came; the message says why."""
+    """The webhook did not return a usable response; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A webhook's URL, and the authority (PEM) that vouches for it; without one, those this machine trusts."""
+    """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs."""
 
     url: str
     ca: str = ""
 
 
 def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> Endpoint:
-    """Where a `clientConfig` leads; `services` maps `namespace/name` to base URLs.
+    """Return the endpoint of a `clientConfig`; `services` maps `namespace/name` to base URLs.
 
     Raises:
-        CallFailed: it names a service whose address is not known, or its CA is no base64.
+        CallFailed: the address of its service is unknown, or its CA is not base64.
     """
     try:
         ca = b64decode(client.get("caBundle") or "", validate=True).decode(errors="replace")
@@ -58,10 +57,10 @@ def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> Endpo
 
 
 def post(endpoint: Endpoint, body: Object, seconds: float) -> Object:
-    """What the webhook answers; takes `seconds` at most for each of connecting and answering.
+    """Return the webhook's response; connecting and answering may each take `seconds`.
 
     Raises:
-        CallFailed: no connection, no answer in time, or none that is a JSON object with status 200.
+        CallFailed: no connection, a timeout, or a response other than a JSON object with status 200.
     """
     url = f"{endpoint.url}{'&' if '?' in endpoint.url else '?'}timeout={seconds:g}s"
     try:
@@ -106,5 +105,5 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 @lru_cache(maxsize=_POOLS)
 def _pool(ca: str) -> urllib3.PoolManager:
-    """One pool of connections for each authority. Calls come from many threads, so it keeps a few of each."""
+    """Return the connection pool of a CA; calls come from many threads."""
     return urllib3.PoolManager(ssl_context=client_context(ca), retries=False, maxsize=8)

@@ -1,14 +1,11 @@
-"""What a webhook configuration must say, in the real server's words (admissionregistration validation)."""
+"""Validation of webhook configurations, in the real server's words."""
 
-from typing import Any
 from urllib.parse import urlsplit
 
-from clientgo.apiserver.apiextensions.causes import invalid_value, not_supported, required
-from clientgo.apiserver.apiextensions.cel import condition_fault
-from clientgo.apiserver.http.status import Cause
-from clientgo.apiserver.registry.names import subdomain_faults
-
-Object = dict[str, Any]
+from clientgo.apiserver.apiextensions.cel import condition_error
+from clientgo.apiserver.http.status import Cause, invalid_value, not_supported, required
+from clientgo.apiserver.registry.names import subdomain_errors
+from clientgo.apiserver.registry.registry import Object
 
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _CHOICES = {
@@ -19,8 +16,8 @@ _CHOICES = {
 _SEGMENTS = 3
 
 
-def webhook_faults(configuration: Object, _: Object | None) -> list[Cause]:
-    """Every rule that one of the configuration's webhooks breaks."""
+def webhook_errors(configuration: Object, _: Object | None) -> list[Cause]:
+    """Return the errors of a configuration's webhooks."""
     found: list[Cause] = []
     seen: list[str] = []
     for index, hook in enumerate(configuration.get("webhooks") or ()):
@@ -33,7 +30,7 @@ def webhook_faults(configuration: Object, _: Object | None) -> list[Cause]:
 
 
 def _one(hook: Object, where: str, name: str) -> list[Cause]:
-    found = _name_faults(name, f"{where}.name")
+    found = _name_errors(name, f"{where}.name")
     if not hook.get("admissionReviewVersions"):
         found.append(required(f"{where}.admissionReviewVersions", "must specify one of v1, v1beta1"))
     elif not {"v1", "v1beta1"} & set(hook["admissionReviewVersions"]):
@@ -52,22 +49,22 @@ def _one(hook: Object, where: str, name: str) -> list[Cause]:
         why = "the timeout value must be between 1 and 30 seconds"
         found.append(invalid_value(f"{where}.timeoutSeconds", seconds, why))
     for number, one in enumerate(hook.get("matchConditions") or ()):
-        if why := condition_fault(one.get("expression") or ""):
+        if why := condition_error(one.get("expression") or ""):
             field = f"{where}.matchConditions[{number}].expression"
             found.append(invalid_value(field, one.get("expression"), why))
-    return found + _client_faults(hook.get("clientConfig") or {}, f"{where}.clientConfig")
+    return found + _client_errors(hook.get("clientConfig") or {}, f"{where}.clientConfig")
 
 
-def _name_faults(name: str, where: str) -> list[Cause]:
+def _name_errors(name: str, where: str) -> list[Cause]:
     if not name:
         return [required(where)]
-    found = [invalid_value(where, name, why) for why in subdomain_faults(name)]
+    found = [invalid_value(where, name, why) for why in subdomain_errors(name)]
     if not found and len(name.split(".")) < _SEGMENTS:
         found.append(invalid_value(where, name, "should be a domain with at least three segments separated by dots"))
     return found
 
 
-def _client_faults(client: Object, where: str) -> list[Cause]:
+def _client_errors(client: Object, where: str) -> list[Cause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         return [required(where, "exactly one of url or service is required")]

@@ -1,41 +1,140 @@
-"""Admission webhooks: whoever is registered is asked about a write, may change what is written, or refuse it.
+"""Admission webhooks: which webhooks match a write, and what they change or reject.
 
-Mutating webhooks are asked one after the other, each about what the one before it made; then the object is checked;
-then the server's own `plugins` judge, all validating webhooks at once, and the quotas. The server's own controllers are
-not held up by webhooks: what they write is not asked about.
+Mutating webhooks are called one after the other, each with the result of the previous one; then the object is
+validated; then the built-in `plugins`, all validating webhooks concurrently, and the quotas decide. Writes of the
+server's own controllers skip webhooks.
 """
 
 import uuid
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo.apiserver.admission.namespaces import is_namespace
 from clientgo.apiserver.admission.plugins import check_policies, set_policy_defaults
 from clientgo.apiserver.admission.quota import check_quota
 from clientgo.apiserver.admission.webhookcalls import CallFailed, Endpoint, endpoint_of, post
-from clientgo.apiserver.admission.webhookmatching import (
-    GROUP,
-    MUTATING,
-    VALIDATING,
-    Hook,
-    concerns,
-    conditions_hold,
-    hooks,
-)
+from clientgo.apiserver.apiextensions.cel import condition
 from clientgo.apiserver.auth.authorization import Attributes, authorize
-from clientgo.apiserver.handlers.patches.formats import json_patch
+from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.writes import Write
-from clientgo.apiserver.http.status import ApiFailure, bad_request, internal_error
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage, to_storage
 from clientgo.apiserver.state import State
-from clientgo.apiserver.suspension import Paused, Question
+from clientgo.apiserver.storage.selection import selects
+from clientgo.apiserver.storage.stored import Key
+from clientgo.apiserver.suspension import ExternalCall, Paused
 
-Object = dict[str, Any]
+GROUP = "admissionregistration.k8s.io"
+MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
+VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One webhook of one configuration, and the version of the resource that its rules request."""
+
+    configuration: str
+    spec: Mapping[str, Any]
+    resource: Resource
+
+    @property
+    def name(self) -> str:
+        """Name of the webhook in messages."""
+        return str(self.spec.get("name", ""))
+
+    @property
+    def lenient(self) -> bool:
+        """Whether the write continues if the call fails."""
+        return self.spec.get("failurePolicy") == "Ignore"
+
+    @property
+    def seconds(self) -> float:
+        """Timeout of the call, in seconds."""
+        return float(self.spec.get("timeoutSeconds") or 10)
+
+
+def hooks(state: State, key: Key, write: Write, operation: str) -> Iterator[Hook]:
+    """Yield the webhooks whose rules match this write, by the names of their configurations."""
+    for configuration in state.store.list(key):
+        for spec in configuration.get("webhooks") or ():
+            resource = _matched_resource(state, spec, write, operation)
+            if resource is not None:
+                yield Hook(configuration["metadata"]["name"], spec, resource)
+
+
+def selected(state: State, hook: Hook, write: Write, new: Object | None, old: Object | None) -> bool:
+    """Return whether the namespace and object selectors match this write."""
+    if not _namespace_selected(state, hook.spec.get("namespaceSelector"), write, new or old):
+        return False
+    selector = hook.spec.get("objectSelector")
+    found = [obj for obj in (new, old) if obj is not None]
+    return not selector or any(selects(selector, obj["metadata"].get("labels") or {}) for obj in found)
+
+
+def conditions_hold(hook: Hook, write: Write, request: Object) -> bool:
+    """Return whether every matchCondition holds for the AdmissionRequest (403)."""
+    values = {"object": request.get("object"), "oldObject": request.get("oldObject"), "request": request}
+    errors = []
+    for one in hook.spec.get("matchConditions") or ():
+        result, error = condition(one.get("expression") or "", values)
+        if error:
+            errors.append(f"expression '{one.get('expression')}' resulted in error: {error}")
+        elif not result:
+            return False
+    if errors and not hook.lenient:
+        raise forbidden(write.resource, write.name, ", ".join(errors))
+    return not errors
+
+
+def _matched_resource(state: State, spec: Mapping[str, Any], write: Write, operation: str) -> Resource | None:
+    """Return the write's resource, or the version of it that a rule names instead, or None."""
+    resource = write.resource
+    rules = [rule for rule in spec.get("rules") or () if _operation_and_scope(rule, resource, operation)]
+    if any(_names(rule, resource, write.subresource) for rule in rules):
+        return resource
+    if spec.get("matchPolicy") == "Exact":
+        return None
+    others = [other for other in state.registry.of_storage(resource.storage) if other is not resource]
+    return next((other for other in others for rule in rules if _names(rule, other, write.subresource)), None)
+
+
+def _operation_and_scope(rule: Mapping[str, Any], resource: Resource, operation: str) -> bool:
+    scope = rule.get("scope") or "*"
+    if scope != "*" and (scope == "Namespaced") is not resource.namespaced:
+        return False
+    return any(one in ("*", operation) for one in rule.get("operations") or ())
+
+
+def _names(rule: Mapping[str, Any], resource: Resource, subresource: str) -> bool:
+    groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
+    if not ({"*", resource.group} & set(groups) and {"*", resource.version} & set(versions)):
+        return False
+    for one in rule.get("resources") or ():
+        plural, _, sub = one.partition("/")
+        if plural in ("*", resource.plural) and (sub == subresource or (sub == "*")):
+            return True
+    return False
+
+
+def _namespace_selected(state: State, selector: Any, write: Write, obj: Object | None) -> bool:
+    if not selector:
+        return True
+    if is_namespace(write.resource):
+        found = obj
+    elif write.resource.namespaced:
+        found = state.store.get(NAMESPACES, "", write.namespace)
+    else:
+        return True
+    return selects(selector, ((found or {}).get("metadata") or {}).get("labels") or {})
+
 
 _API_VERSION = "admission.k8s.io/v1"
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
@@ -43,12 +142,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
-    """What policies and the mutating webhooks make of the object: the one given, if they leave it alone.
-
-    Raises:
-        Paused: one has to be asked first.
-        ApiFailure: one refuses, or cannot be asked and must not be passed over.
-    """
+    """Return the object after the policies and mutating webhooks; the same object if unchanged."""
     if operation == "CREATE" and new is not None:
         new = set_policy_defaults(state, write, new)
     if _exempt(state, MUTATING, write):
@@ -67,40 +161,31 @@ def mutate(state: State, write: Write, operation: str, new: Object | None, old: 
 
 
 def check(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
-    """Let the policies of the server, then the validating webhooks, then the quotas judge.
-
-    Raises:
-        Paused: some have to be asked first.
-        ApiFailure: one refuses, or cannot be asked and must not be passed over.
-    """
+    """Run the policies, then the validating webhooks, then the quotas."""
     if new is not None:
         check_policies(state, write, new, old)
     if not _exempt(state, VALIDATING, write):
-        _ask_all(state, write, operation, new, old)
+        _call_all(state, write, operation, new, old)
     if new is not None:
         check_quota(state, write, new, old)
 
 
-def _ask_all(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
-    open_questions: list[Question] = []
+def _call_all(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
+    pending: list[ExternalCall] = []
     judged: list[tuple[Hook, Any]] = []
     for hook in hooks(state, VALIDATING, write, operation):
         try:
             judged.append((hook, _response(state, write, hook, (operation, new, old))))
         except Paused as paused:
-            open_questions += paused.questions
-    if open_questions:
-        raise Paused(open_questions)
+            pending += paused.calls
+    if pending:
+        raise Paused(pending)
     for hook, response in judged:
         _judge(write, hook, response)
 
 
 def require_create(state: State, write: Write) -> None:
-    """Refuse a write that turns out to create what it was to change, if its user may not create.
-
-    Raises:
-        ApiFailure: 403.
-    """
+    """Check that the user may create an object that an update turns out to create (403)."""
     if write.internal or state.options.authorization == "AlwaysAllow":
         return
     resource = write.resource
@@ -119,7 +204,7 @@ def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | Non
     new = case[1]
     response = _response(state, write, hook, case)
     _judge(write, hook, response)
-    # Neither one that was not asked nor one that could not be, and whose configuration lets that pass, has a patch.
+    # A webhook that was not called, or whose failure is ignored, has no patch.
     patch = response.get("patch") if isinstance(response, dict) else None
     if not patch:
         return new
@@ -138,9 +223,9 @@ def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | Non
 
 
 def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
-    """The webhook's response; None where it is not asked, a `CallFailed` where it cannot be."""
+    """Return the webhook's response; None if it is not called, a `CallFailed` if the call failed."""
     _, new, old = case
-    if not concerns(state, hook, write, new, old):
+    if not selected(state, hook, write, new, old):
         return None
     request = _request(write, hook, case)
     if not conditions_hold(hook, write, request):
@@ -149,8 +234,8 @@ def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
     key = (hook.configuration, hook.name, _encode(request))
     if key not in write.kept:
-        call = partial(_ask, _endpoint(state, hook), request, hook.seconds)
-        raise Paused([Question(call, partial(write.kept.__setitem__, key))])
+        call = partial(_call, _endpoint(state, hook), request, hook.seconds)
+        raise Paused([ExternalCall(call, partial(write.kept.__setitem__, key))])
     return write.kept[key]
 
 
@@ -158,7 +243,7 @@ def _endpoint(state: State, hook: Hook) -> Callable[[], Endpoint]:
     return partial(endpoint_of, hook.spec.get("clientConfig") or {}, dict(state.options.webhook_services))
 
 
-def _ask(endpoint: Callable[[], Endpoint], request: Object, seconds: float) -> Any:
+def _call(endpoint: Callable[[], Endpoint], request: Object, seconds: float) -> Any:
     uid = str(uuid.uuid4())
     body = {"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": {"uid": uid, **request}}
     try:

@@ -1,9 +1,9 @@
-"""Rules written in CEL (x-kubernetes-validations) of a structural schema, evaluated by Google's own engine.
+"""CEL rules (x-kubernetes-validations) of structural schemas, evaluated by Google's engine.
 
-This module alone knows the engine. Values are bound as dynamic types, so a rule that misspells a field is found when
-it is evaluated, not when the definition is created. Of Kubernetes' extension libraries the list, regex and `is...`
-functions are here; a rule that needs another (quantity arithmetic, URL parts) is refused with its definition. A field
-of format date-time is a text here: `timestamp(self.at)` works as on a real server, comparing `self.at` itself does not.
+Only this module uses the engine. Values have dynamic types, so a rule with a misspelled field fails when it is
+evaluated, not when the definition is created. Of Kubernetes' extension libraries, the list, regex and `is...` functions
+are supported; a rule that needs another (quantity arithmetic, URL parts) is rejected with its definition. A field of
+format date-time is a string: `timestamp(self.at)` works as on a real server, comparing `self.at` itself does not.
 """
 
 import ipaddress
@@ -21,41 +21,39 @@ from cel_expr_python.ext import (  # type: ignore[import-untyped, unused-ignore]
     ext_strings,
 )
 
-from clientgo.apiserver.apiextensions.causes import forbidden_field, invalid_hidden, required
-from clientgo.apiserver.http.status import Cause
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, subschemas
+from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_hidden, required
 
 Schema = dict[str, Any]
 
 RULES = "x-kubernetes-validations"
 _OLD = re.compile(r"\boldSelf\b")
 _QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
-_RESERVED = frozenset(
-    {
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
-        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
-    }
-)
+_RESERVED = frozenset((
+    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
+    "let", "loop", "package", "namespace", "return", "var", "void", "while",
+))  # fmt: skip
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
-def cel_faults(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
-    """Every rule that does not hold for the object; those that speak of `oldSelf` are asked where there is one."""
+def cel_errors(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
+    """Return an error for each rule that does not hold; rules with `oldSelf` apply only to updates."""
     if schema is None or not _has_rules(schema):
         return []
     return list(_walk(schema, new, old, ""))
 
 
-def compile_fault(rule: str) -> str:
-    """Why a rule cannot be compiled, or ""."""
-    return _compilation_fault(_compiled, rule)
+def compile_error(rule: str) -> str:
+    """Return the compilation error of a rule, or ""."""
+    return _compilation_error(_compiled, rule)
 
 
-def condition_fault(expression: str) -> str:
-    """Why a webhook's matchCondition cannot be compiled, or ""."""
-    return _compilation_fault(_condition, expression)
+def condition_error(expression: str) -> str:
+    """Return the compilation error of a webhook's matchCondition, or ""."""
+    return _compilation_error(_condition, expression)
 
 
-def _compilation_fault(compiler: Callable[[str], Any], text: str) -> str:
+def _compilation_error(compiler: Callable[[str], Any], text: str) -> str:
     try:
         compiler(text)
     except RuntimeError as error:
@@ -65,9 +63,9 @@ def _compilation_fault(compiler: Callable[[str], Any], text: str) -> str:
 
 
 def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
-    """Whether a webhook's matchCondition holds for these values, or why that can't be told.
+    """Return whether a webhook's matchCondition holds, or the error of its evaluation.
 
-    The values are `object`, `oldObject` and `request`; `authorizer` is not known here.
+    The values are `object`, `oldObject` and `request`; `authorizer` is not supported.
     """
     try:
         result = _condition(expression).eval(data=values)
@@ -94,7 +92,7 @@ def _walk(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
 
 
 def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
-    """The old item with the same key: only lists that are maps have one."""
+    """Return the old item with the same key; only lists of type map have one."""
     keys = schema.get("x-kubernetes-list-map-keys")
     if not keys or not isinstance(old, list) or not isinstance(item, dict):
         return None
@@ -141,25 +139,14 @@ def _reworded(error: str) -> str:
     return f"no such key: {missing[1]}" if missing else error
 
 
+@cached_by_identity
 def _has_rules(schema: Schema) -> bool:
-    """Whether the schema or anything below it has rules; told once for each schema object."""
-    known = _KNOWN.get(id(schema))
-    if known is None or known[0] is not schema:
-        children = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
-        found = bool(schema.get(RULES)) or any(_has_rules(child) for child in children if isinstance(child, dict))
-        if len(_KNOWN) > _KNOWN_LIMIT:
-            _KNOWN.clear()
-        known = _KNOWN[id(schema)] = (schema, found)
-    return known[1]
-
-
-# Keeps the schema beside the answer: an id is only good for as long as its object lives.
-_KNOWN: dict[int, tuple[Schema, bool]] = {}
-_KNOWN_LIMIT = 20_000
+    """Return whether the schema or anything below it has rules."""
+    return bool(schema.get(RULES)) or any(map(_has_rules, subschemas(schema)))
 
 
 def _bound(schema: Schema, value: Any) -> Any:
-    """A value as CEL sees it: field names are identifiers. Times stay texts: the engine takes none inside a map."""
+    """Return a value as CEL sees it: field names are identifiers. Times stay strings."""
     if isinstance(value, dict):
         properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
         below = additional if isinstance(additional, dict) else {}

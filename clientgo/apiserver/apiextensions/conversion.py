@@ -1,8 +1,8 @@
-"""Custom kinds in several versions: who turns an object of one into another.
+"""Conversion of custom objects between versions.
 
-With strategy None only `apiVersion` changes. With strategy Webhook the definition's webhook converts, whole lists at
-once; what it made of an object is remembered, so that an object that did not change is converted once. Of metadata it
-may change labels and annotations alone, as on a real server.
+With strategy None only `apiVersion` changes. With strategy Webhook the definition's webhook converts whole lists at
+once; results are cached, so an unchanged object is converted once. As on a real server, of the metadata it may change
+only labels and annotations.
 """
 
 import hashlib
@@ -15,30 +15,30 @@ import msgspec
 
 from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
 from clientgo.apiserver.http.status import ApiFailure
-from clientgo.apiserver.suspension import Paused, Question
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.suspension import ExternalCall, Paused
 from clientgo.boundeddict import BoundedDict
 
-Object = dict[str, Any]
 Key = bytes
 
 _API_VERSION = "apiextensions.k8s.io/v1"
 _SECONDS = 30.0  # apiextensions-apiserver's limit
-_REMEMBERED = 20_000
+_CACHE_SIZE = 20_000
 _encode = msgspec.json.Encoder().encode
 
 
 class WebhookConverter:
-    """Converts by the webhook of one definition; two with the same configuration are equal."""
+    """Conversion by the webhook of one definition; converters with the same configuration are equal."""
 
     def __init__(self, kind: str, client: Mapping[str, Any], services: Mapping[str, str]) -> None:
         self._kind = kind
         self._client = dict(client)
         self._services = services
-        self._made: BoundedDict[Key, Object] = BoundedDict(_REMEMBERED)
+        self._converted: BoundedDict[Key, Object] = BoundedDict(_CACHE_SIZE)
         self._failed: dict[Key, str] = {}
 
     def __repr__(self) -> str:
-        return f"<WebhookConverter of {self._kind}, {len(self._made)} objects remembered>"
+        return f"<WebhookConverter of {self._kind}, {len(self._converted)} objects cached>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WebhookConverter) and (self._kind, self._client) == (other._kind, other._client)
@@ -47,7 +47,7 @@ class WebhookConverter:
         return hash(self._kind)
 
     def convert(self, objects: Sequence[Object], api_version: str) -> list[Object]:
-        """The objects in this version, in their order.
+        """Return the objects in this version, in the same order.
 
         Raises:
             Paused: the webhook has to be asked first.
@@ -60,16 +60,16 @@ class WebhookConverter:
         missing = [
             index
             for index, (key, obj) in enumerate(zip(keys, objects, strict=True))
-            if key not in self._made and obj["apiVersion"] != api_version
+            if key not in self._converted and obj["apiVersion"] != api_version
         ]
         if missing:
             asked = [objects[index] for index in missing]
-            keep = partial(self._keep, [keys[index] for index in missing])
-            raise Paused([Question(partial(self._ask, asked, api_version), keep)])
-        return [self._made.get(key, obj) for key, obj in zip(keys, objects, strict=True)]
+            keep = partial(self._store, [keys[index] for index in missing])
+            raise Paused([ExternalCall(partial(self._call_webhook, asked, api_version), keep)])
+        return [self._converted.get(key, obj) for key, obj in zip(keys, objects, strict=True)]
 
-    def _ask(self, objects: list[Object], api_version: str) -> list[Object] | str:
-        """What the webhook makes of the objects, or why it makes nothing."""
+    def _call_webhook(self, objects: list[Object], api_version: str) -> list[Object] | str:
+        """Return the converted objects, or the error message."""
         start = f"conversion webhook for {objects[0]['apiVersion']}, Kind={self._kind} failed: "
         uid = str(uuid.uuid4())
         request = {"uid": uid, "desiredAPIVersion": api_version, "objects": objects}
@@ -80,25 +80,25 @@ class WebhookConverter:
         except CallFailed as error:
             return f"{start}{error}"
 
-    def _keep(self, keys: list[Key], outcome: list[Object] | str) -> None:
+    def _store(self, keys: list[Key], outcome: list[Object] | str) -> None:
         if isinstance(outcome, str):
             self._failed.update(dict.fromkeys(keys, outcome))
             return
-        # At least twice the objects of one request, which would otherwise never be complete.
-        self._made.size = max(_REMEMBERED, 2 * len(keys))
-        self._made.update(zip(keys, outcome, strict=True))
+        # At least twice the size of one request, which would otherwise repeat its call forever.
+        self._converted.size = max(_CACHE_SIZE, 2 * len(keys))
+        self._converted.update(zip(keys, outcome, strict=True))
 
 
 class StoredForm:
-    """Leaves objects as they are stored, whatever version is asked for: for who converts them later."""
+    """Converter that leaves objects in their stored version, for a later conversion."""
 
     def convert(self, objects: Sequence[Object], _: str) -> list[Object]:
-        """The objects, untouched."""
+        """Return the objects unchanged."""
         return list(objects)
 
 
 def converter_of(definition: Object, services: Mapping[str, str]) -> WebhookConverter | None:
-    """What converts a definition's objects; None where their apiVersion is all that differs."""
+    """Return the converter of a definition; None if only apiVersion differs."""
     spec = definition["spec"]
     conversion = spec.get("conversion") or {}
     if conversion.get("strategy") != "Webhook":
@@ -122,7 +122,7 @@ def _checked(objects: list[Object], response: Any, uid: str, api_version: str) -
 
 
 def _restored(index: int, original: Object, converted: Any, api_version: str) -> Object:
-    """The converted object with the original's metadata, but for labels and annotations."""
+    """Return the converted object with the original metadata except labels and annotations."""
     where = f"invalid converted object at index {index}"
     if not isinstance(converted, dict) or not isinstance(converted.get("metadata"), dict):
         raise CallFailed(f"{where}: no object with metadata")

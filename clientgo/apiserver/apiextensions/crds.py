@@ -1,26 +1,22 @@
-"""CustomResourceDefinitions: names are accepted, the kind is served, and its objects go when the definition goes.
+"""Controller of CustomResourceDefinitions: accepts names, serves the kinds, and deletes their objects with them.
 
-A definition is an object like any other; this controller reacts to it. It becomes Established as soon as it has been
-answered, so a client that waits for the condition, as it must on a real cluster, waits one turn of the loop.
+A definition becomes Established right after the response to its creation, so a client that waits for the condition, as
+it must on a real cluster, waits one turn of the loop.
 """
-
-from typing import Any
 
 from clientgo.apiserver.apiextensions.conversion import converter_of
 from clientgo.apiserver.apiextensions.crdschema import served_resources
-from clientgo.apiserver.registry.metadata import timestamp
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
-
-Object = dict[str, Any]
 
 KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class DefinitionController:
-    """Keeps the registry in step with the stored definitions."""
+    """Keeps the registry in sync with the stored definitions."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -30,13 +26,13 @@ class DefinitionController:
         return f"<DefinitionController {', '.join(self._served) or 'none'}>"
 
     def start(self) -> None:
-        """Serve what is stored, and follow every change from now on."""
+        """Serve the stored definitions, and react to every change from now on."""
         self._state.store.subscribe(self._changed)
         for definition in self._state.store.list(KEY):
             self.sync(definition["metadata"]["name"])
 
     def sync(self, name: str) -> None:
-        """Bring one definition's resources and status to where they belong."""
+        """Reconcile one definition's resources and status."""
         definition = self._state.store.get(KEY, "", name)
         if definition is None:
             self._serve(name, [])
@@ -48,12 +44,12 @@ class DefinitionController:
     def _changed(self, _: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == KEY:
             name = (new or old or {})["metadata"]["name"]
-            self._state.soon(self.sync, name)
+            self._state.call_soon(self.sync, name)
         elif new is None and old is not None and key in self._terminating():
-            self._state.soon(self.sync, f"{key[1]}.{key[0]}")
+            self._state.call_soon(self.sync, f"{key[1]}.{key[0]}")
 
     def _terminating(self) -> list[Key]:
-        """What belongs to definitions that wait for their last object to go."""
+        """Return the keys of definitions that wait for their last object to be deleted."""
         return [
             (definition["spec"]["group"], definition["spec"]["names"]["plural"])
             for definition in self._state.store.list(KEY)
@@ -89,7 +85,7 @@ class DefinitionController:
         self._put(definition, finalizers, status)
 
     def _taken_name(self, definition: Object) -> tuple[str, str] | None:
-        """Which of its names another definition of the group has already been granted, and as what."""
+        """Return the name conflict with another definition of the group, as (kind of name, name), or None."""
         spec = definition["spec"]
         for other in self._served_by_others(definition["metadata"]["name"]):
             if other.group != spec["group"]:
@@ -118,8 +114,7 @@ class DefinitionController:
                 continue
             left += 1
             if "deletionTimestamp" not in meta:
-                marked = {**meta, "deletionTimestamp": now, "deletionGracePeriodSeconds": 0}
-                store.put(key, {**obj, "metadata": {**marked, "generation": meta.get("generation", 0) + 1}})
+                store.put(key, {**obj, "metadata": mark_deleted(meta, self._state.clock)})
         finalizers = [one for one in definition["metadata"].get("finalizers", []) if one != FINALIZER or left]
         status = definition.get("status") or {}
         condition = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
@@ -150,14 +145,14 @@ class DefinitionController:
             self._served.pop(name, None)
 
     def _end_watches(self, resource: Resource) -> None:
-        """End the open watches of what is no longer served, as a real server does, once they have been told all."""
+        """End the open watches of a resource that is no longer served, after its last events."""
         store = self._state.store
 
         def end(_: object = None) -> None:
             for watcher in store.watchers(resource.storage):
                 watcher.unserved(resource)
 
-        # Deletions that the journal has yet to keep are still to be delivered.
+        # Uncommitted deletions still have to be delivered.
         if store.committed:
             end()
         else:

@@ -1,16 +1,13 @@
-"""What a CustomResourceDefinition says: its defaults, its rules, and the resources it makes."""
+"""Defaults and validation of CustomResourceDefinitions, and the resources they define."""
 
 from typing import Any
 
-from clientgo.apiserver.apiextensions.causes import forbidden_field, invalid_value, not_supported, required
-from clientgo.apiserver.apiextensions.cel import RULES, compile_fault
-from clientgo.apiserver.apiextensions.defaulting import has_defaults
-from clientgo.apiserver.http.status import Cause
-from clientgo.apiserver.registry.names import label_1035_faults, subdomain_faults
-from clientgo.apiserver.registry.registry import Converter, Resource, version_priority
+from clientgo.apiserver.apiextensions.cel import RULES, compile_error
+from clientgo.apiserver.apiextensions.structural import has_defaults
+from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo.apiserver.registry.names import label_1035_errors, subdomain_errors
+from clientgo.apiserver.registry.registry import Converter, Object, Resource, version_priority
 from clientgo.meta.scheme import Column, Scale
-
-Object = dict[str, Any]
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 _APPROVAL = "api-approved.kubernetes.io"
@@ -22,7 +19,7 @@ _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
 def with_defaults(definition: Object) -> Object:
-    """The definition with what a client may leave out."""
+    """Return the definition with defaults."""
     spec = dict(definition.get("spec") or {})
     names = dict(spec.get("names") or {})
     kind = names.get("kind") or ""
@@ -38,15 +35,15 @@ def with_defaults(definition: Object) -> Object:
     return {**definition, "spec": spec, "status": status}
 
 
-def faults(definition: Object) -> list[Cause]:
-    """Every rule of definitions that this one breaks."""
+def definition_errors(definition: Object) -> list[Cause]:
+    """Return the errors of a definition."""
     spec = definition["spec"]
     names, group = spec["names"], spec.get("group") or ""
     found: list[Cause] = []
     if not group:
         found.append(required("spec.group"))
     else:
-        found += [invalid_value("spec.group", group, why) for why in subdomain_faults(group)]
+        found += [invalid_value("spec.group", group, why) for why in subdomain_errors(group)]
         if "." not in group:
             found.append(invalid_value("spec.group", group, "should be a domain with at least one dot"))
     expected = f"{names.get('plural') or ''}.{group}"
@@ -60,10 +57,10 @@ def faults(definition: Object) -> list[Cause]:
             else required("spec.scope")
         )
     for field in ("plural", "singular", "kind", "listKind"):
-        found += _name_faults(f"spec.names.{field}", names.get(field) or "")
-    found += _version_faults(spec.get("versions") or [])
-    found += _conversion_faults(spec.get("conversion") or {})
-    found += _stored_faults(definition)
+        found += _name_errors(f"spec.names.{field}", names.get(field) or "")
+    found += _version_errors(spec.get("versions") or [])
+    found += _conversion_errors(spec.get("conversion") or {})
+    found += _stored_errors(definition)
     if (group.endswith((".k8s.io", ".kubernetes.io")) or group in ("k8s.io", "kubernetes.io")) and (
         _APPROVAL not in definition["metadata"].get("annotations", {})
     ):
@@ -75,7 +72,7 @@ def faults(definition: Object) -> list[Cause]:
     return found
 
 
-def _conversion_faults(conversion: Object) -> list[Cause]:
+def _conversion_errors(conversion: Object) -> list[Cause]:
     strategy, webhook = conversion.get("strategy"), conversion.get("webhook")
     if strategy not in ("None", "Webhook"):
         return [not_supported("spec.conversion.strategy", strategy or "", ("None", "Webhook"))]
@@ -96,7 +93,7 @@ def _conversion_faults(conversion: Object) -> list[Cause]:
     return found
 
 
-def _stored_faults(definition: Object) -> list[Cause]:
+def _stored_errors(definition: Object) -> list[Cause]:
     names = [version.get("name") for version in definition["spec"].get("versions") or ()]
     return [
         invalid_value(
@@ -112,13 +109,13 @@ def _stored_faults(definition: Object) -> list[Cause]:
 
 
 def served_resources(definition: Object, converter: Converter | None = None) -> list[Resource]:
-    """One resource for each served version; `converter` turns objects of one into another."""
+    """Return one resource for each served version; `converter` converts objects between them."""
     spec = definition["spec"]
     storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
-    filling = {f"{spec['group']}/{version['name']}": _schema_of(version) for version in spec["versions"]}
-    filling = {api_version: schema for api_version, schema in filling.items() if has_defaults(schema)}
+    default_schemas = {f"{spec['group']}/{version['name']}": _schema_of(version) for version in spec["versions"]}
+    default_schemas = {api_version: schema for api_version, schema in default_schemas.items() if has_defaults(schema)}
     return [
-        _resource(definition, version, storage, converter, filling)
+        _resource(definition, version, storage, converter, default_schemas)
         for version in spec["versions"]
         if version.get("served")
     ]
@@ -130,7 +127,7 @@ def _schema_of(version: Object) -> Object:
 
 
 def _resource(
-    definition: Object, version: Object, storage: str, converter: Converter | None, filling: dict[str, Object]
+    definition: Object, version: Object, storage: str, converter: Converter | None, default_schemas: dict[str, Object]
 ) -> Resource:
     spec = definition["spec"]
     names = spec["names"]
@@ -158,8 +155,8 @@ def _resource(
         selectable_fields=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
         definition=definition["metadata"]["name"],
         deprecation=_deprecation(spec, version),
-        filling=filling,
-        defaults_since=int(definition["metadata"].get("resourceVersion") or 0) if filling else 0,
+        default_schemas=default_schemas,
+        defaults_since=int(definition["metadata"].get("resourceVersion") or 0) if default_schemas else 0,
         unconditional_update=False,
     )
 
@@ -186,13 +183,13 @@ def _column(column: Object) -> Column:
     )
 
 
-def _name_faults(field: str, name: str) -> list[Cause]:
+def _name_errors(field: str, name: str) -> list[Cause]:
     if not name:
         return [required(field)]
-    return [invalid_value(field, name, why) for why in label_1035_faults(name.lower())]
+    return [invalid_value(field, name, why) for why in label_1035_errors(name.lower())]
 
 
-def _version_faults(versions: list[Object]) -> list[Cause]:
+def _version_errors(versions: list[Object]) -> list[Cause]:
     found: list[Cause] = []
     storing = [version for version in versions if version.get("storage")]
     if len(storing) != 1:
@@ -201,19 +198,19 @@ def _version_faults(versions: list[Object]) -> list[Cause]:
     for index, version in enumerate(versions):
         field = f"spec.versions[{index}]"
         found += [
-            invalid_value(f"{field}.name", version.get("name"), w) for w in label_1035_faults(version.get("name") or "")
+            invalid_value(f"{field}.name", version.get("name"), w) for w in label_1035_errors(version.get("name") or "")
         ]
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         where = f"{field}.schema.openAPIV3Schema"
         if schema is None:
             found.append(required(where, "schemas are required"))
         else:
-            found += _schema_faults(schema, where, root=True)
+            found += _schema_errors(schema, where, root=True)
     return found
 
 
-def _schema_faults(schema: Object, where: str, *, root: bool = False) -> list[Cause]:
-    """The rules that make a schema structural: every node has a type, items and properties are schemas of their own."""
+def _schema_errors(schema: Object, where: str, *, root: bool = False) -> list[Cause]:
+    """Check that a schema is structural: every node has a type, items and properties are schemas."""
     if not isinstance(schema, dict) or not _well_formed(schema):
         return [invalid_value(where, schema, "must be a schema object")]
     found: list[Cause] = []
@@ -227,21 +224,21 @@ def _schema_faults(schema: Object, where: str, *, root: bool = False) -> list[Ca
         )
     elif kind and kind not in _TYPES:
         found.append(not_supported(f"{where}.type", kind, _TYPES))
-    found += _rule_faults(schema, where)
+    found += _rule_errors(schema, where)
     if kind == "array" and "items" not in schema:
         found.append(required(f"{where}.items", "must be specified"))
     for field, child in (schema.get("properties") or {}).items():
         if not (root and field == "metadata"):
-            found += _schema_faults(child, f"{where}.properties[{field}]")
+            found += _schema_errors(child, f"{where}.properties[{field}]")
     if isinstance(schema.get("items"), dict):
-        found += _schema_faults(schema["items"], f"{where}.items")
+        found += _schema_errors(schema["items"], f"{where}.items")
     if isinstance(schema.get("additionalProperties"), dict):
-        found += _schema_faults(schema["additionalProperties"], f"{where}.additionalProperties")
+        found += _schema_errors(schema["additionalProperties"], f"{where}.additionalProperties")
     return found
 
 
 def _well_formed(schema: Object) -> bool:
-    """Whether the members that the server itself walks are of the right type."""
+    """Return whether the members that the server reads are of the right type."""
     rules = schema.get(RULES) or []
     return (
         isinstance(schema.get("properties") or {}, dict)
@@ -264,9 +261,9 @@ def _are_schemas(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(one, dict) for one in value))
 
 
-def _rule_faults(schema: Object, where: str) -> list[Cause]:
+def _rule_errors(schema: Object, where: str) -> list[Cause]:
     found: list[Cause] = []
     for index, rule in enumerate(schema.get(RULES) or ()):
-        if why := compile_fault(rule.get("rule") or ""):
+        if why := compile_error(rule.get("rule") or ""):
             found.append(invalid_value(f"{where}.{RULES}[{index}].rule", rule.get("rule"), why))
     return found

@@ -1,8 +1,8 @@
-r"""The JSON paths that Kubernetes lets a CustomResourceDefinition use, for printed columns.
+r"""JSON paths of printed columns in CustomResourceDefinitions.
 
 `.spec.replicas`, `.metadata.annotations['a\.b/c']`, `.metadata.labels.app\.kubernetes\.io/name`, `.items[0]`, `[-1]`,
-`[1:3]`, `[*]`, and filters such as `.status.conditions[?(@.type=="Ready")].status`. A path is parsed once and then
-only walked; what is absent gives no result and is no error, as a column of an object without the field stays empty.
+`[1:3]`, `[*]`, and filters such as `.status.conditions[?(@.type=="Ready")].status`. A path is parsed once. Absent
+fields give no result and no error, so that a column stays empty.
 """
 
 import operator
@@ -32,13 +32,13 @@ _FILTER = re.compile(r"\[\?\(\s*@((?:[^()'\"=!<>]|'[^']*'|\"[^\"]*\")*?)\s*(?:(=
 
 @dataclass(frozen=True, slots=True)
 class JSONPath:
-    """A parsed path; `find` walks a document and gives what it meets, in order."""
+    """A parsed path; `find` returns the values it leads to, in order."""
 
     text: str
     steps: tuple[Step, ...]
 
     def find(self, document: Any) -> list[Any]:
-        """Give every value the path leads to; an empty list where it leads nowhere."""
+        """Return every value the path leads to; an empty list if there is none."""
         found: list[Any] = [document]
         for step in self.steps:
             found = [value for item in found for value in step(item)]
@@ -47,7 +47,11 @@ class JSONPath:
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> JSONPath:
-    """Read a path, with or without its leading dot, `$` or braces; ValueError names what cannot be read."""
+    """Parse a path, with or without its leading dot, `$` or braces.
+
+    Raises:
+        ValueError: the path is invalid.
+    """
     rest = text.strip()
     if rest.startswith("{") and rest.endswith("}"):
         rest = rest[1:-1].strip()
@@ -68,7 +72,7 @@ def _next_step(rest: str, text: str) -> tuple[Step, str]:
         return _bracket(rest, text)
     match = _FIELD.match(rest)
     if not match:
-        raise ValueError(f"cannot read the JSON path {text!r} from {rest!r} on")
+        raise ValueError(f"invalid JSON path {text!r}: unexpected {rest!r}")
     name = _unescape(match[1])
     return (_descend(name) if deep else _member(name)), rest[match.end() :]
 
@@ -84,7 +88,7 @@ def _bracket(rest: str, text: str) -> tuple[Step, str]:
         return _member("*"), rest[match.end() :]
     if match := _FILTER.match(rest):
         return _filter(match[1], match[2], match[3], text), rest[match.end() :]
-    raise ValueError(f"cannot read the JSON path {text!r} from {rest!r} on")
+    raise ValueError(f"invalid JSON path {text!r}: unexpected {rest!r}")
 
 
 def _unescape(name: str) -> str:
@@ -117,7 +121,7 @@ def _descend(name: str) -> Step:
 
 def _slice(start: int | None, stop: int | None = None, stride: int | None = None) -> Step:
     if stride == 0:
-        raise ValueError("a JSON path's step must not be 0")
+        raise ValueError("invalid JSON path: the step must not be 0")
 
     def step(value: Any) -> Iterable[Any]:
         return value[start:stop:stride] if isinstance(value, list) else ()
@@ -156,4 +160,4 @@ def _literal(text: str, path: str) -> str | int | float | bool:
     try:
         return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
     except ValueError as error:
-        raise ValueError(f"cannot read {text!r} in the JSON path {path!r}") from error
+        raise ValueError(f"invalid JSON path {path!r}: unexpected {text!r}") from error

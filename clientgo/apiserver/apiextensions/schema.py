@@ -1,8 +1,8 @@
-"""A structural schema (OpenAPI v3 as CustomResourceDefinitions allow it) applied to an object, in Kubernetes' words.
+"""Validation of objects by a structural schema (OpenAPI v3 as in CustomResourceDefinitions), in Kubernetes' words.
 
-A walk of our own rather than a JSON Schema library: every message and cause must be the real server's, and a walk
-over plain dicts is also several times as fast. What a fault is called depends on its kind: type and format faults are
-FieldValueTypeInvalid, enums FieldValueNotSupported, lengths TooLong and TooMany, everything else FieldValueInvalid.
+A walk of its own instead of a JSON Schema library: every message and cause must be the real server's, and a walk over
+plain dicts is several times as fast. Errors of type and format are FieldValueTypeInvalid, enums FieldValueNotSupported,
+lengths TooLong and TooMany, everything else FieldValueInvalid.
 """
 
 import re
@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from clientgo.apiserver.apiextensions.causes import (
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, subschemas
+from clientgo.apiserver.http.status import (
+    Cause,
     duplicate,
     go_float,
     invalid_value,
@@ -20,7 +22,6 @@ from clientgo.apiserver.apiextensions.causes import (
     too_many,
     type_invalid,
 )
-from clientgo.apiserver.http.status import Cause
 from clientgo.meta.formats import valid_format
 
 Schema = dict[str, Any]
@@ -28,12 +29,12 @@ Faults = Iterator[Cause]
 
 _COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
 _ROOT_FIELDS = ("apiVersion", "kind", "metadata")
-# What decoders give; subclasses of these are told apart one by one.
+# Types that decoders return; subclasses are checked one by one.
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
 
 
-def schema_faults(schema: Schema | None, obj: dict[str, Any]) -> list[Cause]:
-    """Everything in the object that its schema does not allow; metadata is judged elsewhere."""
+def schema_errors(schema: Schema | None, obj: dict[str, Any]) -> list[Cause]:
+    """Return the errors of the object by its schema, except those of metadata."""
     if schema is None:
         return []
     found = list(_value(schema, obj, ""))
@@ -41,21 +42,11 @@ def schema_faults(schema: Schema | None, obj: dict[str, Any]) -> list[Cause]:
 
 
 def json_type(value: Any) -> str:
-    """The schema type a JSON value is of."""
+    """Return the schema type of a JSON value."""
     known = _TYPES.get(type(value))
     if known is not None:
         return known
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, dict):
-        return "object"
-    return "array" if isinstance(value, list) else "null"
+    return next((name for cls, name in _TYPES.items() if isinstance(value, cls)), "null")
 
 
 def _value(schema: Schema, value: Any, path: str) -> Faults:
@@ -185,7 +176,7 @@ def _combined(schema: Schema, value: Any, path: str) -> Faults:
 
 
 def _closest(schemas: list[Schema], value: Any, path: str) -> Faults:
-    """The faults of the alternative that comes nearest: the one with the fewest."""
+    """Yield the errors of the closest alternative: the one with the fewest."""
     yield from min((list(_value(one, value, path)) for one in schemas), key=len, default=[])
 
 
@@ -194,7 +185,7 @@ def _fits(schema: Schema, value: Any, path: str) -> bool:
 
 
 def _lists(schema: Schema, value: Any, path: str) -> Faults:
-    """Duplicates in lists that are sets, or maps by key."""
+    """Yield duplicates in lists of type set or map."""
     if isinstance(value, list):
         item = schema.get("items") or {}
         keys = _list_keys(schema)
@@ -213,23 +204,10 @@ def _lists(schema: Schema, value: Any, path: str) -> Faults:
                 yield from _lists(known, child, _join(path, field))
 
 
+@cached_by_identity
 def _has_keyed_lists(schema: Schema) -> bool:
-    """Whether the schema or anything below it is a list whose items must differ; told once for each schema object."""
-    known = _KNOWN.get(id(schema))
-    if known is None or known[0] is not schema:
-        children = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
-        found = _list_keys(schema) is not None or any(
-            _has_keyed_lists(child) for child in children if isinstance(child, dict)
-        )
-        if len(_KNOWN) > _KNOWN_LIMIT:
-            _KNOWN.clear()
-        known = _KNOWN[id(schema)] = (schema, found)
-    return known[1]
-
-
-# Keeps the schema beside the answer: an id is only good for as long as its object lives.
-_KNOWN: dict[int, tuple[Schema, bool]] = {}
-_KNOWN_LIMIT = 20_000
+    """Return whether the schema or anything below it is a list of type set or map."""
+    return _list_keys(schema) is not None or any(map(_has_keyed_lists, subschemas(schema)))
 
 
 def _list_keys(schema: Schema) -> Callable[[Any], Any] | None:

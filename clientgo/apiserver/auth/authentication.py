@@ -1,6 +1,6 @@
-"""Who sent a request: by client certificate, by bearer token, on behalf of another (impersonation), or nobody known.
+"""Authentication of requests: by client certificate or bearer token, with impersonation, or anonymous.
 
-Credentials that are shown and do not count are refused, as on a real server; none at all make one anonymous.
+Invalid credentials are rejected, as on a real server; a request without credentials is anonymous.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,29 +26,25 @@ _GROUP = "authentication.k8s.io"
 
 
 def authenticate(state: State, request: Request) -> User:
-    """The user a request comes from, or the one it may act as.
-
-    Raises:
-        ApiFailure: 401, its credentials do not count; 403, it may not act as that user.
-    """
-    user = _shown(state, request)
+    """Return the user of a request, or the user it impersonates (401, 403)."""
+    user = _credentials_user(state, request)
     acting = _impersonated(request)
     if acting is None:
         return user
-    for attributes in _asked_for(user, acting):
+    for attributes in _impersonation_checks(user, acting):
         authorize(state, attributes)
     return acting
 
 
 def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
-    """The user a bearer token stands for, or None when it stands for nobody, or is not meant for any of these."""
+    """Return the user of a bearer token, or None if it is invalid or meant for other audiences."""
     known = state.options.tokens.get(token)
     if known is not None:
         return known if ISSUER in audiences else None
     return token_user(state, token, audiences)
 
 
-def _shown(state: State, request: Request) -> User:
+def _credentials_user(state: State, request: Request) -> User:
     if request.user is not ANONYMOUS:
         return request.user  # by its certificate, which was checked with the connection
     given = request.headers.get("authorization", "")
@@ -82,12 +78,12 @@ def _impersonated(request: Request) -> User | None:
 
 
 def _repeated(request: Request, name: str) -> tuple[str, ...]:
-    """The values of a header that may come several times; commas part nothing, as they may stand in a name."""
+    """Return the values of a repeatable header; commas do not separate values, as names may contain them."""
     return tuple(value for value in request.headers.get(name, "").split(REPEATED) if value)
 
 
 def _extra_keys(request: Request) -> list[tuple[str, str]]:
-    """Each key of the user's extra fields, and how the header spells it."""
+    """Return each key of the user's extra fields, and its spelling in the header."""
     found = (name.removeprefix(_EXTRA) for name in request.headers if name.startswith(_EXTRA))
     return [(unquote(spelled).lower(), spelled) for spelled in found if spelled]
 
@@ -99,8 +95,8 @@ def _without_user(groups: tuple[str, ...], uid: str, extra: Mapping[str, tuple[s
     return bad_request(f"requested [{' '.join(asked)}] without impersonating a user")
 
 
-def _asked_for(user: User, acting: User) -> list[Attributes]:
-    """What one must be allowed to impersonate in order to act so; groups every such user has are not asked for."""
+def _impersonation_checks(user: User, acting: User) -> list[Attributes]:
+    """Return the permissions that impersonating `acting` needs; implied groups need none."""
     account = service_account_name(acting.name)
     implied = {AUTHENTICATED, UNAUTHENTICATED}
     if account is not None:

@@ -1,20 +1,125 @@
-"""May this user do that: the question, its answer, and the refusal in Kubernetes' words.
+"""Authorization by RBAC, and its error messages in Kubernetes' words.
 
-With `Options.authorization` "RBAC" the roles and bindings in the store decide, and members of system:masters may do
-anything; with "AlwaysAllow" nobody is asked.
+With `Options.authorization` "RBAC" the stored roles and bindings decide, and members of system:masters may do anything;
+with "AlwaysAllow" everything is allowed. Rules only allow, never deny. A binding whose role is missing grants nothing
+and is named in the error message, so that a typing mistake can be found.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from clientgo.apiserver.auth import rbac
-from clientgo.apiserver.auth.users import MASTERS, User
+from clientgo.apiserver.auth.users import MASTERS, User, service_account_name
 from clientgo.apiserver.http.status import ApiFailure
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.store import Store
+from clientgo.apiserver.storage.stored import Key
+
+Rule = dict[str, Any]
+
+GROUP = "rbac.authorization.k8s.io"
+ROLES: Key = (GROUP, "roles")
+CLUSTER_ROLES: Key = (GROUP, "clusterroles")
+ROLE_BINDINGS: Key = (GROUP, "rolebindings")
+CLUSTER_ROLE_BINDINGS: Key = (GROUP, "clusterrolebindings")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A rule that applies to a user, and the binding that grants it, in words."""
+
+    rule: Rule
+    source: str
+
+
+class Rules:
+    """Finds the rules that apply to a user; `missing` lists missing roles of bindings."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.missing: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"<Rules of {self._store}, {len(self.missing)} roles missing>"
+
+    def grants(self, user: User, namespace: str) -> Iterator[Grant]:
+        """Yield the rules of the user: cluster-wide ones, then those of the namespace if there is one."""
+        for binding in self._store.list(CLUSTER_ROLE_BINDINGS):
+            yield from self._granted(binding, user, "")
+        if namespace:
+            for binding in self._store.list(ROLE_BINDINGS, namespace):
+                yield from self._granted(binding, user, namespace)
+
+    def _granted(self, binding: Object, user: User, namespace: str) -> Iterator[Grant]:
+        subject = next((one for one in binding.get("subjects") or () if _matches_subject(one, user, namespace)), None)
+        if subject is None:
+            return
+        kind, name = binding["roleRef"].get("kind", ""), binding["roleRef"].get("name", "")
+        role = self._role(kind, name, namespace)
+        if role is None:
+            self.missing.append(f'{kind.lower()}.{GROUP} "{name}" not found')
+            return
+        bound = binding["metadata"]["name"]
+        where = f'RoleBinding "{bound}/{namespace}"' if namespace else f'ClusterRoleBinding "{bound}"'
+        for rule in role.get("rules") or ():
+            yield Grant(rule, f'{where} of {kind} "{name}" to {_subject_text(subject)}')
+
+    def _role(self, kind: str, name: str, namespace: str) -> Object | None:
+        if kind == "ClusterRole":
+            return self._store.get(CLUSTER_ROLES, "", name)
+        return self._store.get(ROLES, namespace, name) if namespace else None
+
+
+def covers_resource(rule: Rule, verb: str, group: str, resource: str, name: str) -> bool:
+    """Return whether the rule allows the verb; `resource` is `pods` or `pods/log`."""
+    return (
+        _any_of(rule.get("verbs"), verb)
+        and _any_of(rule.get("apiGroups"), group)
+        and _names_resource(rule.get("resources") or (), resource)
+        and (not rule.get("resourceNames") or name in rule["resourceNames"])
+    )
+
+
+def covers_path(rule: Rule, verb: str, path: str) -> bool:
+    """Return whether the rule allows the verb on a non-resource path; a trailing `*` matches any suffix."""
+    if not _any_of(rule.get("verbs"), verb):
+        return False
+    patterns = rule.get("nonResourceURLs") or ()
+    return any(one in ("*", path) or (one.endswith("*") and path.startswith(one.rstrip("*"))) for one in patterns)
+
+
+def _any_of(listed: Any, value: str) -> bool:
+    return bool(listed) and ("*" in listed or value in listed)
+
+
+def _names_resource(listed: Any, resource: str) -> bool:
+    if "*" in listed or resource in listed:
+        return True
+    subresource = resource.partition("/")[2]
+    return bool(subresource) and f"*/{subresource}" in listed
+
+
+def _matches_subject(subject: Object, user: User, namespace: str) -> bool:
+    kind, name = subject.get("kind"), subject.get("name", "")
+    if kind == "User":
+        return bool(name == user.name)
+    if kind == "Group":
+        return name in user.groups
+    account = service_account_name(user.name)
+    return kind == "ServiceAccount" and account == (subject.get("namespace") or namespace, name)
+
+
+def _subject_text(subject: Object) -> str:
+    name = subject.get("name", "")
+    if subject.get("kind") == "ServiceAccount":
+        name = f"{name}/{subject.get('namespace', '')}"
+    return f'{subject.get("kind")} "{name}"'
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What somebody wants to do: with a resource, or (when `path` is given) with a path that names none."""
+    """A request to authorize: for a resource, or, if `path` is set, for a non-resource path."""
 
     user: User
     verb: str
@@ -28,7 +133,7 @@ class Attributes:
 
     @property
     def text(self) -> str:
-        """`User "u" cannot get resource "pods" ...`, as refusals say it."""
+        """The request as in error messages: `User "u" cannot get resource "pods" ...`."""
         start = f'User "{self.user.name}" cannot {self.verb}'
         if self.path:
             return f'{start} path "{self.path}"'
@@ -39,46 +144,42 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether it is allowed, and by what."""
+    """The decision, and its reason."""
 
     allowed: bool
     reason: str = ""
 
 
-def may_everything(state: State, user: User) -> bool:
-    """Whether no role is looked at for this user."""
+def is_superuser(state: State, user: User) -> bool:
+    """Return whether the user may do everything, so that no role is checked."""
     return state.options.authorization == "AlwaysAllow" or MASTERS in user.groups
 
 
 def decide(state: State, attributes: Attributes) -> Decision:
-    """Answer the question."""
-    if may_everything(state, attributes.user):
+    """Decide whether the request is allowed."""
+    if is_superuser(state, attributes.user):
         return Decision(True)
-    found = rbac.Rules(state.store)
+    found = Rules(state.store)
     for grant in found.grants(attributes.user, attributes.namespace):
         if attributes.path:
-            allowed = rbac.covers_path(grant.rule, attributes.verb, attributes.path)
+            allowed = covers_path(grant.rule, attributes.verb, attributes.path)
         else:
             resource = attributes.resource + (f"/{attributes.subresource}" if attributes.subresource else "")
-            allowed = rbac.covers_resource(grant.rule, attributes.verb, attributes.group, resource, attributes.name)
+            allowed = covers_resource(grant.rule, attributes.verb, attributes.group, resource, attributes.name)
         if allowed:
             return Decision(True, f"RBAC: allowed by {grant.source}")
     return Decision(False, f"RBAC: {', '.join(found.missing)}" if found.missing else "")
 
 
 def authorize(state: State, attributes: Attributes) -> None:
-    """Refuse what is not allowed.
-
-    Raises:
-        ApiFailure: 403.
-    """
+    """Check that the request is allowed (403)."""
     decision = decide(state, attributes)
     if not decision.allowed:
         raise refusal(attributes, decision.reason)
 
 
 def refusal(attributes: Attributes, reason: str = "") -> ApiFailure:
-    """403: this user may not do this."""
+    """Return 403: the user is not allowed to do this."""
     why = f"{attributes.text}: {reason}" if reason else attributes.text
     if attributes.path:
         return ApiFailure(403, "Forbidden", f"forbidden: {why}", details={})

@@ -1,33 +1,32 @@
-"""Nobody grants what he does not hold: roles and bindings are refused where they would give away more.
+"""Privilege escalation: users can grant only permissions that they hold.
 
-As Kubernetes has it: who writes a role must hold each of its rules himself, or the verb `escalate` on it; who binds a
-role must hold its rules, or the verb `bind` on it. Without it, whoever may write roles may do everything.
+As in Kubernetes, a user who writes a role must hold each of its rules, or the verb `escalate` on it; a user who binds a
+role must hold its rules, or the verb `bind` on it.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.auth.authorization import Attributes, decide
-from clientgo.apiserver.auth.rbac import (
+from clientgo.apiserver.auth.authorization import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     GROUP,
     ROLE_BINDINGS,
     ROLES,
+    Attributes,
     Rule,
     Rules,
     covers_path,
     covers_resource,
+    decide,
 )
 from clientgo.apiserver.auth.users import MASTERS, User
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden, not_found
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
-
-Object = dict[str, Any]
 
 _EVERYTHING: tuple[Rule, ...] = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
@@ -38,14 +37,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 def check_escalation(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Refuse a role or a binding that grants what its writer does not hold.
-
-    Raises:
-        ApiFailure: 403; or 404, the role to be bound is not there.
-    """
+    """Check that a role or binding grants only what its writer holds (403, 404)."""
     if write.internal or state.options.authorization == "AlwaysAllow" or MASTERS in write.user.groups:
         return
-    if old is not None and _for_the_collector_alone(new, old):
+    if old is not None and _changes_only_owners(new, old):
         return
     storage = write.resource.storage
     if storage in (ROLES, CLUSTER_ROLES):
@@ -96,7 +91,7 @@ def _missing(state: State, write: Write, rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _single(rule: Rule) -> Iterator[Rule]:
-    """The rule as rules of one verb on one thing each: what is held may come from several others."""
+    """Yield the rule as rules of one verb on one resource: the permissions held may come from several rules."""
     verbs, names = rule.get("verbs") or (), rule.get("resourceNames") or ("",)
     for group, resource, name, verb in product(rule.get("apiGroups") or (), rule.get("resources") or (), names, verbs):
         yield {"apiGroups": [group], "resources": [resource], "resourceNames": [name] if name else [], "verbs": [verb]}
@@ -113,7 +108,7 @@ def _covers(held: Rule, wanted: Rule) -> bool:
 
 
 def _joined(rules: Iterable[Rule]) -> list[Rule]:
-    """Rules about one thing become one, with all their verbs."""
+    """Merge rules about the same resource, with all their verbs."""
     found: dict[bytes, Rule] = {}
     for rule in rules:
         if "nonResourceURLs" in rule:
@@ -135,7 +130,7 @@ def _title(member: str) -> str:
 
 
 def _quoted(words: Iterable[str]) -> str:
-    """Words as Go's %q prints a slice of them."""
+    """Format strings like Go's %q of a slice."""
     return f"[{' '.join(_encode(word).decode() for word in words)}]"
 
 
@@ -143,8 +138,8 @@ def _described(user: User) -> str:
     return f'user "{user.name}" (groups={_quoted(user.groups)})'
 
 
-def _for_the_collector_alone(new: Object, old: Object) -> bool:
-    """Whether an update changes nothing but owners and finalizers, which everybody who may update may change."""
+def _changes_only_owners(new: Object, old: Object) -> bool:
+    """Return whether an update changes only owners and finalizers."""
     return _without(new) == _without(old)
 
 

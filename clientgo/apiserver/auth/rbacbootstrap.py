@@ -1,20 +1,18 @@
-"""The roles and bindings every cluster with RBAC begins with, and the controller that fills aggregated roles.
+"""Initial RBAC roles and bindings, and the controller of aggregated roles.
 
-Who is logged in may discover what is served and ask what he may do; everybody may ask for health and version; members
-of system:masters hold cluster-admin. `admin`, `edit` and `view` are there to be bound, and take in the rules of every
-role that says so with a label, as those of a custom kind do. What a client has changed is left as it is.
+Authenticated users may use discovery and check their own permissions; everyone may read health and version; members of
+system:masters hold cluster-admin. `admin`, `edit` and `view` can be bound, and aggregate the rules of every role with
+their label. Roles that a client has changed stay unchanged.
 """
 
-from typing import Any
-
-from clientgo.apiserver.admission.labelselectors import selects
-from clientgo.apiserver.auth.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
+from clientgo.apiserver.auth.authorization import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
 from clientgo.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from clientgo.apiserver.registry.metadata import timestamp
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
 
-Object = dict[str, Any]
 Rule = dict[str, list[str]]
 
 _READ = ["get", "list", "watch"]
@@ -29,7 +27,7 @@ _WORKLOADS: dict[str, list[str]] = {
     "networking.k8s.io": ["ingresses", "networkpolicies"],
     "policy": ["poddisruptionbudgets"],
 }
-_SEEN: dict[str, list[str]] = {
+_READ_ONLY: dict[str, list[str]] = {
     "": [
         *("bindings", "events", "limitranges", "namespaces", "namespaces/status", "pods/log", "pods/status"),
         *("resourcequotas", "resourcequotas/status", "serviceaccounts", "services/status"),
@@ -43,32 +41,22 @@ _AGGREGATES = "rbac.authorization.k8s.io/aggregate-to-"
 
 
 def create_initial_roles(state: State) -> None:
-    """Store the roles and bindings that are not there yet."""
+    """Store missing roles and bindings."""
     for name, rules in _ROLES.items():
         _add(state, CLUSTER_ROLES, name, {"rules": rules})
-    for name, target in (("view", "view"), ("edit", "edit"), ("admin", "admin")):
-        labels = {f"{_AGGREGATES}{target}": "true"}
+    for name in ("view", "edit", "admin"):
+        labels = {f"{_AGGREGATES}{name}": "true"}
         _add(state, CLUSTER_ROLES, f"system:aggregate-to-{name}", {"rules": _OWN[name]}, labels)
         selectors = [{"matchLabels": {f"{_AGGREGATES}{part}": "true"}} for part in _PARTS[name]]
-        _add(
-            state,
-            CLUSTER_ROLES,
-            name,
-            {"aggregationRule": {"clusterRoleSelectors": selectors}, "rules": []},
-        )
+        _add(state, CLUSTER_ROLES, name, {"aggregationRule": {"clusterRoleSelectors": selectors}, "rules": []})
     for name, groups in _BINDINGS.items():
         subjects = [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups]
         reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": name}
-        _add(
-            state,
-            CLUSTER_ROLE_BINDINGS,
-            name,
-            {"subjects": subjects, "roleRef": reference},
-        )
+        _add(state, CLUSTER_ROLE_BINDINGS, name, {"subjects": subjects, "roleRef": reference})
 
 
 class AggregationController:
-    """Keeps the rules of roles with an `aggregationRule` the union of those of the roles it selects."""
+    """Keeps the rules of aggregated roles the union of the roles they select."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -78,12 +66,12 @@ class AggregationController:
         return f"<AggregationController {'due' if self._due else 'idle'}>"
 
     def start(self) -> None:
-        """Fill the roles now, and follow every change from now on."""
+        """Reconcile all roles, and react to every change from now on."""
         self._state.store.subscribe(self._changed)
         self.sync()
 
     def sync(self) -> None:
-        """Bring every aggregated role to what it should be."""
+        """Reconcile every aggregated role."""
         self._due = False
         for role in self._state.store.list(CLUSTER_ROLES):
             if role.get("aggregationRule"):
@@ -94,7 +82,7 @@ class AggregationController:
     def _changed(self, _: str, key: Key, __: Object | None, ___: Object | None) -> None:
         if key == CLUSTER_ROLES and not self._due:
             self._due = True
-            self._state.soon(self.sync)
+            self._state.call_soon(self.sync)
 
     def _union(self, role: Object) -> list[Rule]:
         rules: list[Rule] = []
@@ -120,22 +108,14 @@ def _rules(verbs: list[str], resources: dict[str, list[str]]) -> list[Rule]:
 
 
 _ROLES: dict[str, list[Rule]] = {
-    "cluster-admin": [
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-        {"nonResourceURLs": ["*"], "verbs": ["*"]},
-    ],
+    "cluster-admin": [*_rules(["*"], {"*": ["*"]}), {"nonResourceURLs": ["*"], "verbs": ["*"]}],
     "system:basic-user": [
-        {
-            "apiGroups": ["authorization.k8s.io"],
-            "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-            "verbs": ["create"],
-        },
-        {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]},
+        *_rules(["create"], {"authorization.k8s.io": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]}),
+        *_rules(["create"], {"authentication.k8s.io": ["selfsubjectreviews"]}),
     ],
-    "system:auth-delegator": [
-        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
-        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
-    ],
+    "system:auth-delegator": _rules(
+        ["create"], {"authentication.k8s.io": ["tokenreviews"], "authorization.k8s.io": ["subjectaccessreviews"]}
+    ),
     "system:discovery": [{"nonResourceURLs": _DISCOVERY, "verbs": ["get"]}],
     "system:public-info-viewer": [{"nonResourceURLs": _HEALTH, "verbs": ["get"]}],
 }
@@ -145,9 +125,9 @@ _BINDINGS = {
     "system:discovery": (AUTHENTICATED,),
     "system:public-info-viewer": (AUTHENTICATED, UNAUTHENTICATED),
 }
-# What each role adds to the one before it.
+# Rules that each role adds to the one before it.
 _OWN: dict[str, list[Rule]] = {
-    "view": [*_rules(_READ, _WORKLOADS), *_rules(_READ, _SEEN)],
+    "view": [*_rules(_READ, _WORKLOADS), *_rules(_READ, _READ_ONLY)],
     "edit": [
         *_rules(_WRITE, _WORKLOADS),
         *_rules([*_READ, *_WRITE], {"": ["secrets"], "coordination.k8s.io": ["leases"]}),

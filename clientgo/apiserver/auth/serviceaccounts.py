@@ -1,8 +1,7 @@
-"""Tokens of service accounts: made by the `token` subresource, signed with a key that lives as long as the data.
+"""Tokens of service accounts, created by the `token` subresource.
 
-A token counts until it expires, and no longer than its service account and the object it is bound to. It looks like the
-real one (a JSON Web Token whose claims tools can print), but it is signed with a shared secret (HS256): nobody but this
-server checks it.
+A token is valid until it expires, and no longer than its service account and the object it is bound to. It is a JSON
+Web Token like the real one, but signed with a shared secret (HS256), because only this server verifies it.
 """
 
 import base64
@@ -16,19 +15,17 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.apiextensions.causes import invalid_value
 from clientgo.apiserver.auth.users import User, service_account
-from clientgo.apiserver.http.status import ApiFailure, bad_request, conflict, invalid, not_found
+from clientgo.apiserver.http.status import ApiFailure, bad_request, conflict, invalid, invalid_value, not_found
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
 
-Object = dict[str, Any]
-
 KEY: Key = ("", "serviceaccounts")
 ISSUER = "https://kubernetes.default.svc"
-_SHORTEST = 600  # seconds; TokenRequest's minimum
-_LONGEST = 1 << 32
-_USUAL = 3600
+_MIN_SECONDS = 600  # seconds; TokenRequest's minimum
+_MAX_SECONDS = 1 << 32
+_DEFAULT_SECONDS = 3600
 _BINDABLE = {"node": "nodes", "pod": "pods", "secret": "secrets"}  # nosec B105  # resources' names
 _EXTRA = "authentication.kubernetes.io/"
 _HEADER = {"alg": "HS256", "typ": "JWT"}
@@ -36,18 +33,13 @@ _decode = msgspec.json.Decoder().decode
 
 
 def request_token(state: State, namespace: str, account: Object, review: Object) -> Object:
-    """The TokenRequest with a new token in its status.
-
-    Raises:
-        ApiFailure: 422, the time asked for is too short or too long; 400, 404 or 409, what it is to be bound to is not
-            so.
-    """
+    """Return the TokenRequest with a new token in its status (422, 400, 404, 409)."""
     spec = review.get("spec") or {}
     seconds = spec.get("expirationSeconds")
-    seconds = _USUAL if not isinstance(seconds, int) else seconds
-    if seconds < _SHORTEST:
+    seconds = _DEFAULT_SECONDS if not isinstance(seconds, int) else seconds
+    if seconds < _MIN_SECONDS:
         raise _refused(seconds, "may not specify a duration less than 10 minutes")
-    if seconds > _LONGEST:
+    if seconds > _MAX_SECONDS:
         raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
     audiences = list(spec.get("audiences") or [ISSUER])
     now = int(state.clock.time())
@@ -77,12 +69,9 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
 
 
 def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
-    """Return the service account of a token, or None if the token is invalid.
-
-    A token is invalid if it is expired, forged, for other audiences, or bound to an object that is deleted.
-    """
+    """Return the service account of a token, or None if it is invalid, expired, for other audiences, or unbound."""
     claims = _claims(state, token)
-    if claims is None or claims["exp"] <= state.clock.time() or not heard(claims["aud"], audiences):
+    if claims is None or claims["exp"] <= state.clock.time() or not matching_audiences(claims["aud"], audiences):
         return None
     bound = claims["kubernetes.io"]
     namespace, name = bound["namespace"], bound["serviceaccount"]["name"]
@@ -104,22 +93,18 @@ def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,))
 
 
 def token_audiences(state: State, token: str) -> list[str]:
-    """Whom a token is meant for; nobody, where it is none that was signed here."""
+    """Return the audiences of a token, none if it is invalid."""
     claims = _claims(state, token)
     return list(claims["aud"]) if claims is not None else []
 
 
-def heard(meant: Iterable[str], asking: Collection[str]) -> list[str]:
-    """Those whom a token is meant for among those who ask."""
+def matching_audiences(meant: Iterable[str], asking: Collection[str]) -> list[str]:
+    """Return the audiences of a token that were requested."""
     return [one for one in meant if one in asking]
 
 
 def _bound(state: State, namespace: str, account: str, reference: Any) -> Object:
-    """The claim that binds a token to a Pod, Secret or Node.
-
-    Raises:
-        ApiFailure: 400, 404 or 409.
-    """
+    """Return the claim that binds a token to a Pod, Secret or Node (400, 404, 409)."""
     if not reference:
         return {}
     member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")

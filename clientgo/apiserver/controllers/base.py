@@ -6,7 +6,8 @@ from collections.abc import Callable
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.metadata import timestamp
-from clientgo.apiserver.storage.stored import Key, Name, Object
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.storage.stored import Key, Name
 
 _log = logging.getLogger(__name__)
 

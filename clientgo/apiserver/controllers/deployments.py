@@ -28,8 +28,9 @@ from clientgo.apiserver.controllers.rollout import (
     wanted_replicas,
 )
 from clientgo.apiserver.internal import Internal
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import Handle
-from clientgo.apiserver.storage.stored import Key, Name, Object
+from clientgo.apiserver.storage.stored import Key, Name
 
 DEPLOYMENTS: Key = ("apps", "deployments")
 REPLICA_SETS: Key = ("apps", "replicasets")

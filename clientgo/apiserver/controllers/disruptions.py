@@ -7,12 +7,13 @@ template has the labels it selects.
 import math
 from typing import Any
 
-from clientgo.apiserver.admission.labelselectors import selects
 from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from clientgo.apiserver.controllers.rollout import wanted_replicas
 from clientgo.apiserver.internal import Internal
-from clientgo.apiserver.storage.stored import Key, Object
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.storage.selection import selects
+from clientgo.apiserver.storage.stored import Key
 
 BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)

@@ -1,4 +1,4 @@
-"""InvalidFrame collection: deletes objects whose owners are gone, as Kubernetes' collector does.
+"""Garbage collection: deletes objects whose owners are gone, as Kubernetes' collector does.
 
 An object lives as long as one of its owners. Owners are identified by uid, so one that was deleted and created again
 under the same name counts as gone. An owner is deleted in one of three ways, which the server records on it:
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.internal import Internal
-from clientgo.apiserver.storage.stored import Key, Object
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.storage.stored import Key
 from clientgo.boundeddict import BoundedDict
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"

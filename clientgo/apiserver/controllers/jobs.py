@@ -7,8 +7,9 @@ suspended Job waits, and one with `ttlSecondsAfterFinished` is deleted that long
 
 from clientgo.apiserver.controllers.base import InternalController, place
 from clientgo.apiserver.internal import Internal
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import Handle
-from clientgo.apiserver.storage.stored import Key, Object
+from clientgo.apiserver.storage.stored import Key
 
 JOBS: Key = ("batch", "jobs")
 OUTCOME = "simulation.clientgo.dev/job"

@@ -1,9 +1,10 @@
 """Namespace deletion: deletes the contents of a terminating namespace, and then the namespace."""
 
 from clientgo.apiserver.admission.namespaces import KEY
-from clientgo.apiserver.registry.metadata import timestamp
+from clientgo.apiserver.registry.metadata import mark_deleted
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.stored import Key, Object
+from clientgo.apiserver.storage.stored import Key
 
 
 class NamespaceController:
@@ -26,9 +27,9 @@ class NamespaceController:
         if key == KEY:
             if new is not None and "deletionTimestamp" in new["metadata"]:
                 self._terminating.add(new["metadata"]["name"])
-                self._state.soon(self.sync, new["metadata"]["name"])
+                self._state.call_soon(self.sync, new["metadata"]["name"])
         elif new is None and old is not None and old["metadata"].get("namespace", "") in self._terminating:
-            self._state.soon(self.sync, old["metadata"]["namespace"])
+            self._state.call_soon(self.sync, old["metadata"]["namespace"])
 
     def sync(self, name: str) -> None:
         """Delete the namespace's contents, and the namespace itself once it is empty."""
@@ -55,9 +56,5 @@ class NamespaceController:
                     continue
                 left = True
                 if "deletionTimestamp" not in meta:
-                    store.put(key, {**obj, "metadata": self._marked(meta)})
+                    store.put(key, {**obj, "metadata": mark_deleted(meta, self._state.clock)})
         return not left
-
-    def _marked(self, meta: Object) -> Object:
-        marked = {**meta, "deletionTimestamp": timestamp(self._state.clock), "deletionGracePeriodSeconds": 0}
-        return {**marked, "generation": meta["generation"] + 1} if "generation" in meta else marked

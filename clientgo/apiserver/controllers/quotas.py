@@ -3,7 +3,8 @@
 from clientgo.apiserver.admission.quota import KEY, PODS, usage
 from clientgo.apiserver.controllers.base import InternalController, place
 from clientgo.apiserver.internal import Internal
-from clientgo.apiserver.storage.stored import Key, Object
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.storage.stored import Key
 
 
 class QuotaController(InternalController):

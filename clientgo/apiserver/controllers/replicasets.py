@@ -9,7 +9,8 @@ from typing import Any
 from clientgo.apiserver.controllers.base import InternalController, place
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo.apiserver.controllers.rollout import template_hash, wanted_replicas
-from clientgo.apiserver.storage.stored import Key, Object
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.storage.stored import Key
 
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-Object = dict[str, Any]
+from clientgo.apiserver.registry.registry import Object
 
 _HASH_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, as in Kubernetes' names, so that no words appear
 

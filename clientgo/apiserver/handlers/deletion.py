@@ -1,4 +1,4 @@
-"""DELETE: at once, or marked and held by finalizers; one object or a collection."""
+"""DELETE of one object or a collection, at once or delayed by finalizers."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,15 +10,13 @@ from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import read_body
 from clientgo.apiserver.http.messages import Request
 from clientgo.apiserver.http.status import bad_request, not_found, success
-from clientgo.apiserver.registry.metadata import timestamp
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import current, from_storage, prepare
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import Selection
 from clientgo.apiserver.storage.stored import Entry
-from clientgo.apiserver.suspension import Paused, Question
-
-Object = dict[str, Any]
+from clientgo.apiserver.suspension import ExternalCall, Paused
 
 _POLICIES = {"Orphan": "orphan", "Foreground": "foregroundDeletion", "Background": ""}
 _GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
@@ -26,7 +24,7 @@ _GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """How to delete. `propagation` is empty when the client left the choice to the server (Background)."""
+    """Options of a deletion. `propagation` is empty if the client did not choose (Background)."""
 
     uid: str = ""
     resource_version: str = ""
@@ -35,11 +33,7 @@ class DeleteOptions:
 
 
 def read_delete_options(request: Request) -> DeleteOptions:
-    """The options of a DELETE, from its body where it has one, else from its query.
-
-    Raises:
-        ApiFailure: 400, they do not parse or contradict each other.
-    """
+    """Parse the options of a DELETE, from its body or else its query (400)."""
     query = request.query
     body: Any = {}
     if request.body.strip():
@@ -62,11 +56,7 @@ def read_delete_options(request: Request) -> DeleteOptions:
 
 
 def delete(state: State, write: Write, options: DeleteOptions) -> tuple[Object, int]:
-    """Delete the object of the write's name; return what to answer, and the status code.
-
-    Raises:
-        ApiFailure: 404, or 409 when a precondition does not hold.
-    """
+    """Delete the object of the write's name; return the response and the status code (404, 409)."""
     resource = write.resource
     entry = state.store.entry(resource.storage, write.namespace, write.name)
     if entry is None:
@@ -87,12 +77,7 @@ def delete(state: State, write: Write, options: DeleteOptions) -> tuple[Object, 
 
 
 def delete_collection(state: State, write: Write, selection: Selection, options: DeleteOptions) -> list[Object]:
-    """Delete everything that is meant; return it as it was.
-
-    Raises:
-        Paused: webhooks have to be asked first.
-        ApiFailure: one of them refuses; then nothing is deleted. (A real server has deleted what came before it.)
-    """
+    """Delete the selected objects and return them as they were."""
     resource = write.resource
     meant = [
         entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
@@ -112,9 +97,9 @@ def delete_collection(state: State, write: Write, selection: Selection, options:
 
 
 def _admit_all(state: State, write: Write, options: DeleteOptions, meant: list[Entry]) -> None:
-    # All are asked about before the first is touched, for a request that is suspended has done nothing yet; and at
-    # once, or a large collection would be suspended more often than a request may be.
-    questions: list[Question] = []
+    # Webhooks are called for all objects before the first is deleted, because a suspended request must not have changed
+    # anything; and concurrently, or a large collection would exceed the limit of suspensions.
+    calls: list[ExternalCall] = []
     for entry in meant:
         meta = entry.object["metadata"]
         current(write.resource, entry.object)
@@ -122,9 +107,9 @@ def _admit_all(state: State, write: Write, options: DeleteOptions, meant: list[E
             one = replace(write, name=meta["name"], namespace=meta.get("namespace", ""))
             _admit(state, one, options, entry)
         except Paused as paused:
-            questions += paused.questions
-    if questions:
-        raise Paused(questions)
+            calls += paused.calls
+    if calls:
+        raise Paused(calls)
 
 
 def _admit(state: State, write: Write, options: DeleteOptions, entry: Entry) -> None:
@@ -143,26 +128,21 @@ def _check_preconditions(write: Write, entry: Entry, options: DeleteOptions) -> 
 
 
 def _mark(state: State, resource: Resource, obj: Object, options: DeleteOptions) -> Object | None:
-    """The object marked for deletion, the object itself when it is marked already, or None when nothing holds it."""
+    """Return the object marked for deletion (unchanged if it is already), or None if no finalizer delays it."""
     meta = obj["metadata"]
-    now = timestamp(state.clock)
     if is_namespace(resource):
-        return obj if "deletionTimestamp" in meta else terminating(obj, now)
+        return obj if "deletionTimestamp" in meta else terminating(obj, timestamp(state.clock))
     finalizers = _finalizers(meta.get("finalizers", []), options.propagation)
     if not finalizers:
         return None
     if "deletionTimestamp" in meta and finalizers == meta.get("finalizers"):
         return obj
-    marked = {**meta, "finalizers": finalizers}
-    if "deletionTimestamp" not in meta:
-        marked |= {"deletionTimestamp": now, "deletionGracePeriodSeconds": 0}
-        if "generation" in meta:
-            marked["generation"] = meta["generation"] + 1
-    return {**current(resource, obj), "metadata": marked}
+    marked = meta if "deletionTimestamp" in meta else mark_deleted(meta, state.clock)
+    return {**current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}
 
 
 def _finalizers(present: list[str], propagation: str) -> list[str]:
-    """The finalizers a deletion leaves: the garbage collector's are set by the policy, others stay."""
+    """Return the finalizers after a deletion: the policy sets those of the garbage collector, others stay."""
     if not propagation:
         return present
     wanted = _POLICIES[propagation]

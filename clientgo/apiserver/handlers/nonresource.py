@@ -1,4 +1,4 @@
-"""Paths that name no resource: discovery, OpenAPI, health, version, metrics."""
+"""Paths that are not resources: discovery, OpenAPI, health, version and metrics."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from clientgo.apiserver.state import State
 
 Deferred = Callable[[], Response]
 
-# The release whose answers were compared with ours.
+# The release whose responses were compared with this server's.
 VERSION = {
     "major": "1",
     "minor": "36",
@@ -31,10 +31,10 @@ _AGGREGATED = {
 
 
 def answer(state: State, request: Request) -> Response | Deferred:
-    """Answer a GET of such a path; a `Deferred` is slow and should be called off the loop.
+    """Answer a GET of such a path; a `Deferred` is slow and should run off the loop.
 
     Raises:
-        PageNotFound: nothing is there.
+        PageNotFound: the path does not exist.
     """
     parts = request.path.strip("/").split("/")
     handler = _HANDLERS.get(parts[0])
@@ -81,12 +81,12 @@ def _aggregated(state: State, request: Request, *, legacy: bool) -> Response | N
 
 def _openapi(state: State, request: Request, parts: list[str]) -> Response | Deferred:
     if parts == ["openapi", "v2"]:
-        # In protobuf alone: clients that ask for it want to validate, and what describes no kind refuses none.
+        # In protobuf only: clients that request it validate, and a document without kinds rejects nothing.
         if _V2_PROTOBUF not in request.headers.get("accept", ""):
             raise not_acceptable((openapi.V2_TYPE,))
         return Response(200, openapi.v2_document(), openapi.V2_TYPE)
     if parts == ["openapi", "v3"]:
-        return json_response(openapi.index(state.registry))
+        return json_response(openapi.of(state.registry).index())
     if parts[:3] == ["openapi", "v3", "api"] and len(parts) == 4:
         group, version = "", parts[3]
     elif parts[:3] == ["openapi", "v3", "apis"] and len(parts) == 5:
@@ -99,8 +99,8 @@ def _openapi(state: State, request: Request, parts: list[str]) -> Response | Def
 
 
 def _openapi_document(state: State, group: str, version: str) -> Response:
-    document = openapi.document(state.registry, group, version)
-    # The group may have gone since the request was routed.
+    document = openapi.of(state.registry).document(group, version)
+    # The group may have been removed since the request was routed.
     return Response(200, document) if document is not None else text_response("404 page not found\n", 404)
 
 

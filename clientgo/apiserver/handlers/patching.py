@@ -1,29 +1,23 @@
-"""PATCH: four kinds of patch, one path from the patched object to the store."""
+"""PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
 
 from collections.abc import Callable
-from typing import Any
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
-from clientgo.apiserver.apiextensions.causes import required
 from clientgo.apiserver.handlers.creation import filled_in, mutated, read_metadata, store_checked
-from clientgo.apiserver.handlers.fieldvalidation import report_duplicates
-from clientgo.apiserver.handlers.patches.formats import Applied, apply, json_patch, strategic_merge_patch
-from clientgo.apiserver.handlers.patches.rules import rules_of
+from clientgo.apiserver.handlers.patches import Applied, apply, json_patch, rules_of, strategic_merge_patch
 from clientgo.apiserver.handlers.updating import check_name, replace
-from clientgo.apiserver.handlers.writes import Write, with_entries
+from clientgo.apiserver.handlers.writes import Write, report_duplicates, with_entries
 from clientgo.apiserver.http.decode import media_type, read_json, read_yaml
 from clientgo.apiserver.http.gojson import go_map, json_text
-from clientgo.apiserver.http.nesting import value_fault
-from clientgo.apiserver.http.status import bad_request, invalid, not_found, unsupported_media_type
+from clientgo.apiserver.http.nesting import value_error
+from clientgo.apiserver.http.status import bad_request, invalid, not_found, required, unsupported_media_type
 from clientgo.apiserver.registry import metadata
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.strategy import drop_status, refine
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.meta.patches import mergepatch
-
-Object = dict[str, Any]
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -32,24 +26,20 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 def accepted(resource: Resource) -> tuple[str, ...]:
-    """The kinds of patch the resource takes; strategic merge needs Go types, which custom kinds have not."""
+    """Return the patch types of a resource; strategic merge needs Go types, which custom kinds do not have."""
     if resource.custom:
         return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
     return (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
 
 
 def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
-    """Patch the object of the write's name; return it as shown, and whether it was created (by an apply).
-
-    Raises:
-        ApiFailure: the patch or what it makes of the object is refused.
-    """
+    """Patch the object of the write's name; return it as shown, and whether an apply created it."""
     resource = write.resource
     kind = media_type(content_type)
     if kind not in accepted(resource):
         raise unsupported_media_type(accepted(resource))
     if kind == APPLY_PATCH:
-        # Problems of an applied configuration are told like those of an object.
+        # Errors of an applied configuration are reported like those of an object.
         return _apply(state, write, body)
     entry = state.store.entry(resource.storage, write.namespace, write.name)
     if entry is None:
@@ -67,15 +57,11 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
 
 
 def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) -> Object:
-    """What the patch makes of the object, before any rule is applied.
-
-    Raises:
-        ApiFailure: 400 or 422, the patch does not parse or cannot be done.
-    """
+    """Return the patched object before any validation (400, 422)."""
     value = read_json(body, resource.kind)
     if kind == JSON_PATCH:
         patched = json_patch(shown, value)
-        fault = value_fault(patched)
+        fault = value_error(patched)
         if fault:
             raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
     elif not isinstance(value, dict):
@@ -111,11 +97,7 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
 
 
 def _configuration(write: Write, body: bytes) -> Object:
-    """The applied configuration, without what the target cannot set.
-
-    Raises:
-        ApiFailure: 400, it is no object of this kind and name.
-    """
+    """Parse the applied configuration, without fields that the target cannot set (400)."""
     resource = write.resource
     config = read_yaml(body, resource.kind)
     if not isinstance(config, dict):
@@ -142,7 +124,7 @@ def _merged(state: State, write: Write, live: Object, config: Object) -> Applied
         cause = required("fieldManager", "is required for apply patch")
         raise invalid("PatchOptions", "meta.k8s.io", "", [cause])
     time = write.now(state)
-    return apply(live, config, write.who("Apply"), rules_of(write.resource), force=write.force, time=time)
+    return apply(live, config, write.field_manager("Apply"), rules_of(write.resource), force=write.force, time=time)
 
 
 def _create_applied(state: State, write: Write, config: Object) -> Object:
@@ -156,7 +138,7 @@ def _create_applied(state: State, write: Write, config: Object) -> Object:
 
 
 def _keep(applied: Applied) -> Callable[[State, Write, Object, Object], Object]:
-    """A tracker that trusts what the apply found out about managers."""
+    """Return a tracker that keeps the managedFields computed by the apply."""
 
     def keep(_: State, __: Write, ___: Object, new: Object) -> Object:
         return {**new, "metadata": with_entries(new["metadata"], applied.entries)}

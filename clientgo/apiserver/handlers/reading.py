@@ -1,26 +1,21 @@
-"""GET of one object and of lists: forms, selectors, pages, and which revision is shown."""
+"""GET of one object and of lists: forms, pages, and the revision that is shown."""
 
 import base64
 import binascii
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.apiextensions.causes import forbidden_field
 from clientgo.apiserver.handlers import tables
-from clientgo.apiserver.http.messages import Query, Response
-from clientgo.apiserver.http.negotiation import Form
-from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, invalid, not_found
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.http.messages import Form, Query, Response
+from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, forbidden_field, invalid, not_found
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import as_stored, from_storage, has_its_defaults, prepare
 from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.bucket import Window
 from clientgo.apiserver.storage.selection import Selection
 from clientgo.apiserver.storage.stored import Entry, Expired, FutureRevision, Name
-from clientgo.apiserver.storage.window import Window
-
-Object = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
 _TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105
@@ -33,11 +28,7 @@ _TOO_OLD = (
 
 
 def get(state: State, resource: Resource, namespace: str, name: str) -> Entry:
-    """The stored object.
-
-    Raises:
-        ApiFailure: 404.
-    """
+    """Return the stored object (404)."""
     entry = state.store.entry(resource.storage, namespace, name)
     if entry is None:
         raise not_found(resource, name)
@@ -45,14 +36,14 @@ def get(state: State, resource: Resource, namespace: str, name: str) -> Entry:
 
 
 def raw_of(resource: Resource, entry: Entry) -> bytes:
-    """The object's JSON as the resource shows it."""
+    """Return the object's JSON as the resource shows it."""
     if entry.object["apiVersion"] == resource.api_version and has_its_defaults(resource, entry.object):
         return entry.raw
     return _encode(from_storage(resource, entry.object))
 
 
 def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata") -> Object:
-    """One object in the form asked for."""
+    """Return one object in the requested form."""
     if form.kind == "Table":
         meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
         return _versioned(tables.render(resource, [obj], list_meta=meta, include=include), form)
@@ -63,7 +54,7 @@ def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which part of a list, as of which revision: `at` is 0 for the present."""
+    """A part of a list at a revision: `at` is 0 for the present."""
 
     limit: int
     at: int
@@ -72,11 +63,7 @@ class Page:
 
 
 def list_objects(state: State, place: tuple[Resource, str], query: Query, selection: Selection, form: Form) -> Response:
-    """Answer a list request.
-
-    Raises:
-        ApiFailure: options that contradict each other, or a revision that is gone (410) or yet to come (504).
-    """
+    """Answer a list request (410, 504)."""
     resource, namespace = place
     page = read_page(state, query)
     window = _window(state, resource, namespace, page)
@@ -95,11 +82,7 @@ def list_objects(state: State, place: tuple[Resource, str], query: Query, select
 
 
 def read_page(state: State, query: Query) -> Page:
-    """Which page is asked for.
-
-    Raises:
-        ApiFailure: 400 or 422, the options contradict each other or do not parse.
-    """
+    """Parse the options of a paged list (400, 422)."""
     limit = _number(query, "limit")
     version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
     token = query.get("continue")
@@ -118,19 +101,15 @@ def read_page(state: State, query: Query) -> Page:
     return Page(limit, revision if exact else 0, None)
 
 
-_MOST_DIGITS = 18
-"""Of a number that surely fits into 64 bits; Python itself refuses to read thousands of them."""
+_MAX_DIGITS = 18
+"""Number of digits that fit into 64 bits; Python itself limits the parsing of longer numbers."""
 
 
 def read_version(text: str) -> int:
-    """A resourceVersion as a number; "" is 0.
-
-    Raises:
-        ApiFailure: 400, it is none.
-    """
+    """Parse a resourceVersion; "" is 0 (400)."""
     if text and not (text.isascii() and text.isdigit()):
         raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "invalid syntax"))
-    if len(text.lstrip("0")) > _MOST_DIGITS:
+    if len(text.lstrip("0")) > _MAX_DIGITS:
         raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "value out of range"))
     return int(text.lstrip("0") or 0)
 
@@ -146,7 +125,7 @@ def _number(query: Query, name: str) -> int:
     digits = text.removeprefix("-")
     if text and not (digits.isascii() and digits.isdigit()):
         raise bad_request(_unparsed(name, text, "ParseInt", "invalid syntax"))
-    if len(digits.lstrip("0")) > _MOST_DIGITS:
+    if len(digits.lstrip("0")) > _MAX_DIGITS:
         raise bad_request(_unparsed(name, text, "ParseInt", "value out of range"))
     return 0 if text.startswith("-") else int(digits.lstrip("0") or 0)
 
@@ -174,7 +153,7 @@ def _answer(resource: Resource, entries: list[Entry], meta: Object, form: Form, 
     head = _encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta})
     items = [raw_of(resource, entry) for entry in entries]
     if not resource.custom and as_stored(resource):
-        # Items of typed lists carry no kind and apiVersion of their own on a real server.
+        # On a real server items of typed lists have no kind and apiVersion.
         start = _encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
         items = [b"{" + item[len(start) :] if item.startswith(start) else item for item in items]
     return Response(200, b"".join((head[:-1], b',"items":[', b",".join(items), b"]}")))

@@ -1,18 +1,14 @@
-"""Reviews: questions about who one is and what one may do, answered by what judges requests. Nothing is stored."""
+"""Reviews: authentication and authorization checks on request. Nothing is stored."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from clientgo.apiserver.apiextensions.causes import invalid_value
 from clientgo.apiserver.auth.authentication import user_of_token
-from clientgo.apiserver.auth.authorization import Attributes, decide
-from clientgo.apiserver.auth.rbac import Rules
-from clientgo.apiserver.auth.serviceaccounts import ISSUER, heard, token_audiences
+from clientgo.apiserver.auth.authorization import Attributes, Rules, decide
+from clientgo.apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
 from clientgo.apiserver.auth.users import MASTERS, User
-from clientgo.apiserver.http.status import Cause, bad_request, invalid
+from clientgo.apiserver.http.status import Cause, bad_request, invalid, invalid_value
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
-
-Object = dict[str, Any]
 
 _EVERYTHING = {
     "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
@@ -22,11 +18,7 @@ _EVERYTHING = {
 
 
 def review(state: State, kind: str, obj: Object, user: User, namespace: str = "") -> Object:
-    """The review with its status filled in.
-
-    Raises:
-        ApiFailure: 400 or 422, the question is none.
-    """
+    """Return the review with its status (400, 422)."""
     meta = {**(obj.get("metadata") or {}), "creationTimestamp": None}
     spec = obj.get("spec") or {}
     if not isinstance(spec, dict):
@@ -41,22 +33,22 @@ def _token(state: State, spec: Object, _: User) -> Object:
     token = spec.get("token")
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
-    asking = tuple(spec.get("audiences") or (ISSUER,))
-    known = user_of_token(state, token, asking)
+    requested = tuple(spec.get("audiences") or (ISSUER,))
+    known = user_of_token(state, token, requested)
     if known is None:
-        return {"user": {}, "error": _why_not(token_audiences(state, token), asking)}
+        return {"user": {}, "error": _why_not(token_audiences(state, token), requested)}
     meant = (ISSUER,) if token in state.options.tokens else token_audiences(state, token)
-    return {"authenticated": True, "user": known.info, "audiences": heard(meant, asking)}
+    return {"authenticated": True, "user": known.info, "audiences": matching_audiences(meant, requested)}
 
 
-def _why_not(meant: Sequence[str], asking: Sequence[str]) -> str:
-    if not meant or heard(meant, asking):
+def _why_not(meant: Sequence[str], requested: Sequence[str]) -> str:
+    if not meant or matching_audiences(meant, requested):
         return "invalid bearer token"
-    given, wanted = (" ".join(f'"{one}"' for one in audiences) for audiences in (meant, asking))
+    given, wanted = (" ".join(f'"{one}"' for one in audiences) for audiences in (meant, requested))
     return f"[invalid bearer token, token audiences [{given}] is invalid for the target audiences [{wanted}]]"
 
 
-def _who(_: State, __: Object, user: User) -> Object:
+def _self_review(_: State, __: Object, user: User) -> Object:
     return {"userInfo": user.info}
 
 
@@ -108,7 +100,7 @@ def _rules(state: State, spec: Object, user: User) -> Object:
 
 _ANSWERS: dict[str, Callable[[State, Object, User], Object]] = {
     "TokenReview": _token,
-    "SelfSubjectReview": _who,
+    "SelfSubjectReview": _self_review,
     "SelfSubjectAccessReview": _own_access,
     "SubjectAccessReview": _others_access,
     "LocalSubjectAccessReview": _others_access,

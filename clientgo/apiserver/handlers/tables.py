@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.apiextensions import jsonpath
-from clientgo.apiserver.apiextensions.causes import go_float
+from clientgo.apiserver.http.status import go_float
 from clientgo.apiserver.printers import cluster, core, workloads
 from clientgo.apiserver.printers.base import CREATED_DESCRIPTION, INVALID, NAME, Printed, Printer, moment_of, since
 from clientgo.apiserver.registry.registry import Resource

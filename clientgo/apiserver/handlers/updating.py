@@ -1,29 +1,24 @@
-"""PUT, and the second half of PATCH: an object takes the place of the one stored, if its preconditions hold."""
+"""PUT, and the second half of PATCH: replaces stored objects if their preconditions hold."""
 
 from collections.abc import Callable
-from typing import Any
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.handlers.creation import create, mutated, read_metadata
 from clientgo.apiserver.handlers.writes import Write, commit, storage_name, track
 from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, conflict, invalid, modified, not_found
 from clientgo.apiserver.registry import metadata
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.strategy import desired, keep_spec, keep_status, refine, validate
 from clientgo.apiserver.registry.views import from_storage, shown_once_stored, to_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.apply.fieldsets import is_tree
 
-Object = dict[str, Any]
 Tracker = Callable[[State, Write, Object, Object], Object]
 
 
 def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
-    """Replace the object of the write's name; return it as shown, and whether it was created.
-
-    Raises:
-        ApiFailure: a precondition does not hold, or the object breaks a rule.
-    """
+    """Replace the object of the write's name; return it as shown, and whether it was created."""
     resource = write.resource
     meta = read_metadata(write, obj)
     check_name(write, meta)
@@ -38,26 +33,22 @@ def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
 
 
 def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Tracker = track) -> Object:
-    """Put `obj`, whose metadata is normalized, in the place of what is stored; return it as shown.
-
-    Raises:
-        ApiFailure: as for `update`.
-    """
+    """Replace the stored object by `obj`, whose metadata is normalized; return it as shown."""
     resource = write.resource
     old = entry.object
     meta = obj["metadata"]
     _check_preconditions(write, meta, old["metadata"])
     _check_managers(meta, old["metadata"])
     shown_old = from_storage(resource, old)
-    new = refine(state, write, _kept(write, obj, shown_old), shown_old)
+    new = refine(state, write, _with_kept_fields(write, obj, shown_old), shown_old)
     changed = mutated(state, write, "UPDATE", new, shown_old)
     if changed is not new:
-        new = _kept(write, changed, shown_old)
+        new = _with_kept_fields(write, changed, shown_old)
     carried = metadata.carry_over(new["metadata"], old["metadata"])
     if resource.generation and write.subresource != "status" and desired(resource, new) != desired(resource, shown_old):
         carried = {**carried, "generation": old["metadata"].get("generation", 0) + 1}
     new = {**new, "metadata": carried}
-    causes = [*metadata.faults(resource, carried), *metadata.update_faults(carried, old["metadata"])]
+    causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old["metadata"])]
     causes += validate(resource, new, shown_old)
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)
@@ -67,18 +58,14 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Trac
     return shown_once_stored(resource, stored, lambda: commit(state, write, entry, stored))
 
 
-def _kept(write: Write, new: Object, old: Object) -> Object:
-    """The new object with what this kind of update leaves as it was: the status, or everything but it."""
+def _with_kept_fields(write: Write, new: Object, old: Object) -> Object:
+    """Return the new object with the parts that this kind of update keeps: the status, or all but it."""
     keep = keep_spec if write.subresource == "status" else keep_status
     return keep(write.resource, new, old)
 
 
 def check_name(write: Write, meta: Object) -> None:
-    """Refuse an object whose name is not the URL's.
-
-    Raises:
-        ApiFailure: 400.
-    """
+    """Check that the object's name is that of the URL (400)."""
     name = meta.get("name")
     if name is None:
         raise bad_request(f"name must be provided: the name on the URL is {write.name}")
@@ -87,7 +74,7 @@ def check_name(write: Write, meta: Object) -> None:
 
 
 def precondition_failed(write: Write, field: str, given: str, stored: str) -> ApiFailure:
-    """409: what the client said of the object is not so."""
+    """Return 409: a precondition on a field does not hold."""
     why = (
         f"StorageError: invalid object, Code: 4, Key: {storage_name(write)}, ResourceVersion: 0, AdditionalErrorMsg: "
         f"Precondition failed: {field} in precondition: {given}, {field} in object meta: {stored}"
@@ -96,7 +83,7 @@ def precondition_failed(write: Write, field: str, given: str, stored: str) -> Ap
 
 
 def _check_managers(meta: Object, stored: Object) -> None:
-    """Refuse managedFields of a client's own making that are no sets of fields."""
+    """Check that managedFields sent by a client are sets of fields."""
     entries = meta.get("managedFields", ())
     if entries != stored.get("managedFields", ()) and not all(is_tree(one.get("fieldsV1", {})) for one in entries):
         raise bad_request("metadata.managedFields: fieldsV1 must be a set of fields: objects within objects")

@@ -1,38 +1,33 @@
-"""One handler for each verb: from a routed request to its answer."""
+"""Handlers of the verbs: from a routed request to its response."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from clientgo.apiserver.auth import serviceaccounts
 from clientgo.apiserver.handlers import reviews
-from clientgo.apiserver.handlers.convertingwatch import ConvertingWatch
 from clientgo.apiserver.handlers.creation import create
 from clientgo.apiserver.handlers.deletion import delete, delete_collection, read_delete_options
-from clientgo.apiserver.handlers.fieldvalidation import report_duplicates
 from clientgo.apiserver.handlers.patching import patch
 from clientgo.apiserver.handlers.reading import get, list_objects, raw_of, render
 from clientgo.apiserver.handlers.scale import read_scale, write_scale
 from clientgo.apiserver.handlers.updating import update
-from clientgo.apiserver.handlers.watching import WatchStream
-from clientgo.apiserver.handlers.writes import Write, read_options
+from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchStream
+from clientgo.apiserver.handlers.writes import Write, read_options, report_duplicates
 from clientgo.apiserver.http.decode import read_body, read_object
-from clientgo.apiserver.http.messages import Request, Response, Stream, json_response
-from clientgo.apiserver.http.negotiation import Form, negotiate
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.http.messages import Form, Request, Response, Stream, json_response, negotiate
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import Selection, select
-
-Object = dict[str, Any]
 
 _TOKEN_VERSION = "authentication.k8s.io/v1"  # nosec B105  # an API group, no password
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 class Route(NamedTuple):
-    """A request's verb and what it is about."""
+    """Verb and target of a request."""
 
     resource: Resource
     namespace: str
@@ -70,7 +65,7 @@ def _one(route: Route, request: Request, obj: Object, status: int) -> Response:
 
 
 def _written(state: State, route: Route, request: Request, obj: Object, status: int) -> Response:
-    """The answer to a write. The object it shows is the very one that is stored, as a rule, and encoded already."""
+    """Return the response to a write. The object is usually the stored one, which is encoded already."""
     if _form(request).plain:
         meta = obj["metadata"]
         entry = state.store.entry(route.resource.storage, meta.get("namespace", ""), meta["name"])
@@ -98,19 +93,14 @@ def _watch(state: State, route: Route, request: Request) -> Stream:
     selection = _selection(route, request)
     kind = WatchStream if route.resource.converter is None else ConvertingWatch
     return kind(
-        state,
-        route.resource,
-        namespace=route.namespace,
-        query=request.query,
-        selection=selection,
-        form=_form(request),
+        state, route.resource, namespace=route.namespace, query=request.query, selection=selection, form=_form(request)
     )
 
 
 def _selection(route: Route, request: Request) -> Selection:
     fields = request.query.get("fieldSelector", "")
     if route.name:
-        # The old way to watch one object: its name in the path.
+        # The legacy way to watch one object: its name in the path.
         fields = f"metadata.name={route.name}" + (f",{fields}" if fields else "")
     return select(route.resource, request.query.get("labelSelector", ""), fields)
 
@@ -151,10 +141,10 @@ def _patch(state: State, route: Route, request: Request) -> Response:
 
 
 def _settled(state: State, route: Route, written: Object) -> Object:
-    """What was written, as it is once the simulated cluster has reacted to it.
+    """Return the written object after the simulated cluster has reacted to it.
 
-    A real cluster reacts later. Here it may do so at once (see `simulation.deployments`), and a client that is shown
-    the outcome need not write twice.
+    A real cluster reacts later. Here it may react at once (see `controllers.deployments`), so that the client sees the
+    result.
     """
     if not state.settle():
         return written
@@ -166,7 +156,7 @@ def _settled(state: State, route: Route, written: Object) -> Object:
 
 
 def _check_duplicates(write: Write, request: Request) -> None:
-    # Only a request that says how to treat them pays for the slower reading.
+    # Only requests with fieldValidation pay for the slower parsing.
     if "fieldValidation" in request.query:
         report_duplicates(write, request.body)
 

@@ -1,39 +1,37 @@
-"""Watches: what is there, then each change once, in order, as lines of JSON.
+"""Watches: the existing objects, then each change once, in order, as lines of JSON.
 
-A stream is a watcher of the store that turns events into frames. Frames are made once for each form and shared by all
-streams. A client that does not read is cut off when its buffer is full: nobody waits for it, and it will list again.
+A stream is a watcher of the store that turns events into frames. Frames are encoded once for each form and shared by
+all streams. A client that does not read is disconnected when its buffer is full; it will list again. Events of kinds
+that a webhook converts wait, in order, until their objects are converted.
 """
 
 import asyncio
+import dataclasses
 import random
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.apiextensions.causes import forbidden_field
+from clientgo.apiserver.apiextensions.conversion import StoredForm
 from clientgo.apiserver.handlers.reading import raw_of, read_version, render
-from clientgo.apiserver.http.messages import Query
-from clientgo.apiserver.http.negotiation import Form
-from clientgo.apiserver.http.status import bad_request, expired, invalid
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.http.messages import Form, Query
+from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, forbidden_field, invalid
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import Selection
 from clientgo.apiserver.storage.stored import Entry, Event, Expired, FutureRevision
-
-Object = dict[str, Any]
+from clientgo.apiserver.suspension import Paused
 
 _encode = msgspec.json.Encoder().encode
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 class WatchStream:
-    """One watch. `chunks` serves it over a connection; `take` hands out what is pending, for use in process.
+    """One watch. `chunks` serves it over a connection; `take` returns pending frames, for use in process.
 
-    `direct` may be given a shorter way to the client: once what was there at the beginning has been taken by `chunks`,
-    frames go that way, those of one turn of the loop together. `overflowed` says that the client did not read, and was
-    given up.
+    If `direct` is set, frames are sent through it once `chunks` has sent the initial ones, together for each turn of
+    the loop. `overflowed` means that the client did not read and is disconnected.
     """
 
     status = 200
@@ -58,14 +56,14 @@ class WatchStream:
         self.direct: Callable[[bytes], None] | None = None
         self.overflowed = False
         self._headers_sent = False
-        self._sent = 0  # the newest revision this stream knows of
+        self._sent = 0  # the latest revision this stream has seen
         self._begin(query)
 
     def __repr__(self) -> str:
         return f"<WatchStream {self._resource.qualified} {self._namespace} {len(self._pending)} pending>"
 
     def deliver(self, event: Event) -> None:
-        """Queue the event's frame if it is meant for this stream."""
+        """Queue the event's frame if it is selected."""
         if event.revision <= self._sent:
             return
         self._sent = event.revision
@@ -74,33 +72,33 @@ class WatchStream:
             self._push(self._frame(kind, event))
 
     def unserved(self, resource: Resource) -> None:
-        """End, if it is this version of the kind that is watched; what is pending is still sent."""
+        """End if this version of the kind is watched; pending frames are still sent."""
         if resource.api_version == self._resource.api_version:
             self.close()
 
     def take(self) -> list[Object]:
-        """The frames that are pending, decoded; they are not handed out again."""
+        """Return and remove the pending frames, decoded."""
         return [msgspec.json.decode(line) for line in self._taken().splitlines()]
 
     @property
     def closed(self) -> bool:
-        """Whether no further frame will come."""
+        """Whether the watch has ended."""
         return self._closed
 
     def close(self) -> None:
-        """Take no more events; what is pending may still be read."""
+        """Stop receiving events; pending frames may still be read."""
         self._state.store.detach(self._resource.storage, self)
         self._closed = True
         self._wake.set()
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Frames as they come, until the watch's time is up or it is closed."""
+        """Yield frames until the watch times out or is closed."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._seconds
         try:
             while not self.overflowed:
                 left = deadline - loop.time()
-                # What goes the direct way is left to it, unless there will be no later turn.
+                # Frames for `direct` are left to it, unless there is no later turn.
                 if self._pending and (not self._direct or self._closed or left <= 0):
                     yield self._taken()
                     continue
@@ -135,17 +133,17 @@ class WatchStream:
             raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_field("resourceVersionMatch", why)])
         since = read_version(version)
         if query.flag("sendInitialEvents") or (initial is None and not since):
-            self._present(marked=query.flag("sendInitialEvents"))
+            self._send_initial(marked=query.flag("sendInitialEvents"))
         elif not since:
             self._sent = self._state.store.revision
         elif not self._replay(since):
             return
         self._state.store.attach(self._resource.storage, self)
 
-    def _present(self, *, marked: bool) -> None:
+    def _send_initial(self, *, marked: bool) -> None:
         for entry in self._state.store.entries(self._resource.storage, self._namespace):
-            if self._meant(entry):
-                # Not counted: it is as large as the list that it stands for, and goes before anything else does.
+            if self._selected(entry):
+                # Not counted: it is as large as the equivalent list, and is sent first.
                 self._pending.append(self._encoded("ADDED", entry))
         self._sent = self._state.store.revision
         if marked and self._bookmarks:
@@ -155,7 +153,7 @@ class WatchStream:
         try:
             missed = self._state.store.events_since(self._resource.storage, since)
         except FutureRevision:
-            # As on a real server: nothing up to that revision is sent.
+            # As on a real server, nothing up to that revision is sent.
             self._sent = since
             return True
         except Expired:
@@ -169,18 +167,18 @@ class WatchStream:
         return True
 
     def _kind_of(self, event: Event) -> str:
-        """The type this stream gives the event, by whether the object is and was meant; "" for none."""
+        """Return the event type for this stream, by whether the object is and was selected; "" for none."""
         if self._namespace and event.name[0] != self._namespace:
             return ""
         if self._selection.everything:
             return event.type
-        was = event.old is not None and self._meant(event.old)
-        now = event.type != "DELETED" and self._meant(event.new)
+        was = event.old is not None and self._selected(event.old)
+        now = event.type != "DELETED" and self._selected(event.new)
         if was:
             return "MODIFIED" if now else "DELETED"
         return "ADDED" if now else ""
 
-    def _meant(self, entry: Entry) -> bool:
+    def _selected(self, entry: Entry) -> bool:
         return self._selection.everything or self._selection.matches(entry.object)
 
     def _frame(self, kind: str, event: Event) -> bytes:
@@ -198,7 +196,7 @@ class WatchStream:
             return _frame(kind, raw_of(self._resource, entry))
         shown = render(self._resource, from_storage(self._resource, entry.object), self._form, self._include)
         if self._form.kind == "Table" and self._headers_sent:
-            # Columns are told once a stream.
+            # Columns are sent once per stream.
             shown = {**shown, "columnDefinitions": None}
         self._headers_sent = True
         return _frame(kind, _encode(shown))
@@ -219,8 +217,8 @@ class WatchStream:
         self._pending.append(frame)
         if self._direct:
             if len(self._pending) == 1:
-                # Encrypting and sending costs more than making a frame, and requests come several in a turn.
-                self._state.in_next_turn(self._send)
+                # Sending costs more than encoding, and several events come in one turn.
+                self._state.call_next_turn(self._send)
             return
         self._size += len(frame)
         if self._size > self._state.options.watch_buffer:
@@ -230,7 +228,7 @@ class WatchStream:
         self._wake.set()
 
     def _send(self) -> None:
-        # Once closed, what is pending is handed out by `chunks`, before the end.
+        # Once closed, pending frames are sent by `chunks`.
         if self._pending and self.direct is not None and not self._closed:
             self.direct(self._taken())
 
@@ -240,7 +238,7 @@ class WatchStream:
 
 
 def _shown(kind: str, event: Event) -> Entry:
-    """The object an event shows: one that left the selection is shown as it was, at the new revision."""
+    """Return the object an event shows: one that left the selection as it was, at the new revision."""
     if kind != "DELETED" or event.type == "DELETED" or event.old is None:
         return event.new
     old = event.old.object
@@ -255,10 +253,70 @@ def _frame(kind: str, raw: bytes) -> bytes:
 def _timeout(query: Query, most: float) -> float:
     text = query.get("timeoutSeconds") or ""
     if not text:
-        # Spread, so that watches that began together do not end together.
-        return most * (1 + random.random())  # nosec B311  # nobody gains by guessing it
+        # Random, so that watches that began together do not end together.
+        return most * (1 + random.random())  # nosec B311  # not security-relevant
     if not text.isdigit():
         raise bad_request(
             f'timeoutSeconds: Invalid value: "{text}": strconv.ParseInt: parsing "{text}": invalid syntax'
         )
     return float(text)
+
+
+_PLAIN = Form()
+_OBJECTS = ("ADDED", "MODIFIED", "DELETED")
+
+
+class ConvertingWatch:
+    """Watch of stored objects that are converted before they are sent."""
+
+    status = 200
+    content_type = "application/json"
+
+    def __init__(
+        self, state: State, resource: Resource, *, namespace: str, query: Query, selection: Selection, form: Form
+    ) -> None:
+        self._state = state
+        self._resource = resource
+        self._form = form
+        self._include = query.get("includeObject") or "Metadata"
+        self._headers_sent = False
+        stored = dataclasses.replace(resource, converter=StoredForm())
+        self._inner = WatchStream(state, stored, namespace=namespace, query=query, selection=selection, form=_PLAIN)
+
+    def __repr__(self) -> str:
+        return f"<ConvertingWatch {self._inner!r}>"
+
+    def close(self) -> None:
+        """Stop receiving events."""
+        self._inner.close()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield frames; a failed conversion is an ERROR, and the last frame."""
+        async for chunk in self._inner.chunks():
+            for line in chunk.splitlines():
+                frame = msgspec.json.decode(line)
+                try:
+                    yield await self._shown(frame)
+                except ApiFailure as failure:
+                    yield _frame_line({"type": "ERROR", "object": failure.body})
+                    self.close()
+                    return
+
+    async def _shown(self, frame: Object) -> bytes:
+        if frame["type"] not in _OBJECTS:
+            return _frame_line(frame)
+        while True:
+            try:
+                obj = from_storage(self._resource, frame["object"])
+                break
+            except Paused as paused:
+                await self._state.executor.run_calls(paused.calls)
+        shown = render(self._resource, obj, self._form, self._include)
+        if self._form.kind == "Table" and self._headers_sent:
+            shown = {**shown, "columnDefinitions": None}
+        self._headers_sent = True
+        return _frame_line({**frame, "object": shown})
+
+
+def _frame_line(frame: Object) -> bytes:
+    return msgspec.json.encode(frame) + b"\n"

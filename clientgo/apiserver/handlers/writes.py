@@ -1,28 +1,26 @@
-"""What every write has in common: its options, its target, and the one place where a changed object is stored."""
+"""Common parts of all writes: options, managedFields, field validation, and storing the changed object."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.apiserver.apiextensions.causes import not_supported
 from clientgo.apiserver.auth.users import ANONYMOUS, User
-from clientgo.apiserver.handlers.patches.rules import rules_of
+from clientgo.apiserver.handlers.patches import rules_of
+from clientgo.apiserver.http.gojson import duplicate_fields
 from clientgo.apiserver.http.messages import Request
-from clientgo.apiserver.http.status import invalid
+from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, not_supported
 from clientgo.apiserver.registry.metadata import timestamp
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps
-
-Object = dict[str, Any]
 
 _VALIDATIONS = ("Ignore", "Warn", "Strict")
 
 
 @dataclass(slots=True)
 class Write:
-    """One write: where it goes, how it is meant, and where its warnings are put."""
+    """One write: its target, options and warnings."""
 
     resource: Resource
     namespace: str
@@ -35,27 +33,23 @@ class Write:
     warnings: list[str]
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
-    missing: tuple[str, ...] = ()  # options the request left out that some writes insist on
+    missing: tuple[str, ...] = ()  # omitted options that some writes require
     user: User = ANONYMOUS
-    internal: bool = False  # by one of the server's own controllers
-    kept: dict[Any, Any] = field(default_factory=dict)  # what was found out before the request was last suspended
+    internal: bool = False  # by one of the server's controllers
+    kept: dict[Any, Any] = field(default_factory=dict)  # results from before the last suspension
 
     def now(self, state: State) -> str:
-        """The time of this write: the same however often it is suspended, or webhooks would be asked for ever."""
+        """Return the time of this write, the same after each suspension, or webhooks would be called forever."""
         time: str = self.kept.setdefault("now", timestamp(state.clock))
         return time
 
-    def who(self, operation: str = "Update") -> FieldManager:
-        """The manager whose fields this write sets."""
+    def field_manager(self, operation: str = "Update") -> FieldManager:
+        """Return the field manager of this write."""
         return FieldManager(self.manager, operation, self.resource.api_version, self.subresource)
 
 
 def read_options(request: Request, kind: str) -> tuple[bool, str, str]:
-    """dryRun, fieldManager and fieldValidation of a request; `kind` (CreateOptions, ...) is for the message.
-
-    Raises:
-        ApiFailure: 422, one of them has a value that is not known.
-    """
+    """Parse dryRun, fieldManager and fieldValidation; `kind` (CreateOptions, ...) is for the message (422)."""
     query = request.query
     causes = []
     dry_run = query.get("dryRun", "")
@@ -71,7 +65,7 @@ def read_options(request: Request, kind: str) -> tuple[bool, str, str]:
 
 
 def storage_name(write: Write) -> str:
-    """Return the object's key in etcd, as shown in messages about preconditions."""
+    """Return etcd's key of the object, as messages about preconditions show it."""
     resource = write.resource
     prefix = f"{resource.group}/{resource.plural}" if resource.custom else resource.plural
     place = f"{write.namespace}/{write.name}" if write.namespace else write.name
@@ -79,13 +73,13 @@ def storage_name(write: Write) -> str:
 
 
 def track(state: State, write: Write, old: Object, new: Object) -> Object:
-    """The new object with managedFields that say what this update changed."""
+    """Return the new object with managedFields that record what this update changed."""
     meta = new["metadata"]
     entries = after_update(
         list(meta.get("managedFields", ())),
         old,
         new,
-        write.who(),
+        write.field_manager(),
         rules=rules_of(write.resource),
         time=write.now(state),
     )
@@ -93,7 +87,7 @@ def track(state: State, write: Write, old: Object, new: Object) -> Object:
 
 
 def with_entries(meta: Object, entries: list[Object]) -> Object:
-    """The metadata with these managedFields; none at all leaves the field out."""
+    """Return the metadata with these managedFields; an empty list removes the field."""
     kept = {field: value for field, value in meta.items() if field != "managedFields"}
     return {**kept, "managedFields": entries} if entries else kept
 
@@ -101,8 +95,7 @@ def with_entries(meta: Object, entries: list[Object]) -> Object:
 def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
     """Store the object in place of `old`; return it as it is now.
 
-    Nothing is written when nothing changed, or in a dry run. An object that was waiting for its last finalizer to go
-    is removed instead.
+    Nothing is written if nothing changed, or in a dry run. An object whose last finalizer was removed is deleted.
     """
     finished = "deletionTimestamp" in new["metadata"] and not _held(new)
     if equal_ignoring_timestamps(old.object, new) and not finished:
@@ -119,7 +112,33 @@ def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
 
 
 def _held(obj: Object) -> bool:
-    """Whether something still keeps a deleted object: a finalizer, or a namespace's own list of them."""
+    """Return whether a finalizer, or a namespace's own list of them, delays deletion."""
     if obj["metadata"].get("finalizers"):
         return True
     return obj.get("kind") == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))
+
+
+def report_unknown(write: Write, unknown: list[str]) -> None:
+    """Report unknown fields (400, 422)."""
+    report(write, [f'unknown field "{path}"' for path in unknown])
+
+
+def report_duplicates(write: Write, body: bytes) -> None:
+    """Report fields that occur twice in one object of the body (400)."""
+    if write.validation != "Ignore":
+        report(write, [f'duplicate field "{path}"' for path in duplicate_fields(body)])
+
+
+def report(write: Write, problems: list[str]) -> None:
+    """Ignore, warn of or reject these problems, as the write's fieldValidation says."""
+    if not problems or write.validation == "Ignore":
+        return
+    if write.validation == "Warn":
+        write.warnings.extend(problems)
+        return
+    why = "strict decoding error: " + ", ".join(problems)
+    if write.patch is not None:
+        raise invalid("", "", "", [invalid_value("patch", write.patch(), why)])
+    resource = write.resource
+    kind = resource.kind
+    raise bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {why}')

@@ -1,1 +1,1 @@
-"""HTTP side of the API server: connections, TLS, bodies, content negotiation, and errors as Status objects."""
+"""HTTP: connections, TLS, request bodies, content negotiation, and errors as Status objects."""

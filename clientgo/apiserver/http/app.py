@@ -1,7 +1,7 @@
-"""The server as a bare ASGI callable: bytes of HTTP on one side, `Api` on the other. No framework, no router.
+"""ASGI application: HTTP on one side, `Api` on the other, without a framework or router.
 
-Streams are ended when the client goes away, and all of them when the server stops. A client that is slow costs bounded
-memory: one that does not read its answer, or does not finish its request, is cut off.
+Streams are ended when the client disconnects, and all of them when the server stops. A slow client costs bounded
+memory: one that does not read its response, or does not finish its request, is disconnected.
 """
 
 import asyncio
@@ -22,24 +22,24 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class _Spelled(bytes):
+class _CaseSensitive(bytes):
     """A header name that keeps its spelling.
 
-    Go's servers write `Content-Type`; uvicorn writes whatever `lower` gives. Header names have no case, yet scripts
-    and players of recorded conversations look them up by the spelling they know.
+    Go's servers write `Content-Type`; uvicorn writes the result of `lower`. Header names are case-insensitive, but
+    scripts and players of recorded conversations look them up in Go's spelling.
     """
 
-    def lower(self) -> "_Spelled":
-        """The name as it is."""
+    def lower(self) -> "_CaseSensitive":
+        """Return the name unchanged."""
         return self
 
 
-_CONTENT_TYPE = _Spelled(b"Content-Type")
-_CACHE_CONTROL = (_Spelled(b"Cache-Control"), b"no-cache, private")
+_CONTENT_TYPE = _CaseSensitive(b"Content-Type")
+_CACHE_CONTROL = (_CaseSensitive(b"Cache-Control"), b"no-cache, private")
 
 
 class App:
-    """Serves one `Api` over ASGI; `faults` are what goes wrong on the way."""
+    """Serves one `Api` over ASGI, with fault injection."""
 
     def __init__(self, api: Api, faults: Faults | None = None) -> None:
         self.api = api
@@ -52,7 +52,7 @@ class App:
         return f"<App {len(self._streams)} streams>"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, as ASGI defines it."""
+        """Handle one request, as ASGI defines it."""
         if scope["type"] != "http":
             return
         transport = transport_of(scope)
@@ -61,17 +61,17 @@ class App:
         try:
             body = await self._body(receive, transport) if _has_body(headers) else b""
         except EOFError:
-            return  # nobody is there to be answered, and half a request must not be carried out
+            return  # the client is gone, and an incomplete request must not be handled
         if body is None:
             failure = too_large(options.max_body)
             await _send_response(send, scope, json_response(failure.body, failure.code))
             return
         query = parse_query(scope["query_string"].decode("latin-1"))
-        user = scope.get("state", {}).get("user", ANONYMOUS)  # told by the connection's client certificate
+        user = scope.get("state", {}).get("user", ANONYMOUS)  # from the client certificate
         request = Request(scope["method"], scope["path"], query, headers, body, user)
         request.source = (scope.get("client") or ("",))[0]
-        struck = self._faults.strike(request)
-        answer = await (self._faulty(request, struck) if struck else self._answer(request))
+        matching = self._faults.matching(request)
+        answer = await (self._faulty(request, matching) if matching else self._answer(request))
         if answer is None:
             _drop(transport)
         elif isinstance(answer, Response):
@@ -79,10 +79,10 @@ class App:
                 await _send_response(send, scope, answer)
             self._stalls.watch(transport)
         else:
-            await self._stream(answer, receive, send, transport, struck)
+            await self._stream(answer, receive, send, transport, matching)
 
     async def _body(self, receive: Receive, transport: Transport | None) -> bytes | None:
-        """The body, for which a client has limited time; None where it is too large."""
+        """Return the body within a time limit; None if it is too large."""
         options = self.api.state.options
         if has_arrived(transport):
             return await _read_body(receive, options.max_body)
@@ -95,13 +95,13 @@ class App:
     async def _answer(self, request: Request) -> Response | Stream:
         answer: Any = self.api.answer(request)
         if isinstance(answer, Suspended):
-            answer = await self.api.state.carrier.settled(answer)
+            answer = await self.api.state.executor.settled(answer)
         if not self.api.state.store.committed:
             answer = await self._committed(answer)
         return await asyncio.to_thread(answer) if callable(answer) else answer
 
     async def _committed(self, answer: Any) -> Any:
-        """The answer, once what it may tell of is kept; a refusal where it could not be."""
+        """Return the response once the changes it shows are committed, or an error if they are not."""
         turn: asyncio.Future[ApiFailure | None] = asyncio.get_running_loop().create_future()
 
         def told(failure: ApiFailure | None) -> None:
@@ -116,27 +116,27 @@ class App:
             answer.close()
         return json_response(failure.body, failure.code)
 
-    async def _faulty(self, request: Request, struck: list[Fault]) -> Response | Stream | None:
-        """The answer that these faults let through; None where the connection is closed in its place."""
-        for fault in struck:
+    async def _faulty(self, request: Request, matching: list[Fault]) -> Response | Stream | None:
+        """Return the response after fault injection; None if the connection is closed instead."""
+        for fault in matching:
             if fault.delay:
                 await asyncio.sleep(fault.delay)
-        if any(fault.drop == "before" for fault in struck):
+        if any(fault.drop == "before" for fault in matching):
             return None
-        for fault in struck:
+        for fault in matching:
             if fault.code:
                 return fault.answer()
         answer = await self._answer(request)
-        return None if any(fault.drop == "after" for fault in struck) else answer
+        return None if any(fault.drop == "after" for fault in matching) else answer
 
     def close_streams(self) -> None:
-        """End every watch, and those that clients open in their stead; their connections close in an orderly way."""
+        """End every watch, and those that clients open meanwhile, so that connections close in an orderly way."""
         self._ending = True
         for stream in list(self._streams):
             stream.close()
 
     async def _stream(
-        self, stream: Stream, receive: Receive, send: Send, transport: Transport | None, struck: list[Fault]
+        self, stream: Stream, receive: Receive, send: Send, transport: Transport | None, matching: list[Fault]
     ) -> None:
         self._streams.add(stream)
         if self._ending:
@@ -145,11 +145,11 @@ class App:
         try:
             head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL]
             await send({"type": "http.response.start", "status": stream.status, "headers": head})
-            # An empty piece of body makes the head leave at once: clients wait for it, not for the first event.
+            # An empty chunk sends the head at once: clients wait for it before the first event.
             await send(_piece(b""))
-            if isinstance(stream, WatchStream) and transport is not None and not struck:
+            if isinstance(stream, WatchStream) and transport is not None and not matching:
                 stream.direct = sink(transport, self.api.state.options.watch_buffer)
-            if await _carry(stream, send, struck):
+            if await _carry(stream, send, matching):
                 async with asyncio.timeout(self.api.state.options.stall_seconds):
                     await send(_piece(b"", more=False))
             else:
@@ -162,10 +162,10 @@ class App:
             self._streams.discard(stream)
 
 
-async def _carry(stream: Stream, send: Send, struck: list[Fault]) -> bool:
-    """Send the stream's chunks until it ends; False where a fault, or a client that does not read, cuts it off."""
-    silent = any(fault.silent for fault in struck)
-    cut = min((fault.cut for fault in struck if fault.cut), default=0)
+async def _carry(stream: Stream, send: Send, matching: list[Fault]) -> bool:
+    """Send the stream's chunks until it ends; return False if a fault or a client that does not read ends it."""
+    silent = any(fault.silent for fault in matching)
+    cut = min((fault.cut for fault in matching if fault.cut), default=0)
     frames = 0
     async for chunk in stream.chunks():
         if silent:
@@ -177,7 +177,7 @@ async def _carry(stream: Stream, send: Send, struck: list[Fault]) -> bool:
             return False
         frames += len(lines)
         await send(_piece(chunk))
-        # Waits until the client has taken it: what comes meanwhile is held, and counted, by the stream.
+        # Waits until the client has read it: later frames are buffered, and counted, by the stream.
         await send(_piece(b""))
     return not (isinstance(stream, WatchStream) and stream.overflowed)
 
@@ -187,7 +187,7 @@ def _piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
 
 
 def _drop(transport: Transport | None) -> None:
-    """Close the connection without a farewell."""
+    """Abort the connection."""
     if transport is not None:
         transport.abort()
 
@@ -203,10 +203,10 @@ def _has_body(headers: Mapping[str, str]) -> bool:
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes | None:
-    """The whole body, or None when it is longer than `limit`.
+    """Return the body, or None if it is longer than `limit`.
 
     Raises:
-        EOFError: the client went away before it had sent all of it.
+        EOFError: the client disconnected before the end of the body.
     """
     parts: list[bytes] = []
     size = 0
@@ -230,7 +230,7 @@ async def _send_response(send: Send, scope: Scope, answer: Response) -> None:
         (_CONTENT_TYPE, answer.content_type.encode()),
         (b"content-length", str(len(answer.body)).encode()),
         _CACHE_CONTROL,
-        *((_Spelled(name.encode()), value.encode()) for name, value in answer.headers),
+        *((_CaseSensitive(name.encode()), value.encode()) for name, value in answer.headers),
     ]
     await send({"type": "http.response.start", "status": answer.status, "headers": head})
     body = b"" if scope["method"] == "HEAD" else answer.body

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 
-from clientgo.apiserver.auth.keptkeys import kept
-from clientgo.apiserver.storage.journal import DataUnusable
+from clientgo.apiserver.storage.journal import DataUnusable, load_or_create_key
 from clientgo.errors import ConfigError
 from clientgo.tls import add_authorities, load_key_pair, server_context
 
@@ -28,7 +27,7 @@ class ServingCertificates:
 
         self._create = CertificateAuthority.create
         self._hosts = tuple(hosts)
-        pem = kept(folder, _FILE, lambda: self._create(_NAME).pem)
+        pem = load_or_create_key(folder, _FILE, lambda: self._create(_NAME).pem)
         try:
             self._authority = CertificateAuthority(pem, pem)
         except ConfigError as error:
@@ -52,7 +51,7 @@ class ServingCertificates:
         Raises:
             DataUnusable: the folder can't be written.
         """
-        kept(folder, _FILE, lambda: self._authority.pem)
+        load_or_create_key(folder, _FILE, lambda: self._authority.pem)
 
     def client(self, name: str, groups: Iterable[str] = (), lasts: timedelta = WEEK) -> tuple[bytes, bytes]:
         """A certificate and its key (PEM) by which a client is this user; expired where `lasts` is negative."""

@@ -5,39 +5,33 @@ from typing import Any
 import msgspec
 import yaml
 
-from clientgo.apiserver.apiextensions.causes import invalid_value
 from clientgo.apiserver.http.gojson import explain, summarize
-from clientgo.apiserver.http.nesting import json_fault, yaml_fault
+from clientgo.apiserver.http.nesting import json_error, yaml_error
 from clientgo.apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo.apiserver.http.protobuf import decode, read_envelope
 from clientgo.apiserver.http.protobuf_table import find_message
-from clientgo.apiserver.http.status import ApiFailure, bad_request, invalid, unsupported_media_type
+from clientgo.apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
 from clientgo.apiserver.registry.metadata import json_type
-from clientgo.apiserver.registry.registry import Resource
-
-Object = dict[str, Any]
+from clientgo.apiserver.registry.registry import Object, Resource
 
 _JSON_TYPES = ("", "application/json", "*/*")
 _YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
-# The scheme's name in messages about kinds a real server has not registered.
+# The scheme's name in messages about unregistered kinds.
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _decode = msgspec.json.Decoder().decode
 _SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def media_type(content_type: str) -> str:
-    """The media type of a Content-Type header, without parameters."""
+    """Return the media type of a Content-Type header, without parameters."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") -> Any:
-    """Decode a body in which an object of this kind is expected.
+    """Decode a body in which an object of this kind is expected (415, 400).
 
     JSON and YAML may hold any value. Protobuf holds an object of this kind; it is of this API version if it names none.
-
-    Raises:
-        ApiFailure: 415 for another content type, 400 for a body that cannot be decoded.
     """
     media = media_type(content_type)
     if media in _JSON_TYPES:
@@ -50,8 +44,8 @@ def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") 
 
 
 def read_json(body: bytes, kind: str) -> Any:
-    """The value a JSON body holds, or a 400 that explains why it holds none."""
-    why = json_fault(body)
+    """Parse a JSON body."""
+    why = json_error(body)
     if why:
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
     try:
@@ -62,8 +56,8 @@ def read_json(body: bytes, kind: str) -> Any:
 
 
 def read_yaml(body: bytes, kind: str) -> Any:
-    """The value a YAML body holds, or a 400 that explains why it holds none. Dates stay the text they were."""
-    why = yaml_fault(body)
+    """Parse a YAML body; timestamps stay strings."""
+    why = yaml_error(body)
     if why:
         raise _unrecognized(kind, f"yaml: {why}", body)
     try:
@@ -73,10 +67,8 @@ def read_yaml(body: bytes, kind: str) -> Any:
 
 
 def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
-    """Decode a protobuf body, whose kind has to be the expected one; apiVersion and kind default to these arguments.
-
-    Raises:
-        ApiFailure: 400.
+    """Decode a protobuf body, whose kind has to be the expected one; apiVersion and kind default to these arguments
+    (400).
     """
     try:
         envelope = read_envelope(body)
@@ -93,11 +85,7 @@ def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
 
 
 def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
-    """The object of this resource that a body holds; apiVersion and kind are checked.
-
-    Raises:
-        ApiFailure: 400, 415 or (a custom object of another kind) 422.
-    """
+    """Parse an object of this resource; apiVersion and kind are checked (400, 415, 422)."""
     value = read_body(body, content_type, resource.kind, resource.api_version)
     if not isinstance(value, dict):
         why = "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
@@ -106,7 +94,7 @@ def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
 
 
 def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
-    """The object with apiVersion and kind as the resource has them; what is missing is filled in for built-in kinds."""
+    """Check apiVersion and kind; for built-in kinds missing ones are set."""
     for name in ("kind", "apiVersion"):
         if not isinstance(value.get(name) or "", str):
             why = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
@@ -158,7 +146,7 @@ def _unrecognized(kind: str, why: str, body: bytes) -> ApiFailure:
 
 
 class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
-    """YAML as JSON sees it: timestamps are texts, map keys are texts."""
+    """YAML with the types of JSON: timestamps and map keys are strings."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]

@@ -1,6 +1,6 @@
-"""Why a text is no JSON, in the words of Go's encoding/json, which clients and tests know from the real server.
+"""JSON errors in the words of Go's encoding/json, which clients and tests know from the real server.
 
-Only asked after decoding failed, so it may be slow; it scans the text once and stops at the first fault.
+Only used after decoding failed, so it may be slow; it scans the text once and stops at the first error.
 """
 
 import json
@@ -13,21 +13,21 @@ _STRINGS = re.compile(rb'("(?:[^"\\]|\\.)*+")([ \t\r\n]*:)?', re.DOTALL)
 _END = "unexpected end of JSON input"
 
 
-class _Fault(Exception):
+class _SyntaxError(Exception):
     pass
 
 
 def explain(text: str) -> str:
-    """The first fault of the text, or "" when it is JSON."""
+    """Return the first error of the text, or "" if it is JSON."""
     try:
         end = _skip(text, _value(text, _skip(text, 0), "looking for beginning of value"))
-    except _Fault as fault:
+    except _SyntaxError as fault:
         return str(fault)
     return "" if end == len(text) else f"invalid character {_quote(text[end])} after top-level value"
 
 
 def summarize(body: bytes, limit: int = 30) -> str:
-    """The beginning of a body for an error message: as it is when it looks like JSON, else in hexadecimal."""
+    """Return the beginning of a body for an error message, in hexadecimal unless it looks like JSON."""
     if not body:
         return "<empty>"
     head, more = body[:limit], " ..." if len(body) > limit else ""
@@ -35,12 +35,12 @@ def summarize(body: bytes, limit: int = 30) -> str:
 
 
 def json_text(value: Any) -> str:
-    """A value as Go encodes it: no spaces, members by name."""
+    """Encode a value as Go does: no spaces, sorted members."""
     return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 def go_map(value: Any) -> str:
-    """A value as Go prints it with %+v: `map[a:1 b:[x y]]`."""
+    """Format a value like Go's %+v: `map[a:1 b:[x y]]`."""
     if isinstance(value, dict):
         return "map[" + " ".join(f"{key}:{go_map(value[key])}" for key in sorted(value)) + "]"
     if isinstance(value, list):
@@ -51,16 +51,16 @@ def go_map(value: Any) -> str:
 
 
 def duplicate_fields(body: bytes) -> list[str]:
-    """Paths of fields that stand twice in one object, in the order they are met; empty for anything unreadable."""
+    """Return the paths of duplicate fields, in order; an empty list for invalid JSON."""
     names = [name for name, colon in _STRINGS.findall(body) if colon]
     if len(names) == len(set(names)) and b"\\" not in body:
-        return []  # no name stands twice anywhere: most patches are spared the slow reading
+        return []  # fast path: no name occurs twice anywhere
     found: list[str] = []
 
     def check(pairs: list[tuple[str, Any]]) -> Any:
         seen: dict[str, Any] = {}
-        doubled = [name for name, _ in pairs if name in seen or seen.setdefault(name, False)]
-        return _Pairs(pairs, doubled)
+        duplicates = [name for name, _ in pairs if name in seen or seen.setdefault(name, False)]
+        return _Pairs(pairs, duplicates)
 
     try:
         tree = json.loads(body, object_pairs_hook=check)
@@ -71,14 +71,14 @@ def duplicate_fields(body: bytes) -> list[str]:
 
 
 class _Pairs:
-    def __init__(self, pairs: list[tuple[str, Any]], doubled: list[str]) -> None:
+    def __init__(self, pairs: list[tuple[str, Any]], duplicates: list[str]) -> None:
         self.pairs = pairs
-        self.doubled = doubled
+        self.duplicates = duplicates
 
 
 def _collect(node: Any, path: str, found: list[str]) -> None:
     if isinstance(node, _Pairs):
-        found.extend(f"{path}.{name}".lstrip(".") for name in node.doubled)
+        found.extend(f"{path}.{name}".lstrip(".") for name in node.duplicates)
         for name, value in node.pairs:
             _collect(value, f"{path}.{name}", found)
     elif isinstance(node, list):
@@ -95,8 +95,8 @@ def _quote(char: str) -> str:
     return {"'": "'\\''", '"': "'\"'"}.get(char, f"'{char}'")
 
 
-def _wrong(text: str, at: int, where: str) -> _Fault:
-    return _Fault(_END) if at >= len(text) else _Fault(f"invalid character {_quote(text[at])} {where}")
+def _wrong(text: str, at: int, where: str) -> _SyntaxError:
+    return _SyntaxError(_END) if at >= len(text) else _SyntaxError(f"invalid character {_quote(text[at])} {where}")
 
 
 def _value(text: str, at: int, where: str) -> int:
@@ -139,7 +139,7 @@ def _string(text: str, at: int) -> int:
                 raise _wrong(text, at, "in string escape code")
         at += 1
     if at >= len(text):
-        raise _Fault(_END)
+        raise _SyntaxError(_END)
     return at + 1
 
 

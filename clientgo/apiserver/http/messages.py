@@ -1,18 +1,80 @@
-"""What goes in and out of the front end: requests, answers and streams, free of any HTTP server."""
+"""Requests, responses and streams, independent of any HTTP server: paths, queries, headers and content negotiation."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import lru_cache, wraps
+from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from clientgo.apiserver.auth.users import ANONYMOUS, User
-from clientgo.apiserver.memoize import remembered
+from clientgo.apiserver.http.status import not_acceptable
+
+R = TypeVar("R")
+
+
+def cached(*, size: int, longest: int) -> Callable[[Callable[[str], R]], Callable[[str], R]]:
+    """Cache a function of one string for up to `size` strings of at most `longest` characters."""
+
+    def of(work: Callable[[str], R]) -> Callable[[str], R]:
+        kept = lru_cache(maxsize=size)(work)
+
+        @wraps(work)
+        def answer(text: str) -> R:
+            return kept(text) if len(text) <= longest else work(text)
+
+        return answer
+
+    return of
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Target of a resource path; absent parts are empty."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    subresource: str
+    watch: bool = False
+
+
+# Each request parses its path several times, and creations of one kind share it.
+@cached(size=1024, longest=512)
+def parse_path(path: str) -> Target | None:
+    """Parse a resource path; return None for any other path (discovery, health, invalid)."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "api" and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    watch = rest[0] == "watch" and len(rest) > 1
+    if watch:
+        rest = rest[1:]
+    if "" in rest:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and not _namespace_subresource(group, rest):
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) > 3:
+        # Longer paths are proxies to kubelets and pods, which do not exist here.
+        return None
+    rest = [*rest, "", ""]
+    return Target(group, version, namespace, rest[0], rest[1], rest[2], watch)
+
+
+def _namespace_subresource(group: str, rest: list[str]) -> bool:
+    return group == "" and len(rest) == 3 and rest[2] in ("status", "finalize")
+
 
 JSON = "application/json"
 REPEATED = "\n"
-"""Parts the values of an impersonation header that came several times: no header has one in it."""
+"""Separator of the values of a repeated impersonation header: no header value contains it."""
 _encode = msgspec.json.Encoder().encode
 _TRUE = ("true", "1", "True", "TRUE", "t", "T")
 
@@ -21,12 +83,12 @@ class Query(dict[str, str]):
     """Query parameters by name; the first of a name counts."""
 
     def flag(self, name: str) -> bool:
-        """Whether a boolean parameter is set; any unreadable value is false."""
+        """Return whether a boolean parameter is true; an invalid value is false."""
         return self.get(name) in _TRUE
 
 
 def parse_query(text: str) -> Query:
-    """Read the part of a URL behind the question mark."""
+    """Parse the query of a URL."""
     found = Query()
     if text:
         for name, value in _pairs(text):
@@ -34,13 +96,13 @@ def parse_query(text: str) -> Query:
     return found
 
 
-@remembered(texts=256, longest=256)
+@cached(size=256, longest=256)
 def _pairs(text: str) -> list[tuple[str, str]]:
     return parse_qsl(text, keep_blank_values=True)
 
 
 def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by name, which is in lower case; one that came several times has all its values, parted."""
+    """Return the headers by lower-case name; the values of repeated headers are joined."""
     found: dict[str, str] = {}
     for raw, value in given:
         name, text = raw.decode("latin-1"), value.decode(errors="replace")
@@ -54,25 +116,25 @@ def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 class Request:
     """One request; header names are in lower case. `internal` marks the server's own controllers.
 
-    `user` is known beforehand where a client certificate told it, and in full once the request is authenticated.
+    `user` is set before authentication if a client certificate identifies it.
     """
 
     method: str
     path: str
     query: Query = field(default_factory=Query)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # one may be a credential
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain credentials
     body: bytes = b""
     user: User = ANONYMOUS
     internal: bool = False
-    source: str = ""  # the address it came from
+    source: str = ""  # address of the client
     warnings: list[str] = field(default_factory=list)
-    kept: dict[Any, Any] = field(default_factory=dict)  # what was found out before it was last suspended
-    rounds: int = 0  # how often it was suspended
+    kept: dict[Any, Any] = field(default_factory=dict)  # results from before the last suspension
+    rounds: int = 0  # number of suspensions
 
 
 @dataclass(slots=True)
 class Response:
-    """A whole answer."""
+    """A complete response."""
 
     status: int
     body: bytes = b""
@@ -80,28 +142,79 @@ class Response:
     headers: list[tuple[str, str]] = field(default_factory=list)
 
     def json(self) -> Any:
-        """The body, decoded."""
+        """Decode the body."""
         return msgspec.json.decode(self.body)
 
 
 class Stream(Protocol):
-    """An answer without an end: chunks until it is over or closed. The head of the answer is known at once."""
+    """A streaming response: chunks until it ends or is closed. Its head is known at once."""
 
     status: int
     content_type: str
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Each chunk as it is ready; ends when the stream's time is up."""
+        """Yield each chunk as it is ready, until the stream ends."""
 
     def close(self) -> None:
-        """End the stream soon; chunks not yet taken may be lost."""
+        """End the stream soon; pending chunks may be lost."""
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """Answer with this value as JSON."""
+    """Return a response with this value as JSON."""
     return Response(status, _encode(value))
 
 
 def text_response(text: str, status: int = 200) -> Response:
-    """Answer with plain text."""
+    """Return a plain text response."""
     return Response(status, text.encode(), "text/plain; charset=utf-8")
+
+
+_JSON_RANGES = ("*/*", "application/*", "application/json")
+_FORMS = {
+    "Table": ("v1", "v1beta1"),
+    "PartialObjectMetadata": ("v1", "v1beta1"),
+    "PartialObjectMetadataList": ("v1", "v1beta1"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Form of the response: `kind` is empty for the object itself; `version` is that of meta.k8s.io."""
+
+    kind: str = ""
+    version: str = "v1"
+    yaml: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether stored JSON can be sent unchanged."""
+        return not self.kind and not self.yaml
+
+    @property
+    def content_type(self) -> str:
+        """Content-Type of the response."""
+        return "application/yaml" if self.yaml else "application/json"
+
+
+PLAIN = Form()
+
+
+@lru_cache(maxsize=256)
+def negotiate(accept: str, *, forms: bool = True) -> Form:
+    """Return the form of the response from the Accept header; the first acceptable entry wins, as on a real server
+    (406).
+    """
+    if not accept:
+        return PLAIN
+    for entry in accept.split(","):
+        media, *raw = (part.strip() for part in entry.split(";"))
+        params = dict(param.partition("=")[::2] for param in raw)
+        yaml = media == "application/yaml"
+        if media not in _JSON_RANGES and not yaml:
+            continue
+        wanted = params.get("as", "")
+        if not wanted:
+            return Form(yaml=yaml)
+        if forms and params.get("g") == "meta.k8s.io" and params.get("v") in _FORMS.get(wanted, ()):
+            return Form(wanted, params["v"], yaml)
+    raise not_acceptable(("application/json", "application/yaml"))

@@ -1,11 +1,10 @@
-"""How deep a body nests, found out before anything recursive reads it.
+"""Limits on the nesting of request bodies, checked before any recursive code reads them.
 
-A real server takes 10,000 levels, Go's limit for JSON and for YAML. This one takes `MAX_DEPTH` and then says the same.
-Its readers, validators and encoders recurse, in C too (msgspec, the comparison of dicts, the YAML library): within the
-interpreter's 1,000 frames that leaves some hundred levels, beyond which a request would fail half-way, and a larger
-stack would be the whole program's affair, of which the server may be a guest. Walks of our own without recursion were
-rejected: they would take longer for every object there is, to let in what no kind of object comes near. YAML's aliases
-are held to account for what they stand for: nine lines can stand for a billion.
+A real server accepts 10,000 levels, Go's limit for JSON and YAML. This one accepts `MAX_DEPTH` with the same message:
+its parsers, validators and encoders recurse, also in C (msgspec, dict comparison, YAML), and within the interpreter's
+1,000 frames only some hundred levels are safe. A larger stack would affect the whole program, and walks without
+recursion would be slower for every object. YAML aliases count for what they expand to: nine lines can expand to a
+billion nodes.
 """
 
 import re
@@ -21,24 +20,24 @@ _YAML_NESTING = (b":", b"- ", b"-\n", b"-\t", b"-\r", b"?", b"[", b"{")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def json_fault(body: bytes) -> str:
-    """Why this JSON nests too deep to be read, or "" when it does not."""
+def json_error(body: bytes) -> str:
+    """Return the error of JSON that nests too deep, or ""."""
     suspicious = body.count(b"{") + body.count(b"[") > MAX_DEPTH
     return "exceeded max depth" if suspicious and _json_too_deep(body) else ""
 
 
-def yaml_fault(body: bytes) -> str:
-    """Why this YAML nests too deep, or stands for too much, to be read, or ""; what is no YAML is for its reader."""
+def yaml_error(body: bytes) -> str:
+    """Return the error of YAML that nests too deep or expands too much, or ""; invalid YAML is left to its parser."""
     if sum(map(body.count, _YAML_NESTING)) <= MAX_DEPTH and not (b"&" in body and b"*" in body):
         return ""
     try:
-        return _yaml_fault(body)
+        return _yaml_error(body)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError):
         return ""
 
 
-def value_fault(value: Any) -> str:
-    """Why this value nests too deep to be kept, or "": patches can put one deep value into another."""
+def value_error(value: Any) -> str:
+    """Return the error of a value that nests too deep, or "": patches can nest deep values."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [
@@ -61,8 +60,8 @@ def _json_too_deep(body: bytes) -> bool:
     return False
 
 
-def _yaml_fault(body: bytes) -> str:
-    sizes = [0]  # nodes of each collection that is open
+def _yaml_error(body: bytes) -> str:
+    sizes = [0]  # number of nodes of each open collection
     anchors: dict[str, int] = {}
     names: list[str | None] = []
     for event in yaml.parse(body, Loader=_Loader):
@@ -75,7 +74,7 @@ def _yaml_fault(body: bytes) -> str:
             if name is not None:
                 anchors[name] = size
         elif isinstance(event, yaml.AliasEvent):
-            # One that stands for what it is a part of has no end.
+            # An alias of a node that contains it never ends.
             sizes[-1] += anchors.get(event.anchor or "", MAX_NODES + 1)
         elif isinstance(event, yaml.ScalarEvent):
             sizes[-1] += 1

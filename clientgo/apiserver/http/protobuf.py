@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.http.nesting import MAX_DEPTH, MAX_NODES, json_fault, value_fault
+from clientgo.apiserver.http.nesting import MAX_DEPTH, MAX_NODES, json_error, value_error
 from clientgo.apiserver.http.protobuf_table import BYTES, FIXED32, FIXED64, VARINT, Field, Message, find_message
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
@@ -33,7 +33,7 @@ _Raw = int | bytes
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What a body says of its object; apiVersion and kind may be empty, then the request's apply."""
+    """Envelope of a body; apiVersion and kind may be empty, then the request's apply."""
 
     api_version: str
     kind: str
@@ -70,7 +70,7 @@ def decode(message: Message, raw: bytes) -> dict[str, Any]:
         ValueError: the bytes are not this message.
     """
     found: dict[str, Any] = _Decoder().message(message, raw, 0)
-    why = value_fault(found)
+    why = value_error(found)
     if why:
         raise ValueError(why)
     return found
@@ -227,7 +227,7 @@ def _text(raw: _Raw) -> str:
 
 def _json(raw: _Raw) -> Any:
     text = _bytes(raw)
-    why = json_fault(text)
+    why = json_error(text)
     if why:
         raise ValueError(why)
     try:

@@ -1,18 +1,20 @@
-"""Every refusal is a Kubernetes Status: code, reason, message, details and causes as the real server words them.
+"""Failures as Kubernetes Status objects: code, reason, message, details and causes in the real server's words.
 
-Handlers raise `ApiFailure`; the front end alone turns it into bytes. The constructors below are the vocabulary:
-a handler that needs another sentence adds it here, so that one file can be compared with Kubernetes.
+Functions that reject a request raise `ApiFailure`, which `Api` turns into a response; their docstrings have the status
+codes in parentheses. All wording is in this module, so that one file can be compared with Kubernetes.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from clientgo.apiserver.registry.registry import Resource
 
 
 class ApiFailure(Exception):
-    """A request was refused. `body` is the Status to answer with."""
+    """A rejected request. `body` is its Status."""
 
     def __init__(
         self,
@@ -50,12 +52,12 @@ class ApiFailure(Exception):
 
 
 class PageNotFound(Exception):
-    """The path names nothing the server serves: answered as plain text, as a Go mux does."""
+    """The path does not exist: answered as plain text, like Go's mux."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing wrong with one field, worded as Kubernetes' field errors are."""
+    """An error of one field, worded like Kubernetes' field errors."""
 
     reason: str
     field: str
@@ -63,12 +65,12 @@ class Cause:
 
     @property
     def text(self) -> str:
-        """`spec.replicas: Invalid value: 11: ...`, as it stands in the Status' message."""
+        """The error as in the Status' message: `spec.replicas: Invalid value: 11: ...`."""
         return f"{self.field}: {self.message}"
 
 
 def details_of(resource: Resource, name: str = "", **more: Any) -> dict[str, Any]:
-    """The details of a Status that speaks of one object; empty members are left out."""
+    """Return the details of a Status about one object; empty members are omitted."""
     found: dict[str, Any] = {}
     if name:
         found["name"] = name
@@ -78,35 +80,35 @@ def details_of(resource: Resource, name: str = "", **more: Any) -> dict[str, Any
 
 
 def not_found(resource: Resource, name: str) -> ApiFailure:
-    """404: no object of that name."""
+    """Return 404: the object does not exist."""
     return ApiFailure(404, "NotFound", f'{resource.qualified} "{name}" not found', details=details_of(resource, name))
 
 
 def already_exists(resource: Resource, name: str) -> ApiFailure:
-    """409: the name is taken."""
+    """Return 409: the name exists."""
     message = f'{resource.qualified} "{name}" already exists'
     return ApiFailure(409, "AlreadyExists", message, details=details_of(resource, name))
 
 
 def conflict(resource: Resource, name: str, why: str) -> ApiFailure:
-    """409: a precondition on version or uid did not hold."""
+    """Return 409: a precondition on version or uid does not hold."""
     message = f'Operation cannot be fulfilled on {resource.qualified} "{name}": {why}'
     return ApiFailure(409, "Conflict", message, details=details_of(resource, name))
 
 
 def modified(resource: Resource, name: str) -> ApiFailure:
-    """409: the version sent is not the version stored."""
+    """Return 409: the object was modified."""
     why = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(resource, name, why)
 
 
 def bad_request(message: str) -> ApiFailure:
-    """400 with this sentence."""
+    """Return 400 with this message."""
     return ApiFailure(400, "BadRequest", message)
 
 
 def forbidden(resource: Resource, name: str, why: str, causes: Iterable[Cause] = ()) -> ApiFailure:
-    """403: understood, and refused for this reason."""
+    """Return 403 with this reason."""
     message = f'{resource.qualified} "{name}" is forbidden: {why}'
     details = details_of(resource, name)
     if listed := _causes(causes):
@@ -115,7 +117,7 @@ def forbidden(resource: Resource, name: str, why: str, causes: Iterable[Cause] =
 
 
 def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> ApiFailure:
-    """422: the object breaks its kind's rules; every broken rule is a cause."""
+    """Return 422: the object is invalid; every error is a cause."""
     found = list(causes)
     texts = list(dict.fromkeys(cause.text for cause in found))
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
@@ -128,58 +130,58 @@ def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> ApiFai
 
 
 def expired(message: str, metadata: dict[str, Any] | None = None) -> ApiFailure:
-    """410: the version asked for lies before the history that is kept."""
+    """Return 410: the requested version is older than the history."""
     return ApiFailure(410, "Expired", message, metadata=metadata)
 
 
 def unauthorized() -> ApiFailure:
-    """401: credentials were shown, and they count for nothing."""
+    """Return 401: the credentials are invalid."""
     return ApiFailure(401, "Unauthorized", "Unauthorized")
 
 
 def method_not_supported(resource: Resource, verb: str) -> ApiFailure:
-    """405: the resource has no such verb."""
+    """Return 405: the resource does not support the verb."""
     message = f'{verb} is not supported on resources of kind "{resource.qualified}"'
     return ApiFailure(405, "MethodNotAllowed", message, details=details_of(resource))
 
 
 def method_not_allowed() -> ApiFailure:
-    """405: the path takes no such method."""
+    """Return 405: the path does not support the method."""
     message = "the server does not allow this method on the requested resource"
     return ApiFailure(405, "MethodNotAllowed", message, details={})
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> ApiFailure:
-    """415: the body is of a type this request does not take."""
+    """Return 415: the content type is not supported."""
     message = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
     return ApiFailure(415, "UnsupportedMediaType", message)
 
 
 def not_acceptable(accepted: Iterable[str]) -> ApiFailure:
-    """406: none of the types asked for can be answered."""
+    """Return 406: no requested media type is supported."""
     message = "only the following media types are accepted: " + ", ".join(accepted)
     return ApiFailure(406, "NotAcceptable", message)
 
 
 def too_large(limit: int) -> ApiFailure:
-    """413: the body is longer than `limit` bytes."""
+    """Return 413: the body is longer than `limit` bytes."""
     message = f"Request entity too large: limit is {limit}"
     return ApiFailure(413, "RequestEntityTooLarge", message)
 
 
 def internal_error(what: str) -> ApiFailure:
-    """500: the server itself is at fault."""
+    """Return 500: an error of the server itself."""
     details = {"causes": [{"message": what}]}
     return ApiFailure(500, "InternalError", f"Internal error occurred: {what}", details=details)
 
 
 def no_space() -> ApiFailure:
-    """500: the disk below the store is full; in etcd's words, as the real server hands them on."""
+    """Return 500: the disk is full, in etcd's words."""
     return ApiFailure(500, "", "etcdserver: mvcc: database space exceeded")
 
 
 def success(resource: Resource, name: str, uid: str) -> dict[str, Any]:
-    """The Status a delete is answered with once the object is gone."""
+    """Return the Status of a completed deletion."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -191,3 +193,76 @@ def success(resource: Resource, name: str, uid: str) -> dict[str, Any]:
 
 def _causes(causes: Iterable[Cause]) -> list[dict[str, str]]:
     return [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def go_float(value: float) -> str:
+    """Format a float like Go's %v: shortest digits, with an exponent for large and small values."""
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    if not exponent and abs(value) < 1e6 and abs(value) >= 1e-4:
+        return mantissa
+    digits, _, power = f"{value:.17e}".partition("e")
+    for precision in range(18):
+        text = f"{value:.{precision}e}"
+        if float(text) == value:
+            digits, _, power = text.partition("e")
+            break
+    return f"{digits}e{power}"
+
+
+def quoted(value: Any) -> str:
+    """Format a value for a message: strings quoted, numbers plain, the rest as JSON."""
+    if isinstance(value, float):
+        return go_float(value)
+    return _encode(value).decode()
+
+
+def required(field: str, detail: str = "") -> Cause:
+    """Return the cause of a missing field."""
+    return Cause("FieldValueRequired", field, f"Required value: {detail}" if detail else "Required value")
+
+
+def invalid_value(field: str, value: Any, detail: str) -> Cause:
+    """Return the cause of an invalid value."""
+    return Cause("FieldValueInvalid", field, f"Invalid value: {quoted(value)}: {detail}")
+
+
+def invalid_hidden(field: str, detail: str) -> Cause:
+    """Return the cause of an invalid value that the message does not repeat."""
+    return Cause("FieldValueInvalid", field, f"Invalid value: {detail}")
+
+
+def type_invalid(field: str, value: Any, detail: str) -> Cause:
+    """Return the cause of a value of the wrong type."""
+    return Cause("FieldValueTypeInvalid", field, f"Invalid value: {quoted(value)}: {detail}")
+
+
+def not_supported(field: str, value: Any, supported: Iterable[Any]) -> Cause:
+    """Return the cause of a value that is not one of the supported ones."""
+    allowed = ", ".join(quoted(one) for one in supported)
+    return Cause("FieldValueNotSupported", field, f"Unsupported value: {quoted(value)}: supported values: {allowed}")
+
+
+def duplicate(field: str, value: Any) -> Cause:
+    """Return the cause of a duplicate list item."""
+    return Cause("FieldValueDuplicate", field, f"Duplicate value: {quoted(value)}")
+
+
+def forbidden_field(field: str, detail: str) -> Cause:
+    """Return the cause of a field that must not be set or changed."""
+    return Cause("FieldValueForbidden", field, f"Forbidden: {detail}")
+
+
+def too_long(field: str, limit: int) -> Cause:
+    """Return the cause of a text of more than `limit` bytes."""
+    return Cause("FieldValueTooLong", field, f"Too long: may not be more than {limit} byte{'' if limit == 1 else 's'}")
+
+
+def too_many(field: str, actual: int, limit: int) -> Cause:
+    """Return the cause of a list or map of more than `limit` members."""
+    items = "item" if limit == 1 else "items"
+    return Cause("FieldValueTooMany", field, f"Too many: {actual}: must have at most {limit} {items}")

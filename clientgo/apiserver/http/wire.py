@@ -1,70 +1,56 @@
-"""The connection below a request: what ASGI hides, and a server that cuts off clients and plays faults must reach.
+"""Connections below ASGI: timeouts, combined writes, aborts, and the user of a client certificate.
 
-uvicorn's protocol tells each request its transport. Closing a connection without a farewell, in the middle of an
-answer or because nobody reads, is no part of ASGI.
+uvicorn's protocol passes its transport to each request. ASGI cannot close a connection abruptly, in the middle of a
+response or because the client does not read.
 """
 
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-MAX_HEAD = 1024 * 1024  # what Go's HTTP server takes
+from clientgo.apiserver.auth.users import User, authenticated
+
+MAX_HEAD = 1024 * 1024  # the limit of Go's HTTP server
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
     b"Content-Length: 35\r\n\r\n431 Request Header Fields Too Large"
 )
 
 
-class Transport(Protocol):
-    """The part of asyncio's transports that is used here."""
+class Transport:
+    """Transport that can hold back writes to send them together: one system call, one packet.
 
-    def write(self, data: bytes) -> None:
-        """Send it, now or later."""
-
-    def abort(self) -> None:
-        """Close at once; what has not been sent is lost."""
-
-    def is_closing(self) -> bool:
-        """Whether nothing more can be sent."""
-
-    def get_write_buffer_size(self) -> int:
-        """How many bytes wait to be sent."""
-
-
-class Joining:
-    """A transport that can hold back what is written, to send it in one piece: one system call, one packet to wake for.
-
-    uvicorn writes the head of an answer, and then its body. Doing both at once takes a tenth off a request's time.
+    uvicorn writes the head of a response and then its body. Sending both at once saves a tenth of a request's time.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._held: list[bytes] | None = None
-        self.arrived = False  # the request read last: all of it, and so of every one before it
+        self.arrived = False  # whether the last request has arrived completely
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def __enter__(self) -> None:
-        """Send nothing from now on until the block is left."""
+        """Hold back writes until the block is left."""
         if self._held is None:
             self._held = []
 
     def __exit__(self, *_: object) -> None:
-        """Send what was held back, and from now on everything at once."""
+        """Send what was held back, and further writes at once."""
         self.release()
 
     def release(self) -> None:
-        """Send what was held back, and from now on everything at once."""
+        """Send what was held back, and further writes at once."""
         held, self._held = self._held, None
         if held and not self._transport.is_closing():
             self._transport.write(b"".join(held))
 
     def write(self, data: bytes) -> None:
-        """Send it, now or once released."""
+        """Send data, now or once released."""
         if self._held is None:
             self._transport.write(data)
         else:
@@ -76,23 +62,23 @@ class Joining:
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once; what has not been sent is lost."""
+        """Close at once; unsent data is lost."""
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether nothing more can be sent."""
+        """Return whether the transport is closing."""
         return self._transport.is_closing()
 
     def get_write_buffer_size(self) -> int:
-        """How many bytes wait to be sent."""
+        """Return the number of unsent bytes."""
         return self._transport.get_write_buffer_size() + sum(map(len, self._held or ()))
 
 
 class Connection(HttpToolsProtocol):
-    """Puts the transport into the `state` of each request's scope, as `transport`.
+    """Connection that adds its transport to the `state` of each request's scope, as `transport`.
 
-    A client has `patience` seconds for the head of a request, which may have `MAX_HEAD` bytes: its connection is closed
-    when it takes longer, and after a 431 where it is too large.
+    A client has `patience` seconds to send the head of a request, of at most `MAX_HEAD` bytes; otherwise the connection
+    is closed, after a 431 if the head is too large.
     """
 
     def __init__(self, *arguments: Any, patience: float = 60.0, **options: Any) -> None:
@@ -103,20 +89,20 @@ class Connection(HttpToolsProtocol):
         self._waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Note the transport of the new connection."""
-        self._joining = Joining(transport)
-        super().connection_made(self._joining)  # type: ignore[arg-type]
-        # A copy of it becomes the `state` of every request on this connection, and of no other.
-        self.app_state = {**self.app_state, "transport": self._joining}
+        """Store the transport of the new connection."""
+        self._buffered = Transport(transport)
+        super().connection_made(self._buffered)  # type: ignore[arg-type]
+        # Copied into the `state` of every request on this connection.
+        self.app_state = {**self.app_state, "transport": self._buffered}
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Cancel the timeout."""
         super().connection_lost(exc)
         self._stop_waiting()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head of the request has become too large."""
+        """Process data, unless the head of the request is too large."""
         if self._in_head:
             self._head += len(data)
             if self._head > MAX_HEAD and len(data) < self._head:
@@ -128,14 +114,14 @@ class Connection(HttpToolsProtocol):
             self._expect()
 
     def on_headers_complete(self) -> None:
-        """The head has come: what follows is counted by whoever reads the body."""
-        self._in_head = self._joining.arrived = False
+        """Stop the timeout of the head; the body has its own."""
+        self._in_head = self._buffered.arrived = False
         self._stop_waiting()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The next that comes is a head."""
-        self._in_head, self._head, self._joining.arrived = True, 0, True
+        """Expect the head of the next request."""
+        self._in_head, self._head, self._buffered.arrived = True, 0, True
         super().on_message_complete()
 
     def _expect(self) -> None:
@@ -148,31 +134,31 @@ class Connection(HttpToolsProtocol):
 
 
 def transport_of(scope: Any) -> Transport | None:
-    """The transport that carries a request, or None where the server that runs the application does not tell."""
+    """Return the transport of a request, or None if the server does not provide it."""
     found: Transport | None = scope.get("state", {}).get("transport")
     return found
 
 
 def in_one_piece(transport: Transport | None) -> AbstractContextManager[None]:
-    """Send what is written inside when it is left, in one piece."""
-    return transport if isinstance(transport, Joining) else nullcontext()
+    """Send everything that is written in the block together."""
+    return transport if transport is not None else nullcontext()
 
 
 def has_arrived(transport: Transport | None) -> bool:
-    """Whether a request that is being answered is known to have come in full, body and all."""
-    return isinstance(transport, Joining) and transport.arrived
+    """Return whether the whole request, including its body, has arrived."""
+    return transport is not None and transport.arrived
 
 
 def sink(transport: Transport, limit: int) -> Callable[[bytes], None]:
-    """A way to send pieces of an answer that has begun: straight to the transport, in chunks as HTTP/1.1 has them.
+    """Return a function that writes chunks of a started response directly to the transport.
 
-    It takes a tenth of the time of a task that wakes up for each. A client that leaves more than `limit` bytes unread
-    is cut off: nobody waits for it.
+    It takes a tenth of the time of a task that wakes up for each chunk. A client with more than `limit` unread bytes is
+    disconnected.
     """
 
     def send(data: bytes) -> None:
         if transport.is_closing():
-            return  # the stream will be told so in a moment
+            return  # the stream is about to be closed
         transport.write(b"%x\r\n%b\r\n" % (len(data), data))
         if transport.get_write_buffer_size() > limit:
             transport.abort()
@@ -181,13 +167,13 @@ def sink(transport: Transport, limit: int) -> Callable[[bytes], None]:
 
 
 class StallGuard:
-    """Cuts off connections whose client takes nothing of an answer for `seconds`."""
+    """Disconnects clients that read nothing of a response for `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     def watch(self, transport: Transport | None) -> None:
-        """Look after what this transport has still to send, if anything; on the server's loop."""
+        """Watch the unsent data of a transport, if any; on the server's loop."""
         if transport is not None and transport.get_write_buffer_size():
             self._later(transport)
 
@@ -203,3 +189,35 @@ class StallGuard:
             transport.abort()
         else:
             self._later(transport)
+
+
+_CLOSE_SECONDS = 1.0
+
+
+class TlsConnection(Connection):
+    """Adds the user of the client certificate to the `state` of each request's scope, as `user`."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Read the certificate, which the handshake has verified."""
+        super().connection_made(transport)
+        user = user_of_certificate(transport.get_extra_info("peercert"))
+        if user is not None:
+            # Copied into the `state` of every request on this connection.
+            self.app_state = {**self.app_state, "user": user}
+
+    def shutdown(self) -> None:
+        """Close after the current response, without waiting for the client's close_notify.
+
+        TLS waits half a minute for it, and a client that keeps an idle connection never sends it.
+        """
+        super().shutdown()
+        idle = self.cycle is None or self.cycle.response_complete
+        self.loop.call_later(0 if idle else _CLOSE_SECONDS, self.transport.abort)
+
+
+def user_of_certificate(found: Any) -> User | None:
+    """Return the user of a verified client certificate (as of `SSLSocket.getpeercert`), or None."""
+    subject = [pair for part in (found or {}).get("subject", ()) for pair in part]
+    name = next((value for key, value in subject if key == "commonName"), "")
+    groups = [value for key, value in subject if key == "organizationName"]
+    return authenticated(name, *groups) if name else None

@@ -1,8 +1,8 @@
-"""The built-in kinds the server serves: one row each, no code.
+"""The built-in kinds, as a table.
 
-A row is: plural, kind, scope (N namespaced, C cluster), short names, categories, marks. Marks: `s` status subresource,
-`x` scale subresource, `g` counts generations, `r` returns the object it deletes, `v` updates need a resourceVersion,
-`p` a PUT may create, `-dc` no deletecollection, `c` create only. Order of groups and rows is that of a real server's
+A row is: plural, kind, scope (N namespaced, C cluster), short names, categories, flags. Flags: `s` status subresource,
+`x` scale subresource, `g` counts generations, `r` DELETE returns the object, `v` updates need a resourceVersion, `p`
+PUT may create, `-dc` no deletecollection, `c` create only. Groups and rows are in the order of a real server's
 discovery documents.
 """
 
@@ -100,7 +100,7 @@ _REPLICAS = Scale(".spec.replicas", ".status.replicas", ".spec.selector")
 
 
 def builtin_resources() -> Iterator[Resource]:
-    """Every built-in resource, in discovery's order."""
+    """Yield every built-in resource, in the order of discovery."""
     for group_version, rows in _TABLE.items():
         group, _, version = group_version.rpartition("/")
         for row in rows.strip().splitlines():
@@ -108,13 +108,13 @@ def builtin_resources() -> Iterator[Resource]:
 
 
 def builtin_registry() -> Registry:
-    """A registry that serves the built-in kinds."""
+    """Return a registry of the built-in kinds."""
     return Registry(builtin_resources())
 
 
 def _resource(group: str, version: str, row: list[str]) -> Resource:
-    plural, kind, scope, short, categories, marks = row
-    flags = marks.split(",")
+    plural, kind, scope, short, categories, flag_text = row
+    flags = flag_text.split(",")
     verbs = ("create",) if "c" in flags else ALL_VERBS
     if "-dc" in flags:
         verbs = tuple(verb for verb in verbs if verb != "deletecollection")

@@ -1,42 +1,37 @@
-"""Built-in kinds as Go's types would decode and check them.
+"""Decoding and validation of built-in kinds, as by Go's types and validators.
 
-Decoding: fields nobody knows are dropped (and reported), nulls and empty maps and lists vanish as `omitempty` lets
-them, a value of the wrong type is a 400. Checking: the rules newcomers meet, in the real server's words.
+Decoding: unknown fields are dropped and reported, nulls and empty maps and lists vanish as with `omitempty`, a value of
+the wrong type is a 400. Validation: the most common rules, in the real server's words.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from clientgo.apiserver.admission.webhookrules import webhook_faults
+from clientgo.apiserver.admission.webhookrules import webhook_errors
 from clientgo.apiserver.apiextensions import crdschema
-from clientgo.apiserver.apiextensions.causes import invalid_value, required, too_long
-from clientgo.apiserver.http.status import Cause, bad_request
+from clientgo.apiserver.http.status import Cause, bad_request, invalid_value, required, too_long
 from clientgo.apiserver.registry.metadata import json_type
-from clientgo.apiserver.registry.names import data_key_faults, label_faults
+from clientgo.apiserver.registry.names import data_key_errors, label_errors
 from clientgo.apiserver.registry.openapi_builtin import schema_for
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.registry import Object, Resource
 
-Object = dict[str, Any]
 Schema = dict[str, Any]
 Check = Callable[[Object, Object | None], list[Cause]]
 
-# Written even when null or empty: their Go types have no omitempty.
+# Written even if null or empty: their Go types have no omitempty.
 _WRITTEN_EMPTY = frozenset({"eventTime", "firstTimestamp", "lastTimestamp", "rules", "conditions", "emptyDir"})
-# A schema is data to us: an empty default in it means something.
+# A schema is data: an empty default in it has a meaning.
 _OPAQUE = ".openAPIV3Schema"
-# What most values are: of these types exactly, and so without a further question as they should be.
+# Fast path: most values are exactly of these types.
 _PLAIN: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
 _GO_TYPES = {"integer": "int32", "string": "string", "boolean": "bool", "number": "float64"}
 
 
 def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str]) -> Object:
-    """The object as its Go type would hold it; paths of fields the type does not have are appended to `unknown`.
+    """Return the object as its Go type would hold it; append paths of unknown fields to `unknown`.
 
-    What it shares with `old`, which is what it replaces, is clean already: a patch leaves most of an object alone.
-
-    Raises:
-        ApiFailure: 400, a value is of the wrong type.
+    Parts shared with `old`, the object it replaces, are clean already: a patch changes little of an object.
     """
     schema = _schema(resource.group, resource.version, resource.kind)
     if not schema.get("properties"):
@@ -97,7 +92,7 @@ def _object(schema: Schema, value: Object, path: str, place: tuple[str, list[str
 
 
 def _vanishes(schema: Schema, field: str, value: Any) -> bool:
-    """Whether Go would leave this empty value out: maps and lists do vanish, structs do not."""
+    """Return whether Go omits this empty value: maps and lists, but not structs."""
     if field in _WRITTEN_EMPTY or value not in ({}, []):
         return False
     return value == [] or isinstance(schema.get("additionalProperties"), dict)
@@ -121,8 +116,8 @@ def _schema(group: str, version: str, kind: str) -> Schema:
     return schema_for(group, version, kind)
 
 
-def builtin_faults(resource: Resource, new: Object, old: Object | None) -> list[Cause]:
-    """The rules of its kind that the object breaks; `old` is what it replaces."""
+def builtin_errors(resource: Resource, new: Object, old: Object | None) -> list[Cause]:
+    """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
     check = _CHECKS.get(resource.storage)
     return check(new, old) if check is not None else []
 
@@ -169,7 +164,7 @@ def _pod_spec(spec: Object, path: str) -> list[Cause]:
         elif name in names:
             found.append(Cause("FieldValueDuplicate", f"{where}.name", f'Duplicate value: "{name}"'))
         else:
-            found += [invalid_value(f"{where}.name", name, why) for why in label_faults(name)]
+            found += [invalid_value(f"{where}.name", name, why) for why in label_errors(name)]
         names.append(name)
         if not container.get("image"):
             found.append(required(f"{where}.image"))
@@ -181,7 +176,7 @@ def _keyed(new: Object, old: Object | None) -> list[Cause]:
     size = 0
     for field in ("data", "binaryData"):
         for key, value in (new.get(field) or {}).items():
-            found += [invalid_value(f"{field}[{key}]", key, why) for why in data_key_faults(key)]
+            found += [invalid_value(f"{field}[{key}]", key, why) for why in data_key_errors(key)]
             size += len(value)
     if size > _MAX_DATA:
         found.append(too_long("", _MAX_DATA))
@@ -204,7 +199,7 @@ def _service(new: Object, old: Object | None) -> list[Cause]:
 
 
 def _event(new: Object, old: Object | None) -> list[Cause]:
-    """An event lives where its object lives; one about a cluster-scoped object lives in `default`."""
+    """Check that an event is in the namespace of its object; events of cluster-scoped objects are in `default`."""
     if old is not None:
         return []
     field, component = (
@@ -235,7 +230,7 @@ def _lease(new: Object, _: Object | None) -> list[Cause]:
 
 
 def _definition(new: Object, _: Object | None) -> list[Cause]:
-    return crdschema.faults(new)
+    return crdschema.definition_errors(new)
 
 
 _MAX_DATA = 1024 * 1024
@@ -252,6 +247,6 @@ _CHECKS: dict[tuple[str, str], Check] = {
     ("apps", "daemonsets"): _workload,
     ("batch", "jobs"): _job,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): webhook_faults,
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): webhook_faults,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): webhook_errors,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): webhook_errors,
 }

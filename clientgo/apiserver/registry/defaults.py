@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientgo.apiserver.apiextensions import crdschema
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.registry import Object, Resource
 
-Object = dict[str, Any]
 Defaulter = Callable[[Any], Any]
 
 _SERVICE_NETWORK = ipaddress.ip_network("10.96.0.0/16")
@@ -314,9 +313,7 @@ _DEFAULTS: dict[tuple[str, str], Mapping[str, Any] | Defaulter] = {
     ("", "limitranges"): {"spec": _pointer(limits=_each(_limit))},
     ("", "secrets"): _secret,
     ("", "persistentvolumeclaims"): {"spec": _struct(volumeMode="Filesystem")},
-    ("", "persistentvolumes"): {
-        "spec": _struct(persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem"),
-    },
+    ("", "persistentvolumes"): {"spec": _struct(persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")},
     ("", "pods"): _pod,
     ("", "podtemplates"): {"template": _template},
     ("", "replicationcontrollers"): _replication_controller,

@@ -1,8 +1,8 @@
-"""What is served, as clients discover it: legacy documents one by one, or all at once (aggregated discovery).
+"""Discovery documents: legacy documents one by one, or aggregated discovery.
 
-kubectl and client-go ask `/api` and `/apis` for the aggregated form first and walk the legacy documents where a server
-has none, so both say the same: they are made from the same registry. Custom resources list their verbs and subresources
-in another order than built-in ones; a real server does so too, and clients that compare documents see no difference.
+kubectl and client-go request the aggregated form first and fall back to the legacy documents; both are made from the
+same registry. Custom resources list their verbs and subresources in another order than built-in ones, as on a real
+server.
 """
 
 import base64
@@ -12,7 +12,7 @@ from typing import Any
 from clientgo.apiserver.registry.registry import ALL_VERBS, Registry, Resource
 
 AGGREGATED_VERSIONS = ("v2", "v2beta1")
-"""Versions of apidiscovery.k8s.io that `aggregated` can answer with."""
+"""Supported versions of apidiscovery.k8s.io."""
 
 _SUBRESOURCE_VERBS = ["get", "patch", "update"]
 _CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
@@ -20,7 +20,7 @@ _SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
 
 
 def legacy_root(registry: Registry, *, server_address: str = "127.0.0.1") -> dict[str, Any]:
-    """Answer `/api`: the versions of the core group, and the address (`host:port`) clients reach the server at."""
+    """Return the document of `/api`: the versions of the core group, and the server's address (`host:port`)."""
     return {
         "kind": "APIVersions",
         "versions": registry.groups().get("", []),
@@ -29,19 +29,19 @@ def legacy_root(registry: Registry, *, server_address: str = "127.0.0.1") -> dic
 
 
 def group_list(registry: Registry) -> dict[str, Any]:
-    """Answer `/apis`: every group but core, with its versions."""
+    """Return the document of `/apis`: every group but core, with its versions."""
     groups = [_group(name, versions) for name, versions in registry.groups().items() if name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def group(registry: Registry, name: str) -> dict[str, Any] | None:
-    """Answer `/apis/<group>`; None for a group that is not served (and for core, which has no such document)."""
+    """Return the document of `/apis/<group>`; None for core and for a group that is not served."""
     versions = registry.groups().get(name, []) if name else []
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)} if versions else None
 
 
 def resource_list(registry: Registry, group: str, version: str) -> dict[str, Any] | None:
-    """Answer `/apis/<group>/<version>`, or `/api/v1` for group ""; None for what is not served."""
+    """Return the document of `/apis/<group>/<version>`, or `/api/v1` for group ""; None if it is not served."""
     found = _resources(registry, group, version)
     if not found:
         return None
@@ -51,12 +51,13 @@ def resource_list(registry: Registry, group: str, version: str) -> dict[str, Any
 
 
 def aggregated(registry: Registry, *, legacy: bool, version: str = "v2") -> dict[str, Any]:
-    """Answer `/api` (`legacy`) or `/apis` with an APIGroupDiscoveryList of apidiscovery.k8s.io `version`.
+    """Return the APIGroupDiscoveryList of `/api` (`legacy`) or `/apis`.
 
-    ValueError for a version not in `AGGREGATED_VERSIONS`.
+    Raises:
+        ValueError: `version` is not in `AGGREGATED_VERSIONS`.
     """
     if version not in AGGREGATED_VERSIONS:
-        raise ValueError(f"aggregated discovery has the versions {', '.join(AGGREGATED_VERSIONS)}, not {version!r}")
+        raise ValueError(f"invalid version {version!r}: expected one of {', '.join(AGGREGATED_VERSIONS)}")
     items = [
         {
             "metadata": {"name": name} if name else {},
@@ -74,7 +75,7 @@ def aggregated(registry: Registry, *, legacy: bool, version: str = "v2") -> dict
 
 
 def storage_version_hash(resource: Resource) -> str:
-    """Name the version a resource is stored in, as the eight bytes of a digest that a real server shows."""
+    """Return the hash of the version a resource is stored in: eight bytes of a digest."""
     text = f"{resource.group}/{resource.storage_version or resource.version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
@@ -145,11 +146,7 @@ def _aggregated_entry(resource: Resource) -> dict[str, Any]:
         **_names(resource),
     }
     parts = [
-        {
-            "subresource": name,
-            "responseKind": _SCALE if name == "scale" else kind,
-            "verbs": _SUBRESOURCE_VERBS,
-        }
+        {"subresource": name, "responseKind": _SCALE if name == "scale" else kind, "verbs": _SUBRESOURCE_VERBS}
         for name in _subresources(resource)
     ]
     return {**entry, "subresources": parts} if parts else entry

@@ -1,17 +1,14 @@
-"""The rules of `metadata`: what a client may say, what the server fills in, what can never change."""
+"""Metadata of objects: fields that clients set, fields that the server sets, and immutable fields."""
 
 import uuid
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from clientgo.apiserver.apiextensions.causes import forbidden_field, invalid_value, required
-from clientgo.apiserver.http.status import Cause, bad_request
+from clientgo.apiserver.http.status import Cause, bad_request, forbidden_field, invalid_value, required
 from clientgo.apiserver.registry import names
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.clock import Clock
-
-Object = dict[str, Any]
 
 _MAPS = ("labels", "annotations")
 _LISTS = ("ownerReferences", "finalizers", "managedFields")
@@ -26,22 +23,18 @@ _PATH_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrole
 
 
 def timestamp(clock: Clock) -> str:
-    """Now, as metav1.Time writes it: RFC 3339 in UTC, whole seconds."""
+    """Return the current time as metav1.Time: RFC 3339 in UTC, whole seconds."""
     return _written(int(clock.time()))
 
 
 @lru_cache(maxsize=16)
 def _written(second: int) -> str:
-    # Kept: `strftime` asks the system for the time zone each time, and thousands of writes share a second.
+    # Cached: `strftime` looks up the time zone each time, and thousands of writes share a second.
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def normalize(meta: Any, kind: str, unknown: list[str] | None = None) -> Object:
-    """The metadata as ObjectMeta would hold it: known fields, nothing null, nothing empty; others go to `unknown`.
-
-    Raises:
-        ApiFailure: 400, a field is of the wrong type.
-    """
+    """Return the metadata as ObjectMeta would hold it, without null and empty fields (400)."""
     if meta is None:
         return {}
     if not isinstance(meta, dict):
@@ -59,7 +52,7 @@ def normalize(meta: Any, kind: str, unknown: list[str] | None = None) -> Object:
 
 
 def _in_utc(moment: str) -> str:
-    """The same moment as the server writes it; what is no RFC 3339 time stays as it is, and equals none."""
+    """Return the time in the server's format; invalid times are unchanged."""
     if len(moment) == len("2006-01-02T15:04:05Z") and moment.endswith("Z"):
         return moment
     try:
@@ -70,7 +63,7 @@ def _in_utc(moment: str) -> str:
 
 
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
-    """The metadata of a new object: uid, creationTimestamp and generation are the server's alone."""
+    """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
     given = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
     kept = {field: value for field, value in meta.items() if field not in given and field != "resourceVersion"}
     if "name" not in kept and "generateName" in kept:
@@ -83,13 +76,13 @@ def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
 
 
 def carry_over(new: Object, old: Object) -> Object:
-    """The metadata of an update: what only the server may set stays as it was."""
+    """Return the metadata of an update; fields that only the server sets are kept."""
     kept = {**new}
     for field in ("uid", "creationTimestamp", "managedFields"):
         if field in old:
             kept.setdefault(field, old[field])
     if kept.get("managedFields") == [{}]:
-        # One empty entry is how a client asks for all of them to be forgotten.
+        # One empty entry is a request to remove all of them.
         kept["managedFields"] = []
     for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"):
         kept.pop(field, None)
@@ -99,31 +92,37 @@ def carry_over(new: Object, old: Object) -> Object:
     return kept
 
 
-def faults(resource: Resource, meta: Object) -> list[Cause]:
-    """Everything wrong with the metadata of an object about to be stored."""
+def mark_deleted(meta: Object, clock: Clock) -> Object:
+    """Return the metadata of an object whose deletion waits for finalizers."""
+    marked = {**meta, "deletionTimestamp": timestamp(clock), "deletionGracePeriodSeconds": 0}
+    return {**marked, "generation": meta["generation"] + 1} if "generation" in meta else marked
+
+
+def errors(resource: Resource, meta: Object) -> list[Cause]:
+    """Return the errors in the metadata of an object to be stored."""
     found: list[Cause] = []
     if "name" not in meta:
         found.append(required("metadata.name", "name or generateName is required"))
     else:
         found += [invalid_value("metadata.name", meta["name"], why) for why in _name_rule(resource)(meta["name"])]
     for key, value in meta.get("labels", {}).items():
-        found += [invalid_value("metadata.labels", key, why) for why in names.qualified_faults(key)]
-        found += [invalid_value("metadata.labels", value, why) for why in names.label_value_faults(value)]
+        found += [invalid_value("metadata.labels", key, why) for why in names.qualified_errors(key)]
+        found += [invalid_value("metadata.labels", value, why) for why in names.label_value_errors(value)]
     annotations = meta.get("annotations", {})
     for key in annotations:
-        found += [invalid_value("metadata.annotations", key, why) for why in names.qualified_faults(key.lower())]
+        found += [invalid_value("metadata.annotations", key, why) for why in names.qualified_errors(key.lower())]
     if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
         why = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
         found.append(Cause("FieldValueTooLong", "metadata.annotations", why))
     for finalizer in meta.get("finalizers", ()):
-        found += [invalid_value("metadata.finalizers", finalizer, why) for why in names.qualified_faults(finalizer)]
+        found += [invalid_value("metadata.finalizers", finalizer, why) for why in names.qualified_errors(finalizer)]
     if "ownerReferences" in meta:
-        found += _owner_faults(meta["ownerReferences"])
+        found += _owner_errors(meta["ownerReferences"])
     return found
 
 
-def update_faults(new: Object, old: Object) -> list[Cause]:
-    """What an update may not do to the metadata."""
+def update_errors(new: Object, old: Object) -> list[Cause]:
+    """Return the errors of an update that changes immutable metadata."""
     found = [
         invalid_value(f"metadata.{field}", new.get(field), "field is immutable")
         for field in ("name", "namespace", "uid", "creationTimestamp")
@@ -141,7 +140,7 @@ def update_faults(new: Object, old: Object) -> list[Cause]:
     return found
 
 
-def _owner_faults(owners: list[Object]) -> list[Cause]:
+def _owner_errors(owners: list[Object]) -> list[Cause]:
     found: list[Cause] = []
     for owner in owners:
         for member, why in (
@@ -165,12 +164,12 @@ def _owner_faults(owners: list[Object]) -> list[Cause]:
 
 def _name_rule(resource: Resource) -> Any:
     if resource.plural in _DNS_LABEL and not resource.group:
-        return names.label_faults
+        return names.label_errors
     if resource.plural == "services" and not resource.group:
-        return names.label_1035_faults
+        return names.label_1035_errors
     if resource.plural in _PATH_SEGMENT and resource.group == "rbac.authorization.k8s.io":
-        return names.path_segment_faults
-    return names.subdomain_faults
+        return names.path_segment_errors
+    return names.subdomain_errors
 
 
 def _check_type(kind: str, field: str, value: Any) -> None:
@@ -211,7 +210,7 @@ def _mistyped(kind: str, field: str, value: Any, wanted: str) -> Exception:
 
 
 def json_type(value: Any) -> str:
-    """The JSON type of a value as Go names it in decoding errors."""
+    """Return the JSON type of a value as Go names it in decoding errors."""
     if isinstance(value, bool):
         return "bool"
     names_of = {str: "string", int: "number", float: "number", dict: "object", list: "array", type(None): "null"}

@@ -1,8 +1,8 @@
-"""OpenAPI v3 of what is served: an index with one entry per group version, and a document for each.
+"""OpenAPI v3 documents: an index with one entry per group version, and a document for each.
 
-`apply` and `explain` of kubectl read these. A document is made when first asked for, and again only after the resources
-of its group version changed: the index names each with a hash of what it is made from, as a real server's does, so that
-clients may keep a document for as long as its address stays the same.
+`kubectl apply` and `kubectl explain` read them. A document is built when it is first requested, and again only after
+the resources of its group version change: as on a real server, the index has a hash of the content of each document, so
+that clients may cache a document for as long as its URL stays the same.
 """
 
 import hashlib
@@ -13,12 +13,12 @@ import msgspec
 
 from clientgo.apiserver.registry.openapi_builtin import META, components, shared_components
 from clientgo.apiserver.registry.openapi_paths import SHARED_TYPES, definition_of, paths_of
-from clientgo.apiserver.registry.registry import Registry, Resource
+from clientgo.apiserver.registry.registry import SCALE, Registry, Resource
 
 Json = dict[str, Any]
 
 V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""The content type of OpenAPI v2 in protobuf. kubectl asks for it with `v2@v1.0`, which is no valid media type."""
+"""Content type of OpenAPI v2 in protobuf. kubectl requests it with `v2@v1.0`, which is not a valid media type."""
 
 _VERSION_TEXT = (
     "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized"
@@ -38,15 +38,15 @@ _PATCH: Json = {"type": "object", "description": "A change to an object, in the 
 _TITLE, _DOCUMENT_VERSION = "Kubernetes", "v1"
 
 
-# Who converts a kind's objects is no part of its schema, and nothing JSON has a form for.
+# A converter is not part of the schema, and JSON cannot represent it.
 _encode = msgspec.json.Encoder(enc_hook=lambda converter: None).encode
 
 
 class OpenAPI:
-    """The OpenAPI documents of a registry, kept until it changes.
+    """OpenAPI documents of a registry, cached until it changes.
 
-    `index` and `hash_of` belong to the server's event loop; `document` may be called in another thread, which spares
-    the loop the tenths of a second that the first document of a group can take.
+    `index` and `hash_of` belong to the server's event loop; `document` may run in another thread, because the first
+    document of a group can take tenths of a second.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -58,18 +58,18 @@ class OpenAPI:
         return f"<OpenAPI {len(self._documents)} documents made>"
 
     def index(self) -> Json:
-        """Answer `/openapi/v3`: each group version's path, and the address of its document with its hash."""
+        """Return the document of `/openapi/v3`: the path of each group version, and its URL with a hash."""
         if self._index[0] != self._registry.version:
             self._index = (self._registry.version, {"paths": dict(sorted(self._entries()))})
         return self._index[1]
 
     def hash_of(self, group: str, version: str) -> str:
-        """Give the hash that the index names for a group version; empty for one that is not served."""
+        """Return the hash of a group version in the index; empty if it is not served."""
         resources = self._resources(group, version)
         return hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
 
     def document(self, group: str, version: str) -> bytes | None:
-        """Answer `/openapi/v3/apis/<group>/<version>` (`/openapi/v3/api/v1` for core) as JSON; None if not served."""
+        """Return the document of a group version as JSON; None if it is not served."""
         digest = self.hash_of(group, version)
         if not digest:
             return None
@@ -93,10 +93,10 @@ class OpenAPI:
 
 
 def v2_document() -> bytes:
-    """Answer `/openapi/v2` with a protobuf document (content type `V2_TYPE`) that describes no kind.
+    """Return the protobuf document of `/openapi/v2` (content type `V2_TYPE`), which describes no kinds.
 
-    kubectl asks for it where an object has no kind in the v3 documents, such as a `List`. A kind it does not find there
-    it leaves to the server's own validation, which reads the same schemas; so an empty document loses nothing.
+    kubectl requests it for objects that have no kind in the v3 documents, such as a `List`. It leaves kinds that it
+    does not find there to the server's validation, so nothing is lost.
     """
     swagger, info = b"\x0a\x032.0", b"\x0a\x0aKubernetes\x12\x02v1"
     return swagger + bytes((0x12, len(info))) + info
@@ -106,27 +106,17 @@ _KEPT: WeakKeyDictionary[Registry, OpenAPI] = WeakKeyDictionary()
 
 
 def of(registry: Registry) -> OpenAPI:
-    """Give the documents of a registry, the same ones each time."""
+    """Return the documents of a registry, the same instance each time."""
     return _KEPT.setdefault(registry, OpenAPI(registry))
 
 
-def index(registry: Registry) -> Json:
-    """Answer `/openapi/v3` for a registry: `OpenAPI.index` of the documents kept for it."""
-    return of(registry).index()
-
-
-def document(registry: Registry, group: str, version: str) -> bytes | None:
-    """Answer for one group version of a registry: `OpenAPI.document` of the documents kept for it."""
-    return of(registry).document(group, version)
-
-
 def make_document(group: str, version: str, resources: list[Resource]) -> Json:
-    """Make the OpenAPI document of one group version from its resources."""
+    """Build the OpenAPI document of one group version from its resources."""
     custom = [resource for resource in resources if resource.custom]
     built_in = [resource for resource in resources if not resource.custom]
     schemas = {**shared_components(SHARED_TYPES), f"{META}.Patch": _PATCH}
     if any(resource.scale is not None for resource in resources):
-        schemas |= components("autoscaling", "v1", [_SCALE])
+        schemas |= components("autoscaling", "v1", [SCALE])
     if built_in:
         schemas |= components(group, version, built_in)
     for resource in custom:
@@ -137,9 +127,6 @@ def make_document(group: str, version: str, resources: list[Resource]) -> Json:
         "paths": paths_of(resources),
         "components": {"schemas": dict(sorted(schemas.items()))},
     }
-
-
-_SCALE = Resource("autoscaling", "v1", "scales", "Scale", "scale", "", namespaced=True, verbs=("get",))
 
 
 def _custom_schemas(resource: Resource) -> dict[str, Json]:

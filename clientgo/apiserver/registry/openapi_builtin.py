@@ -1,77 +1,184 @@
-"""OpenAPI schemas of the built-in kinds, made at run time: nothing of Kubernetes' documents is kept in the repository.
+"""OpenAPI schemas of the built-in kinds, built at run time from Python types.
 
-Documents are made from the official client's models, which carry descriptions and what is required; importing those of
-a group takes tenths of a second, so it happens when a document is first asked for. Writes are checked against
-`schema_for`, made from our own generated Structs, which the process mostly has loaded already.
+Documents are built from the official client's models, which have descriptions and required fields; importing the models
+of a group takes tenths of a second, so it happens when a document is first requested. Writes are checked against
+`schema_for`, built from the generated Structs, which are usually loaded already. A `Reader` lists the fields of either
+family of classes.
 """
 
 import importlib
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 
 from clientgo.apiserver.registry.registry import Resource
-from clientgo.apiserver.registry.typeschema import (
-    INT_OR_STRING,
-    QUANTITY,
-    Field,
-    References,
-    Schema,
-    object_schema,
-)
+from clientgo.meta.apply.mergerules import TYPE_RULES
+from clientgo.meta.quantities import QUANTITY_FIELDS
 from clientgo.meta.scheme import api_of
+
+Schema = dict[str, Any]
+
+_SCALARS: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bytes: {"type": "string", "format": "byte"},
+    datetime: {"type": "string", "format": "date-time"},
+    object: {"type": "object"},
+}
+INT_OR_STRING: Schema = {
+    "x-kubernetes-int-or-string": True,
+    "format": "int-or-string",
+    "oneOf": [{"type": "integer"}, {"type": "string"}],
+}
+QUANTITY: Schema = {
+    "description": "A fixed-point number such as 1500m or 1Gi, written as a string or as a number.",
+    "oneOf": [{"type": "string"}, {"type": "number"}],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a type, with its JSON name."""
+
+    name: str
+    annotation: Any
+    required: bool = False
+    description: str = ""
+
+
+class Reader:
+    """Lists the fields of one family of classes: here, of the generated Structs."""
+
+    def is_model(self, annotation: Any) -> bool:
+        """Return whether this is a class of the family."""
+        return inspect.isclass(annotation) and issubclass(annotation, msgspec.Struct)
+
+    def fields(self, cls: Any) -> Iterable[Field]:
+        """Return the fields, in the order of the class."""
+        if _is_kind(cls):
+            yield Field("apiVersion", str)
+            yield Field("kind", str)
+        for info in msgspec.structs.fields(cls):
+            yield Field(info.encode_name, info.type)
+
+    def kubernetes_name(self, cls: Any) -> str:
+        """Return the Go type's name: `Deployment` for a model named `V1Deployment`."""
+        return _PREFIXED.sub("", cls.__name__)
+
+    def description(self, cls: Any) -> str:
+        """Return the description of the class, or ""."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Schemas of fields whose type has a schema of its own: that schema, or a `$ref` to it."""
+
+    model: Callable[[Any], Schema]
+    quantity: Schema = field(default_factory=lambda: QUANTITY)
+    int_or_string: Schema = field(default_factory=lambda: INT_OR_STRING)
+
+
+def object_schema(reader: Reader, cls: Any, references: References) -> Schema:
+    """Return the schema of a class."""
+    go_name = reader.kubernetes_name(cls)
+    rules = TYPE_RULES.get(go_name, {})
+    quantities = QUANTITY_FIELDS.get(go_name, frozenset())
+    properties: Schema = {}
+    required = []
+    for each in reader.fields(cls):
+        schema = annotation_schema(each.annotation, reader, references)
+        if each.name in quantities:
+            number = references.quantity
+            inside = next((key for key in ("additionalProperties", "items") if key in schema), "")
+            schema = {**schema, inside: number} if inside else number
+        extensions = rules[each.name].extensions() if each.name in rules else {}
+        properties[each.name] = _described(schema, each, extensions)
+        if each.required:
+            required.append(each.name)
+    out: Schema = {"type": "object"}
+    if text := reader.description(cls):
+        out["description"] = text
+    if required:
+        out["required"] = required
+    return {**out, "properties": properties} if properties else out
+
+
+def annotation_schema(annotation: Any, reader: Reader, references: References) -> Schema:
+    """Return the schema of a type annotation; `{}` (any value) if there is no equivalent."""
+    if reader.is_model(annotation):
+        return references.model(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return annotation_schema(arguments[0], reader, references)
+    if origin in {Union, types.UnionType}:
+        return _union_schema([item for item in arguments if item is not type(None)], reader, references)
+    if origin in {list, tuple, set, frozenset}:
+        return {"type": "array", "items": annotation_schema(arguments[0], reader, references)}
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        values = annotation_schema(arguments[1], reader, references)
+        return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
+    if isinstance(annotation, type) and issubclass(annotation, datetime):
+        return dict(_SCALARS[datetime])
+    return dict(_SCALARS.get(annotation, {}))
+
+
+def _union_schema(choices: list[Any], reader: Reader, references: References) -> Schema:
+    schemas = [annotation_schema(item, reader, references) for item in choices]
+    kinds = {schema.get("type") for schema in schemas}
+    if len(schemas) == 1:
+        return schemas[0]
+    if kinds == {"integer", "string"}:
+        return dict(references.int_or_string)
+    if kinds == {"integer", "number"}:
+        return {"type": "number"}
+    if kinds == {"string"}:
+        return next((schema for schema in schemas if "format" in schema), schemas[0])
+    return {}
+
+
+def _described(schema: Schema, of: Field, extensions: Mapping[str, Any]) -> Schema:
+    """Add a description and extensions, in an `allOf` beside a `$ref`, where they would be ignored."""
+    extra = {**({"description": of.description} if of.description else {}), **extensions}
+    if extra and "$ref" in schema:
+        return {**extra, "allOf": [schema]}
+    return {**schema, **extra}
+
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _QUANTITY_NAME = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _INT_OR_STRING_NAME = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _INT_OR_STRING: Schema = {key: value for key, value in INT_OR_STRING.items() if not key.startswith("x-")}
 _ANY_OBJECT: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_PACKAGES = {
-    "": "io.k8s.api.core",
-    "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
-}
-_META_TYPES = frozenset(
-    {
-        *(
-            "Condition",
-            "DeleteOptions",
-            "FieldSelectorRequirement",
-            "LabelSelector",
-            "LabelSelectorRequirement",
-            "ListMeta",
-        ),
-        *(
-            "ManagedFieldsEntry",
-            "ObjectMeta",
-            "OwnerReference",
-            "Preconditions",
-            "Status",
-            "StatusCause",
-            "StatusDetails",
-        ),
-        *("FieldsV1", "MicroTime", "Patch", "ShardInfo", "Time"),
-    }
-)
+_PACKAGES = {"": "io.k8s.api.core", "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions"}
+_META_TYPES = frozenset((
+    "Condition", "DeleteOptions", "FieldSelectorRequirement", "LabelSelector", "LabelSelectorRequirement",
+    "ListMeta", "ManagedFieldsEntry", "ObjectMeta", "OwnerReference", "Preconditions", "Status", "StatusCause",
+    "StatusDetails", "FieldsV1", "MicroTime", "Patch", "ShardInfo", "Time",
+))  # fmt: skip
 # Core types that kinds of other groups refer to without having a pod template.
-_CORE_TYPES = frozenset(
-    {
-        *("EventSource", "LocalObjectReference", "NodeSelector", "ObjectReference", "SecretReference"),
-        *("TopologySelectorTerm", "TypedLocalObjectReference", "PersistentVolumeSpec"),
-    }
-)
+_CORE_TYPES = frozenset((
+    "EventSource", "LocalObjectReference", "NodeSelector", "ObjectReference", "SecretReference",
+    "TopologySelectorTerm", "TypedLocalObjectReference", "PersistentVolumeSpec",
+))  # fmt: skip
 # The official client prefixes a name with its group where two groups have a type of that name.
 _PREFIXED = re.compile(
     r"^(?:Admissionregistration|Apiextensions|Authentication|Core|Discovery|Events|Rbac|Storage)?V\d\w*?(?=[A-Z])"
 )
 
 
-class _Models:
-    """Reads the official client's pydantic models through `model_fields`, which is public."""
+class _ModelReader(Reader):
+    """Reader of the official client's pydantic models, through the public `model_fields`."""
 
     def is_model(self, annotation: Any) -> bool:
         return inspect.isclass(annotation) and hasattr(annotation, "model_fields")
@@ -81,38 +188,15 @@ class _Models:
             wire = info.serialization_alias or info.alias or name
             yield Field(wire, info.annotation, info.is_required(), " ".join((info.description or "").split()))
 
-    def kubernetes_name(self, cls: Any) -> str:
-        return _PREFIXED.sub("", cls.__name__)
-
     def description(self, cls: Any) -> str:
         return " ".join((cls.__doc__ or "").partition("Attributes:")[0].split())
 
 
-class _Structs:
-    """Reads our generated Structs."""
-
-    def is_model(self, annotation: Any) -> bool:
-        return inspect.isclass(annotation) and issubclass(annotation, msgspec.Struct)
-
-    def fields(self, cls: Any) -> Iterable[Field]:
-        if _is_kind(cls):
-            yield Field("apiVersion", str)
-            yield Field("kind", str)
-        for info in msgspec.structs.fields(cls):
-            yield Field(info.encode_name, info.type)
-
-    def kubernetes_name(self, cls: Any) -> str:
-        return _PREFIXED.sub("", cls.__name__)
-
-    def description(self, cls: Any) -> str:
-        return ""
-
-
-_MODELS, _STRUCTS = _Models(), _Structs()
+_MODELS, _STRUCTS = _ModelReader(), Reader()
 
 
 def _is_kind(cls: Any) -> bool:
-    """Tell whether a Struct is an object of its own; the codec adds apiVersion and kind, it has no fields for them."""
+    """Return whether a Struct is an object; the codec adds apiVersion and kind, which are no fields of it."""
     try:
         api_of(cls)
     except TypeError:
@@ -121,18 +205,18 @@ def _is_kind(cls: Any) -> bool:
 
 
 def definition_name(group: str, version: str, kind: str) -> str:
-    """Name the schema of a built-in type: `io.k8s.api.apps.v1.Deployment`."""
+    """Return the schema name of a built-in type: `io.k8s.api.apps.v1.Deployment`."""
     package = _PACKAGES.get(group) or f"io.k8s.api.{group.removesuffix('.k8s.io').removesuffix('.authorization')}"
     return f"{package}.{version}.{kind}"
 
 
 def custom_definition_name(group: str, version: str, kind: str) -> str:
-    """Name the schema of a custom type, its group reversed: `io.k8s.samplecontroller.v1alpha1.Foo`."""
+    """Return the schema name of a custom type, with its group reversed: `io.k8s.samplecontroller.v1alpha1.Foo`."""
     return f"{'.'.join(reversed(group.split('.')))}.{version}.{kind}"
 
 
 def components(group: str, version: str, resources: Iterable[Resource]) -> dict[str, Schema]:
-    """Give the schemas of these built-in resources, of their lists and of all they refer to, by name."""
+    """Return the schemas of these resources, their lists and everything they refer to, by name."""
     kinds: list[str] = []
     for resource in resources:
         kinds += (resource.kind, resource.list_kind) if "list" in resource.verbs else (resource.kind,)
@@ -145,17 +229,17 @@ def components(group: str, version: str, resources: Iterable[Resource]) -> dict[
 
 
 def shared_components(names: tuple[str, ...]) -> dict[str, Schema]:
-    """Give the schemas of types every document needs (`ObjectMeta`, `Status`, ...), and of all they refer to."""
+    """Return the schemas of types that every document needs (`ObjectMeta`, `Status`, ...), with their references."""
     roots = [model for name in names if (model := _model("", "v1", name)) is not None]
     return _closure(roots, "", "v1")
 
 
 @cache
 def schema_for(group: str, version: str, kind: str) -> Schema:
-    """Give the schema of a built-in kind with every reference put in place, for the check of what is written.
+    """Return the schema of a built-in kind without references, for the validation of writes.
 
-    It knows fields, types and list types, not what is required. A type inside itself (a JSON schema) is any object, and
-    so is a kind that no type was generated for.
+    It has fields, types and list types, but no required fields. A recursive type (a JSON schema) and a kind without a
+    generated type are any object.
     """
     module = _types_module(group, version)
     cls = getattr(module, kind, None) if module else None

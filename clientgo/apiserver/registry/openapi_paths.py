@@ -1,7 +1,7 @@
-"""The `paths` part of an OpenAPI document: which operations a resource has, and which parameters they take.
+"""The `paths` of an OpenAPI document: the operations of each resource and their parameters.
 
-kubectl reads it twice: `apply` and `create` look for `fieldValidation` among the parameters of a kind's PATCH to learn
-that the server validates (else they fetch the old protobuf document); `explain` finds a resource's kind by its path.
+kubectl uses them twice: `apply` and `create` look for `fieldValidation` among the parameters of a kind's PATCH to learn
+that the server validates; `explain` finds a resource's kind by its path.
 """
 
 from collections.abc import Iterable
@@ -15,25 +15,15 @@ Json = dict[str, Any]
 
 SCALE_DEFINITION = definition_name("autoscaling", "v1", "Scale")
 SHARED_TYPES = ("DeleteOptions", "ObjectMeta", "ListMeta", "Status")
-"""Types of meta/v1 that operations refer to, beside `Patch`."""
+"""Types of meta/v1 that operations refer to, besides `Patch`."""
 
 _READ_TYPES = ("application/json", "application/yaml")
-_PATCH_TYPES = (
-    "application/apply-patch+yaml",
-    "application/json-patch+json",
-    "application/merge-patch+json",
-)
+_PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _LIST = (
-    *(
-        "allowWatchBookmarks:boolean",
-        "continue:string",
-        "fieldSelector:string",
-        "labelSelector:string",
-        "limit:integer",
-    ),
-    *("resourceVersion:string", "resourceVersionMatch:string", "sendInitialEvents:boolean", "timeoutSeconds:integer"),
-    "watch:boolean",
-)
+    "allowWatchBookmarks:boolean", "continue:string", "fieldSelector:string", "labelSelector:string",
+    "limit:integer", "resourceVersion:string", "resourceVersionMatch:string", "sendInitialEvents:boolean",
+    "timeoutSeconds:integer", "watch:boolean",
+)  # fmt: skip
 _WRITE = ("dryRun:string", "fieldManager:string", "fieldValidation:string")
 _DELETE = ("dryRun:string", "gracePeriodSeconds:integer", "orphanDependents:boolean", "propagationPolicy:string")
 _PARAMETERS = {
@@ -51,7 +41,7 @@ _VERBS = {"post": "create", "put": "update"}
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What operations act on: a resource, or one of its subresources."""
+    """Target of operations: a resource, or one of its subresources."""
 
     resource: Resource
     definition: str
@@ -61,13 +51,13 @@ class _Target:
 
 
 def definition_of(resource: Resource, kind: str = "") -> str:
-    """Name the schema of a resource's kind, or of another kind of its group and version."""
+    """Return the schema name of a resource's kind, or of another kind of its group and version."""
     name = custom_definition_name if resource.custom else definition_name
     return name(resource.group, resource.version, kind or resource.kind)
 
 
 def paths_of(resources: Iterable[Resource]) -> Json:
-    """Give the paths of these resources, each with its operations."""
+    """Return the paths of these resources, each with its operations."""
     found: Json = {}
     for resource in resources:
         target = _target(resource)

@@ -1,17 +1,68 @@
-"""One stored object, several versions: how it looks through each resource that serves it.
+"""Views of a stored object: its form in each version and group that serves it.
 
-Custom kinds differ in `apiVersion` alone, unless their definition names a converter. Built-in kinds that have two
-shapes, events and horizontal pod autoscalers, are converted by a pair of functions each.
+Custom kinds differ only in `apiVersion`, unless their definition has a conversion webhook. Event and
+HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a pair of functions each.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
-from clientgo.apiserver.apiextensions.defaulting import apply_defaults
-from clientgo.apiserver.registry.registry import Resource
-from clientgo.apiserver.registry.viewkinds import event_from_core, event_to_core, hpa_v1_to_v2, hpa_v2_to_v1
+from clientgo.apiserver.apiextensions.structural import apply_defaults
+from clientgo.apiserver.registry.registry import Object, Resource
 
-Object = dict[str, Any]
+# core/v1 field -> events.k8s.io/v1 field; what is named the same in both is not listed.
+_EVENT_FIELDS = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "reportingComponent": "reportingController",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+}
+_EVENT_BACK = {new: old for old, new in _EVENT_FIELDS.items()}
+
+
+def event_from_core(obj: Object) -> Object:
+    """Convert a stored (core/v1) event to events.k8s.io/v1."""
+    renamed = {_EVENT_FIELDS.get(field, field): value for field, value in obj.items()}
+    return _tidy(renamed, ("deprecatedFirstTimestamp", "deprecatedLastTimestamp"))
+
+
+def event_to_core(obj: Object) -> Object:
+    """Convert an events.k8s.io/v1 event to its stored form."""
+    return {_EVENT_BACK.get(field, field): value for field, value in obj.items()}
+
+
+def hpa_v2_to_v1(obj: Object) -> Object:
+    """Convert a stored (autoscaling/v2) autoscaler to v1, in which the CPU utilization target is a field."""
+    spec = dict(obj.get("spec") or {})
+    rest = []
+    for metric in spec.pop("metrics", None) or ():
+        resource = metric.get("resource") or {}
+        target = resource.get("target") or {}
+        if resource.get("name") == "cpu" and target.get("type") == "Utilization":
+            spec["targetCPUUtilizationPercentage"] = target.get("averageUtilization")
+        else:
+            rest.append(metric)
+    return {**obj, "spec": {**spec, **({"metrics": rest} if rest else {})}}
+
+
+def hpa_v1_to_v2(obj: Object) -> Object:
+    """Convert an autoscaling/v1 autoscaler to its stored form."""
+    spec = dict(obj.get("spec") or {})
+    percentage = spec.pop("targetCPUUtilizationPercentage", None)
+    if percentage is not None:
+        target = {"type": "Utilization", "averageUtilization": percentage}
+        spec["metrics"] = [
+            {"type": "Resource", "resource": {"name": "cpu", "target": target}},
+            *spec.get("metrics", ()),
+        ]
+    return {**obj, "spec": spec}
+
+
+def _tidy(obj: Object, fields: tuple[str, ...]) -> Object:
+    return {field: value for field, value in obj.items() if field not in fields or value is not None}
+
 
 _FROM_STORAGE: dict[tuple[str, str, str], Callable[[Object], Object]] = {
     ("events.k8s.io", "v1", "events"): event_from_core,
@@ -24,17 +75,12 @@ _TO_STORAGE: dict[tuple[str, str, str], Callable[[Object], Object]] = {
 
 
 def as_stored(resource: Resource) -> bool:
-    """Whether this resource shows objects as they are stored, so that stored bytes can be sent."""
+    """Return whether this resource serves objects in their stored form, so that stored bytes can be sent."""
     return resource.stored_version == resource.api_version
 
 
 def to_storage(resource: Resource, obj: Object) -> Object:
-    """The object, given as the resource shows it, as it is stored.
-
-    Raises:
-        Paused: a webhook has to convert it first.
-        ApiFailure: 500, it cannot be converted.
-    """
+    """Convert an object of this resource to its stored form (500)."""
     if as_stored(resource):
         return obj
     if resource.converter is not None:
@@ -44,26 +90,23 @@ def to_storage(resource: Resource, obj: Object) -> Object:
 
 
 def from_storage(resource: Resource, obj: Object) -> Object:
-    """The stored object as the resource shows it; an object stored in an older version is shown in this one too.
+    """Convert a stored object, possibly of an older version, to the form of this resource.
 
-    What was stored before its version had a default is shown with it, as a real server's storage gives it out: filled
-    in first, then converted.
-
-    Raises:
-        Paused: a webhook has to convert it first.
-        ApiFailure: 500, it cannot be converted.
+    Objects stored before their version had a default are defaulted first, as by a real server's storage.
     """
     return _converted(resource, _complete(resource, obj))
 
 
 def has_its_defaults(resource: Resource, obj: Object) -> bool:
-    """Whether a stored object was written when its kind had the defaults that it has now."""
+    """Return whether a stored object was written with the current defaults of its kind."""
     since = resource.defaults_since
     return not since or int(obj["metadata"].get("resourceVersion") or 0) >= since
 
 
 def _complete(resource: Resource, obj: Object) -> Object:
-    return obj if has_its_defaults(resource, obj) else apply_defaults(resource.filling.get(obj["apiVersion"]), obj)
+    return (
+        obj if has_its_defaults(resource, obj) else apply_defaults(resource.default_schemas.get(obj["apiVersion"]), obj)
+    )
 
 
 def _converted(resource: Resource, obj: Object) -> Object:
@@ -76,13 +119,9 @@ def _converted(resource: Resource, obj: Object) -> Object:
 
 
 def shown_once_stored(resource: Resource, stored: Object, store: Callable[[], Object]) -> Object:
-    """Store an object and return it in the requested version.
+    """Store an object and return it as shown.
 
-    Conversion happens before the object is stored, so a suspended request has stored nothing.
-
-    Raises:
-        Paused: a webhook has to convert it first.
-        ApiFailure: 500, it cannot be converted.
+    It is converted before it is stored, because a suspended request must not have changed anything.
     """
     if resource.converter is None or as_stored(resource):
         return from_storage(resource, store())
@@ -92,12 +131,7 @@ def shown_once_stored(resource: Resource, stored: Object, store: Callable[[], Ob
 
 
 def current(resource: Resource, obj: Object) -> Object:
-    """A stored object, maybe of an older version, in the version that is stored now.
-
-    Raises:
-        Paused: a webhook has to convert it first.
-        ApiFailure: 500, it cannot be converted.
-    """
+    """Convert a stored object, possibly of an older version, to the version that is stored now (500)."""
     wanted, obj = resource.stored_version, _complete(resource, obj)
     if resource.converter is None or obj["apiVersion"] == wanted:
         return {**obj, "apiVersion": wanted}
@@ -105,12 +139,7 @@ def current(resource: Resource, obj: Object) -> Object:
 
 
 def prepare(resource: Resource, objects: Iterable[Object]) -> None:
-    """Have many stored objects converted at once, before each is shown.
-
-    Raises:
-        Paused: a webhook has to convert some of them first.
-        ApiFailure: 500, some cannot be converted.
-    """
+    """Convert many stored objects at once, before each is shown (500)."""
     if resource.converter is not None:
         others = [_complete(resource, obj) for obj in objects if obj["apiVersion"] != resource.api_version]
         resource.converter.convert(others, resource.api_version)

@@ -1,17 +1,18 @@
-"""Writes kept in an SQLite file before they are acknowledged: a killed server comes back with all of them.
+"""Journal of writes in an SQLite file: a killed server restarts with every acknowledged write.
 
 The writes of one turn of the server's loop are one transaction. A commit takes three times as long as the statement
-before it, so that many clients that write at once pay for it together: 10 us of processor time a write instead of 27.
-Answers and watch events wait for the commit (see `store`); what it refuses is undone and has not happened. A thread of
-its own for the commits was rejected: it would have to be handed the interpreter back for each statement.
+before it, so many concurrent clients share its cost: 10 us of processor time per write instead of 27. Responses and
+watch events wait for the commit (see `store`); a rejected commit is undone. A commit thread was rejected, because it
+would need the interpreter lock for each statement.
 
-SQLite's write-ahead log is not forced to the disk at each commit. The operating system holds what was committed, so
-nothing is lost with the process; a machine that loses power may lose its last moments, never the file's consistency.
+SQLite's write-ahead log is not synced to the disk at each commit. The operating system has the committed data, so
+nothing is lost with the process; a power failure may lose the last moments, but never the file's consistency.
 """
 
 import os
 import sqlite3
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from clientgo.apiserver.http.status import ApiFailure, internal_error
@@ -34,30 +35,30 @@ _REMOVE = "DELETE FROM objects WHERE api_group = ? AND plural = ? AND namespace 
 
 
 class DataUnusable(Exception):
-    """The data directory can't be used; the message says which, and why."""
+    """The data directory cannot be used; the message names it and the reason."""
 
 
 class SqliteJournal:
-    """The objects of one server in `folder`, which is made if it is not there. One server at a time may have it.
+    """Objects of one server in `folder`, which is created if needed. Only one server at a time may use it.
 
     Raises:
-        DataUnusable: it can't be read or written, another server has it, or what is in it was not written here.
+        DataUnusable: it cannot be read or written, is in use, or has another format.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # Secrets are in it: for this user alone, whatever the umask says.
+            # It contains secrets: mode 0600, regardless of the umask.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
-            raise DataUnusable(f"the data directory {folder} can't be used: {error.strerror}") from error
+            raise DataUnusable(f"cannot use the data directory {folder}: {error.strerror}") from error
         self._database = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             self._open()
         except sqlite3.Error as error:
             self._database.close()
-            raise DataUnusable(_sentence(folder, error)) from error
+            raise DataUnusable(_unusable_message(folder, error)) from error
         except DataUnusable:
             self._database.close()
             raise
@@ -66,7 +67,7 @@ class SqliteJournal:
         return f"<SqliteJournal {self._path}>"
 
     def load(self) -> tuple[int, Iterator[tuple[Key, bytes]]]:
-        """The last revision given, and the JSON of every object, ordered by name.
+        """Return the last revision, and the JSON of every object, ordered by name.
 
         Raises:
             DataUnusable: the file is damaged.
@@ -77,13 +78,13 @@ class SqliteJournal:
             )
             return int(last.fetchone()[0]), self._objects()
         except sqlite3.Error as error:
-            raise DataUnusable(_sentence(self._path.parent, error)) from error
+            raise DataUnusable(_unusable_message(self._path.parent, error)) from error
 
     def record(self, revision: int, key: Key, name: Name, raw: bytes | None) -> None:
-        """Take one write (`raw` is None for a deletion); the next commit keeps it.
+        """Record one write (`raw` is None for a deletion), to be committed by the next commit.
 
         Raises:
-            ApiFailure: 500, the disk refuses; nothing since the last commit is kept.
+            ApiFailure: 500, the write failed; everything since the last commit is undone.
         """
         execute = self._database.execute
         try:
@@ -93,34 +94,34 @@ class SqliteJournal:
                 execute(_PUT, (*key, *name, revision, raw))
             else:
                 execute(_REMOVE, (*key, *name))
-                # The revision of a deletion stands in no object, and must not be given again.
+                # The revision of a deletion is in no object, and must not be used again.
                 execute("UPDATE revision SET last = ?", (revision,))
         except sqlite3.Error as error:
-            raise self._refused(error) from error
+            raise self._write_error(error) from error
 
     def commit(self) -> None:
-        """Keep all that was recorded; it is kept when this returns.
+        """Commit all recorded writes.
 
         Raises:
-            ApiFailure: 500, the disk refuses; nothing of it is kept.
+            ApiFailure: 500, the commit failed and is undone.
         """
         try:
             if self._database.in_transaction:
                 self._database.execute("COMMIT")
         except sqlite3.Error as error:
-            raise self._refused(error) from error
+            raise self._write_error(error) from error
 
     def close(self) -> None:
-        """Give the directory back; no write may come after."""
+        """Close the file and release the directory."""
         self._database.close()
 
     def _open(self) -> None:
         execute = self._database.execute
-        # Held from the first statement on, until this process ends, however it ends.
+        # Locked from the first statement until this process ends.
         execute("PRAGMA locking_mode = EXCLUSIVE")
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = NORMAL")
-        # Moving the log into the file waits for the disk; done every 32 MB, it takes a tenth of the time of a write.
+        # A checkpoint waits for the disk; every 32 MB, it costs a tenth of the time of a write.
         execute("PRAGMA wal_autocheckpoint = 8000")
         execute("BEGIN EXCLUSIVE")
         application = execute("PRAGMA application_id").fetchone()[0]
@@ -144,18 +145,18 @@ class SqliteJournal:
         for group, plural, raw in rows:
             yield (group, plural), raw
 
-    def _refused(self, error: sqlite3.Error) -> ApiFailure:
+    def _write_error(self, error: sqlite3.Error) -> ApiFailure:
         if self._database.in_transaction:
             self._database.execute("ROLLBACK")
-        return internal_error(f"{self._path} can't be written: {error}")
+        return internal_error(f"cannot write {self._path}: {error}")
 
 
 def write_backup(store: Store, folder: Path) -> None:
-    """Write all that is stored, and the version it has, into a new data directory.
+    """Write all objects and the current revision into a new data directory.
 
     Raises:
-        DataUnusable: the directory can't be written, or is in use.
-        ApiFailure: the disk refuses.
+        DataUnusable: the directory cannot be written, or is in use.
+        ApiFailure: a write failed.
     """
     journal = SqliteJournal(folder)
     try:
@@ -163,17 +164,48 @@ def write_backup(store: Store, folder: Path) -> None:
             for entry in store.entries(key):
                 meta = entry.object["metadata"]
                 journal.record(entry.revision, key, (meta.get("namespace", ""), meta["name"]), entry.raw)
-        # The deletion of what is not there tells the last version, which no object may have any longer.
+        # A deletion of nothing records the last revision, which may be in no object.
         journal.record(store.revision, ("", ""), ("", ""), None)
         journal.commit()
     finally:
         journal.close()
 
 
-def _sentence(folder: Path, error: sqlite3.Error) -> str:
+def load_or_create_key(folder: Path | None, name: str, make: Callable[[], bytes]) -> bytes:
+    """Return the secret in the file `name` of a data directory, created by `make` if it is missing.
+
+    So clients still recognize a server that is restarted on its data. Without a directory the secret is only created.
+
+    Raises:
+        DataUnusable: the file cannot be read or written.
+    """
+    if folder is None:
+        return make()
+    try:
+        return _load_or_create(folder, name, make)
+    except OSError as error:
+        raise DataUnusable(f"cannot use the data directory {folder}: {error.strerror}") from error
+
+
+def _load_or_create(folder: Path, name: str, make: Callable[[], bytes]) -> bytes:
+    path = folder / name
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        made = make()
+    folder.mkdir(parents=True, exist_ok=True)
+    # mkstemp creates the file with mode 0600; an incomplete key is never visible under its name.
+    descriptor, temporary = tempfile.mkstemp(dir=folder)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(made)
+    Path(temporary).replace(path)
+    return made
+
+
+def _unusable_message(folder: Path, error: sqlite3.Error) -> str:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"the data directory {folder} is in use by another server"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or not name:
         return f"the data in {folder} is damaged ({error}): restore it, or use another directory"
-    return f"the data directory {folder} can't be used: {error}"
+    return f"cannot use the data directory {folder}: {error}"

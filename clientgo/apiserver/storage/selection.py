@@ -1,7 +1,7 @@
-"""Which objects a request means: label selectors and field selectors, with Kubernetes' words when they don't parse."""
+"""Selection of objects by label and field selectors, with Kubernetes' error messages for invalid ones."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,23 +20,23 @@ _BOTH = ("metadata.name", "metadata.namespace")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selectors of a list, watch or collection delete, put together."""
+    """Label and field selectors of a list, watch or deletecollection."""
 
     labels: Selector
     fields: tuple[FieldTerm, ...] = ()
 
     @property
     def everything(self) -> bool:
-        """Whether no object is left out."""
+        """Whether every object is selected."""
         return self.labels.empty and not self.fields
 
     @property
     def name(self) -> str:
-        """The one name that can match, or "": lets a list look up instead of walk."""
+        """The only name that can match, or "": lists can look it up instead of scanning."""
         return next((term.value for term in self.fields if _is_name(term)), "")
 
     def matches(self, obj: dict[str, Any]) -> bool:
-        """Whether the object is meant."""
+        """Return whether the object is selected."""
         if self.fields and not all(term.matches(obj) for term in self.fields):
             return False
         return self.labels.empty or self.labels.matches(obj["metadata"].get("labels") or {})
@@ -46,11 +46,7 @@ ALL = Selection(everything())
 
 
 def select(resource: Resource, labels: str, fields: str) -> Selection:
-    """Read both selectors of a request.
-
-    Raises:
-        ApiFailure: 400, one does not parse or names a field the kind cannot be selected by.
-    """
+    """Parse both selectors of a request (400)."""
     if not labels and not fields:
         return ALL
     return Selection(parse_labels(labels), parse_fields(resource, fields) if fields else ())
@@ -58,23 +54,15 @@ def select(resource: Resource, labels: str, fields: str) -> Selection:
 
 @lru_cache(maxsize=256)
 def parse_labels(text: str) -> Selector:
-    """Read a label selector.
-
-    Raises:
-        ApiFailure: 400 in Kubernetes' words.
-    """
+    """Parse a label selector (400)."""
     try:
         return parse_selector(text)
     except ValueError as error:
-        raise bad_request(_explain(text) or str(error)) from error
+        raise bad_request(_label_error(text) or str(error)) from error
 
 
 def parse_fields(resource: Resource, text: str) -> tuple[FieldTerm, ...]:
-    """Parse a field selector such as `metadata.name=a,status.phase!=Running`.
-
-    Raises:
-        ApiFailure: 400, it does not parse or the kind cannot be selected by this field.
-    """
+    """Parse a field selector such as `metadata.name=a,status.phase!=Running` (400)."""
     try:
         return tuple(_supported(resource, term) for term in parse_field_selector(text))
     except ValueError as error:
@@ -82,10 +70,30 @@ def parse_fields(resource: Resource, text: str) -> tuple[FieldTerm, ...]:
 
 
 def one_name(fields: str) -> str:
-    """Return the one name a field selector lets match, whatever the kind, or ""; authorization asks before parsing."""
+    """Return the only name a field selector can match, or "", for authorization before the request is parsed."""
     with suppress(ValueError):
         return next((term.value for term in parse_field_selector(fields) if _is_name(term)), "")
     return ""
+
+
+def selects(selector: Any, labels: Mapping[str, str]) -> bool:
+    """Return whether a LabelSelector object selects the labels; an empty or absent one selects everything."""
+    if not isinstance(selector, dict):
+        return True
+    wanted = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    return all(_term_matches(term, labels) for term in selector.get("matchExpressions") or ())
+
+
+def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, operator = term.get("key", ""), term.get("operator")
+    if operator == "Exists":
+        return key in labels
+    if operator == "DoesNotExist":
+        return key not in labels
+    listed = labels.get(key) in (term.get("values") or ()) and key in labels
+    return not listed if operator == "NotIn" else listed
 
 
 def _is_name(term: FieldTerm) -> bool:
@@ -115,8 +123,8 @@ def _stored_path(resource: Resource, field: str) -> tuple[str, ...]:
     return tuple(field.split("."))
 
 
-def _explain(text: str) -> str:
-    """The fault of a label selector in the words of the real server's parser, or "" when this one sees none."""
+def _label_error(text: str) -> str:
+    """Return the error of a label selector in the words of the real server's parser, or "" if there is none."""
     return _Parser([found[1] for found in _TOKEN.finditer(text)]).fault()
 
 
@@ -130,7 +138,7 @@ class _Parser:
                 return f"found '{self._peek()}', expected: !, identifier, or 'end of string'"
             if fault := self._requirement():
                 return f"unable to parse requirement: {fault}"
-            token = self._take()
+            token = self._next()
             if token == "," and (self._peek() in _SPECIAL and self._peek() != "!"):  # nosec B105  # a comma, no password
                 return f"found '{self._peek()}', expected: identifier after ','"
             if token not in ("", ","):
@@ -140,35 +148,35 @@ class _Parser:
     def _peek(self) -> str:
         return self._tokens[0] if self._tokens else ""
 
-    def _take(self) -> str:
+    def _next(self) -> str:
         return self._tokens.pop(0) if self._tokens else ""
 
     def _requirement(self) -> str:
         negated = self._peek() == "!"
         if negated:
-            self._take()
-        key = self._take()
+            self._next()
+        key = self._next()
         if key in _SPECIAL:
             return f"found '{key}', expected: identifier"
         if negated or self._peek() in ("", ","):
             return ""
-        operator = self._take()
+        operator = self._next()
         parse: Callable[[], str] | None = {"in": self._set, "notin": self._set}.get(operator)
         if parse is not None:
             return parse()
         if operator not in ("=", "==", "!=", ">", "<"):
             return f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt"
         if self._peek() not in _SPECIAL:
-            self._take()
+            self._next()
         return ""
 
     def _set(self) -> str:
-        token = self._take()
+        token = self._next()
         if token != "(":  # a parenthesis, no password  # nosec B105
             return f"found '{token}' expected: '('"
         if self._peek() in _SPECIAL and self._peek() not in (",", ")"):
             return f"found '{self._peek()}', expected: ',', ')' or identifier"
         while self._peek() == "," or self._peek() not in _SPECIAL:
-            self._take()
-        token = self._take()
+            self._next()
+        token = self._next()
         return "" if token == ")" else f"found '{token}', expected: ')'"  # nosec B105  # nor here

@@ -1,11 +1,10 @@
-"""Objects in memory under one rising revision, with enough history for watches and consistent pages.
+"""Objects in memory under one increasing revision, with history for watches and consistent pages.
 
-Promises: a revision is given once and only grows; a list at revision R followed by a watch from R sees every change
-exactly once; a page continued later shows the state of the first page. Nothing here is locked: the store belongs to one
-event loop. With a journal, watchers are told of a write once it is kept, and whoever answers a request waits for that
-too (`when_committed`): nobody outside learns of what a killed server would forget. Objects are never changed in place:
-a write stores a new dict and shares what it did not touch, so a reader may keep what it got, and an object is encoded
-once however many streams send it.
+A revision is used once; a list at revision R followed by a watch from R sees every change exactly once; a page
+continued later shows the state of the first page. The store belongs to one event loop and is not locked. With a
+journal, watchers receive a write once it is committed, and responses wait for that too (`when_committed`), so that no
+client sees what a killed server would lose. Objects are never modified: a write stores a new dict and shares the
+unchanged parts, so readers may keep objects, and each is encoded once for all streams.
 """
 
 from collections import deque
@@ -14,7 +13,8 @@ from collections.abc import Callable
 import msgspec
 
 from clientgo.apiserver.http.status import ApiFailure, no_space
-from clientgo.apiserver.storage.bucket import Bucket
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.storage.bucket import Bucket, Range, Window
 from clientgo.apiserver.storage.stored import (
     Entry,
     Event,
@@ -24,17 +24,15 @@ from clientgo.apiserver.storage.stored import (
     Key,
     Listener,
     Name,
-    Object,
     Watcher,
 )
-from clientgo.apiserver.storage.window import Range, Window
 
 DEFAULT_HISTORY = 10_000
 _REVERSE = {"ADDED": "DELETED", "DELETED": "ADDED", "MODIFIED": "MODIFIED"}
 _decode = msgspec.json.Decoder().decode
 
 
-# Named here because inside `Store` the word `list` is its method.
+# Named here because inside `Store` `list` is a method.
 Objects = list[Object]
 Entries = list[Entry]
 Events = list[Event]
@@ -44,10 +42,10 @@ Waiters = list[Callable[[ApiFailure | None], object]]
 
 
 class Store:
-    """All objects of the server. `history` is how many events are kept for watches and pages.
+    """All objects of the server. `history` is the number of events kept for watches and pages.
 
-    With a `journal`, and `later` that runs a callable soon on the same loop, the writes of one turn of the loop are
-    kept together. Without `later` each is kept before it is made.
+    With a `journal`, and `later` to run a callable soon on the same loop, the writes of one turn of the loop are
+    committed together. Without `later` each write is committed on its own.
     """
 
     def __init__(
@@ -63,10 +61,10 @@ class Store:
         self._listeners: Listeners = []
         self._journal = journal
         self._later = later
-        self._batch: Events = []  # in memory, not yet kept by the journal, and untold
+        self._batch: Events = []  # in memory, neither committed nor delivered
         self._waiters: Waiters = []
-        self.full = False  # refuses every write, as a full disk does
-        self.refused = False  # writes were taken back, and none has been kept since
+        self.full = False  # rejects every write, like a full disk
+        self.failing = False  # writes were undone, and none committed since
         self.revision = 1
         if journal is not None:
             self._load(journal)
@@ -76,38 +74,38 @@ class Store:
         return f"<Store revision {self.revision}, {sum(len(b.entries) for b in self._buckets.values())} objects>"
 
     def stored_keys(self) -> tuple[Key, ...]:
-        """Every key that has, or had, objects."""
+        """Return every key that has or had objects."""
         return tuple(self._buckets)
 
     def entry(self, key: Key, namespace: str, name: str) -> Entry | None:
-        """The object of this name with its revision and JSON, or None."""
+        """Return the object of this name with its revision and JSON, or None."""
         bucket = self._buckets.get(key)
         return bucket.entries.get((namespace, name)) if bucket is not None else None
 
     def get(self, key: Key, namespace: str, name: str) -> Object | None:
-        """The object of this name, or None. It must not be changed."""
+        """Return the object of this name, or None. It must not be modified."""
         entry = self.entry(key, namespace, name)
         return entry.object if entry is not None else None
 
     def list(self, key: Key, namespace: str = "") -> Objects:
-        """The objects of one namespace (all when empty), ordered by name. They must not be changed."""
+        """Return the objects of one namespace (all if empty), ordered by name. They must not be modified."""
         return [entry.object for entry in self.entries(key, namespace)]
 
     def count(self, key: Key) -> int:
-        """How many objects are stored under this key."""
+        """Return the number of objects of this key."""
         bucket = self._buckets.get(key)
         return len(bucket.entries) if bucket is not None else 0
 
     def entries(self, key: Key, namespace: str = "") -> Entries:
-        """What is stored in one namespace (all when empty), by name."""
+        """Return the entries of one namespace (all if empty), by name."""
         return [*self._bucket(key).present(Range(namespace))]
 
     def window(self, key: Key, namespace: str = "", *, after: Name | None = None, at: int = 0) -> Window:
-        """What is (or, with `at`, was at that revision) stored, by name, behind `after`; to be read before a write.
+        """Return the entries, now or at revision `at`, by name after `after`; valid until the next write.
 
         Raises:
-            Expired: `at` lies before the history that is kept.
-            FutureRevision: `at` has not been given yet.
+            Expired: `at` is older than the history.
+            FutureRevision: `at` is newer than the current revision.
         """
         bucket, within = self._bucket(key), Range(namespace, after)
         if not at or at == self.revision:
@@ -116,11 +114,11 @@ class Store:
         return bucket.past(at, within)
 
     def put(self, key: Key, obj: Object) -> Entry:
-        """Store the object at a new revision, as new or in place of the one of its name; return what was stored."""
+        """Store the object at a new revision, replacing the one of its name; return the entry."""
         meta = obj["metadata"]
         name = (meta.get("namespace", ""), meta["name"])
         revision = self.revision + 1
-        # kind and apiVersion come first, so that lists of built-in kinds can cut them off the encoded object.
+        # kind and apiVersion come first, so that lists of built-in kinds can cut them off.
         head = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": None}
         entry = Entry({**head, **obj, "metadata": {**meta, "resourceVersion": str(revision)}}, revision)
         self._record(revision, key, name, entry.raw)
@@ -131,7 +129,7 @@ class Store:
         return entry
 
     def remove(self, key: Key, namespace: str, name: str) -> Entry | None:
-        """Take the object away at a new revision; return it as it was, bearing that revision, or None."""
+        """Remove the object at a new revision; return its last state with that revision, or None."""
         bucket = self._bucket(key)
         old = bucket.entries.get((namespace, name))
         if old is None:
@@ -146,33 +144,33 @@ class Store:
 
     @property
     def committed(self) -> bool:
-        """Whether all that can be read here is kept by the journal, if there is one."""
+        """Whether everything readable is committed to the journal, if there is one."""
         return not self._batch
 
     def when_committed(self, waiter: Callable[[ApiFailure | None], object]) -> None:
-        """Call `waiter` once the writes of this turn are kept (with None), or undone (with the reason)."""
+        """Call `waiter` once the writes of this turn are committed (with None) or undone (with the reason)."""
         self._waiters.append(waiter)
 
     def commit(self) -> None:
-        """Keep the writes of this turn and tell watchers and waiters; undo them where the journal refuses."""
+        """Commit the writes of this turn and notify watchers and waiters; undo them if the journal fails."""
         if self._batch and self._journal is not None:
             try:
                 self._journal.commit()
             except ApiFailure as error:
                 self._undo(error)
                 return
-            self.refused = False
+            self.failing = False
             batch, self._batch = self._batch, []
             for event in batch:
-                self._tell(event)
+                self._deliver(event)
         self._release(None)
 
     def events_since(self, key: Key, revision: int) -> Events:
-        """Every event of the key after `revision`, in order.
+        """Return every event of the key after `revision`, in order.
 
         Raises:
-            Expired: some of them are no longer kept.
-            FutureRevision: that revision has not been given yet.
+            Expired: some of them are dropped.
+            FutureRevision: `revision` is newer than the current one.
         """
         self._check(revision)
         return self._bucket(key).since(revision)
@@ -182,28 +180,28 @@ class Store:
         self._bucket(key).watchers.append(watcher)
 
     def detach(self, key: Key, watcher: Watcher) -> None:
-        """Deliver nothing more to this watcher; it need not be attached."""
+        """Stop delivering to this watcher; it may be detached already."""
         watchers = self._bucket(key).watchers
         if watcher in watchers:
             watchers.remove(watcher)
 
     def watchers(self, key: Key) -> Watchers:
-        """Who is attached to this key."""
+        """Return the watchers of this key."""
         return self._bucket(key).watchers[:]
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(type, key, old, new)` after each commit until the returned callable is called.
+        """Call `listener(type, key, old, new)` after each write until the returned callable is called.
 
-        The listener must not write from inside the call: events would reach others out of order.
+        The listener must not write: events would reach other listeners out of order.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def compact(self, revision: int | None = None) -> None:
-        """Forget the history up to `revision` (all of it by default): older versions answer Expired from now on."""
+        """Drop the history up to `revision` (all by default): older versions are Expired from now on."""
         floor = self.revision if revision is None else min(revision, self.revision)
         while self._events and self._events[0].revision <= floor:
-            self._forget_oldest()
+            self._drop_oldest()
         self.oldest = max(self.oldest, floor)
 
     def _bucket(self, key: Key) -> Bucket:
@@ -227,9 +225,9 @@ class Store:
             self._journal.record(revision, key, name, raw)
             if self._later is None:
                 self._journal.commit()
-                self.refused = False
+                self.failing = False
         except ApiFailure as error:
-            self._undo(error)  # the journal has forgotten the writes before this one as well
+            self._undo(error)  # the journal has undone the writes before this one as well
             raise
 
     def _publish(self, bucket: Bucket, event: Event) -> None:
@@ -237,16 +235,16 @@ class Store:
         bucket.events.append(event)
         self._events.append(event)
         if len(self._events) > self._history:
-            self._forget_oldest()
+            self._drop_oldest()
         if self._journal is None or self._later is None:
-            self._tell(event)
+            self._deliver(event)
         else:
             self._batch.append(event)
             if len(self._batch) == 1:
                 self._later(self.commit)
         self._notify(event.type, event, event.old, None if event.type == "DELETED" else event.new)
 
-    def _tell(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> None:
         for watcher in self._buckets[event.key].watchers[:]:
             watcher.deliver(event)
 
@@ -257,9 +255,9 @@ class Store:
             listener(kind, event.key, before, after)
 
     def _undo(self, error: ApiFailure) -> None:
-        """Take back the writes of this turn: the versions they had will be given again, nobody has seen them."""
+        """Undo the writes of this turn; their revisions are used again, because no client has seen them."""
         batch, self._batch = self._batch, []
-        self.refused = True
+        self.failing = True
         for event in reversed(batch):
             bucket = self._buckets[event.key]
             if self._events and self._events[-1] is event:
@@ -276,7 +274,7 @@ class Store:
         for waiter in waiters:
             waiter(error)
 
-    def _forget_oldest(self) -> None:
+    def _drop_oldest(self) -> None:
         event = self._events.popleft()
         # Buckets hold the same events in the same order, so the oldest of all is the oldest of its bucket.
         self._buckets[event.key].events.popleft()

@@ -1,13 +1,12 @@
-"""What the store holds: objects as of a revision, the changes that made them, and who is told of them."""
+"""Stored objects, their changes, and the protocols of watchers and journals."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
-from clientgo.apiserver.registry.registry import Resource
+from clientgo.apiserver.registry.registry import Object, Resource
 
-Object = dict[str, Any]
 Key = tuple[str, str]  # (group, plural): what objects are stored under
 Name = tuple[str, str]  # (namespace, name); namespace is "" for cluster-scoped objects
 Listener = Callable[[str, Key, Object | None, Object | None], None]
@@ -16,15 +15,15 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Expired(Exception):
-    """The revision asked for lies before the history that is kept."""
+    """The requested revision is older than the history."""
 
 
 class FutureRevision(Exception):
-    """The revision asked for has not been given yet."""
+    """The requested revision is newer than the current one."""
 
 
 class Entry:
-    """One object as of one revision. `raw` is its JSON, made when first asked for."""
+    """One object at one revision. `raw` is its JSON, encoded on first use."""
 
     __slots__ = ("_raw", "object", "revision")
 
@@ -35,16 +34,16 @@ class Entry:
 
     @property
     def raw(self) -> bytes:
-        """The object's JSON."""
+        """JSON of the object."""
         if self._raw is None:
             self._raw = _encode(self.object)
         return self._raw
 
 
 class Event:
-    """One change. `new` is the object after it, or as it was last seen, at the deletion's revision.
+    """One change. `new` is the object after it; for a deletion, its last state with the deletion's revision.
 
-    `frames` keeps the bytes that streams send for it, by form: every stream of one form shares them.
+    `frames` caches the frames of streams, by form: all streams of one form share them.
     """
 
     __slots__ = ("frames", "key", "name", "new", "old", "revision", "type")
@@ -63,20 +62,20 @@ class Watcher(Protocol):
     """Receives each event of one key as it happens, on the store's loop."""
 
     def deliver(self, event: Event) -> None:
-        """Take one event; must return at once and must not write."""
+        """Receive one event; must return at once and must not write."""
 
     def unserved(self, resource: Resource) -> None:
-        """Notify that a version of a kind is no longer served; its watches must end."""
+        """End the streams of this version of a kind, which is no longer served."""
 
 
 class Journal(Protocol):
-    """Keeps writes beyond the process, all that were recorded since the last commit or none of them."""
+    """Persists writes: all that were recorded since the last commit, or none of them."""
 
     def load(self) -> tuple[int, Iterable[tuple[Key, bytes]]]:
-        """The last revision and every object's JSON, as recorded."""
+        """Return the last revision and every object's JSON."""
 
     def record(self, revision: int, key: Key, name: Name, raw: bytes | None) -> None:
-        """Take one write; `raw` is None for a deletion. With an ApiFailure nothing since the last commit is kept."""
+        """Record one write; `raw` is None for a deletion. An ApiFailure undoes everything since the last commit."""
 
     def commit(self) -> None:
-        """Keep what was recorded. With an ApiFailure nothing of it is kept."""
+        """Commit what was recorded. An ApiFailure undoes it."""

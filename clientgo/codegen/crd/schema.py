@@ -15,8 +15,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.apiserver.apiextensions.pruning import prune
-from clientgo.apiserver.apiextensions.schema import schema_faults
+from clientgo.apiserver.apiextensions.schema import schema_errors
+from clientgo.apiserver.apiextensions.structural import prune
 from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts, is_built_in
 from clientgo.codegen.crd.constraints import apply_constraints
 from clientgo.codegen.crd.rules import choice_rules, kept, rule_entry
@@ -237,7 +237,7 @@ def _default_faults(schema: Schema, default: Any) -> Iterator[str]:
     prune(wrapped, {"default": default}, unknown)
     yield from (f"unknown field {path}" for path in unknown)
     with suppress(re.error):  # RE2 has syntax that Python has not
-        yield from (f"{fault.field}: {fault.message}" for fault in schema_faults(wrapped, {"default": default}))
+        yield from (f"{fault.field}: {fault.message}" for fault in schema_errors(wrapped, {"default": default}))
 
 
 def _own_doc(cls: type[Any]) -> str:

@@ -32,6 +32,7 @@ def apply(target: Any, patch: Any, rules: Rules, where: Path = ()) -> Any:
     merged = dict(target) if isinstance(target, dict) else {}
     retained = patch.get("$retainKeys")
     if retained is not None:
+        _check_list(retained, "retainKeys")
         merged = {field: value for field, value in merged.items() if field in retained}
     _remove_primitives(merged, patch)
     for field, value in patch.items():
@@ -81,6 +82,7 @@ def _index(items: list[Any], key: str, value: Any) -> int | None:
 def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
     for field, values in patch.items():
         if field.startswith(_DELETE):
+            _check_list(values, "primitive list")
             name = field[len(_DELETE) :]
             merged[name] = [value for value in merged.get(name) or () if value not in values]
 
@@ -89,6 +91,7 @@ def _order_members(merged: dict[str, Any], patch: dict[str, Any], rules: Rules, 
     for field, order in patch.items():
         if not field.startswith(_ORDER) or not isinstance(merged.get(field[len(_ORDER) :]), list):
             continue
+        _check_list(order, "setElementOrder list")
         name = field[len(_ORDER) :]
         rule = rules((*where, name))
         key = rule.patch_key if rule is not None else ""
@@ -102,6 +105,11 @@ def _ordered(items: list[Any], wanted: list[Any], key: str) -> list[Any]:
     listed = sorted((at for at, name in enumerate(names) if name in wanted), key=lambda at: wanted.index(names[at]))
     queue = iter(listed)
     return [items[next(queue)] if names[at] in wanted else items[at] for at in range(len(items))]
+
+
+def _check_list(value: Any, what: str) -> None:
+    if not isinstance(value, list):
+        raise PatchError(f"invalid patch format of {what}")
 
 
 def _plain(value: Any) -> Any:

@@ -186,7 +186,7 @@ def test_a_collection_is_asked_about_at_once_however_large(kube: Kube, hook: Web
     hook.answers = {"/mutate": allow, "/validate": allow}
     answer, rounds = kube.api.handle("DELETE", FOOS), []
     while isinstance(answer, Suspended):
-        rounds.append(len(answer.questions))
+        rounds.append(len(answer.calls))
         answer = answer.wait()
     assert rounds == [12, 12]
     assert [request["name"] for _, request in hook.asked] == [f"f{number:02}" for number in range(12)] * 2

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from clientgo.apiserver.auth.keptkeys import kept
 from clientgo.apiserver.auth.users import ADMIN, authenticated
 from clientgo.apiserver.controllers.deployments import DeploymentSimulation
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer
 from clientgo.apiserver.state import Options
-from clientgo.apiserver.storage.journal import DataUnusable
+from clientgo.apiserver.storage.journal import DataUnusable, load_or_create_key
 from clientgo.envtest import Environment
 from clientgo.errors import ApiError, ConnectionFailed, NotFound, Unauthorized
 from clientgo.kubernetes.clientset import Clientset
@@ -211,9 +210,9 @@ def test_a_damaged_authority_is_one_clear_sentence(tmp_path: Path) -> None:
 
 
 def test_a_secret_is_made_once(tmp_path: Path) -> None:
-    assert kept(tmp_path / "new", "s", lambda: b"first") == b"first"
-    assert kept(tmp_path / "new", "s", lambda: b"second") == b"first"
-    assert kept(None, "s", lambda: b"third") == b"third"
+    assert load_or_create_key(tmp_path / "new", "s", lambda: b"first") == b"first"
+    assert load_or_create_key(tmp_path / "new", "s", lambda: b"second") == b"first"
+    assert load_or_create_key(None, "s", lambda: b"third") == b"third"
     (tmp_path / "file").touch()
-    with pytest.raises(DataUnusable, match="can't be used"):
-        kept(tmp_path / "file", "s", lambda: b"")
+    with pytest.raises(DataUnusable, match="cannot use"):
+        load_or_create_key(tmp_path / "file", "s", lambda: b"")

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.registry.defaults import pull_policy, quality_of_service, volume
-from clientgo.apiserver.registry.viewkinds import event_from_core, event_to_core, hpa_v1_to_v2, hpa_v2_to_v1
+from clientgo.apiserver.registry.views import event_from_core, event_to_core, hpa_v1_to_v2, hpa_v2_to_v1
 from tests.apiserver.inprocess import MERGE, Kube
 
 CORE = "/api/v1/namespaces/default"

@@ -5,12 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.apiserver.apiextensions.causes import go_float
 from clientgo.apiserver.http.gojson import duplicate_fields, explain, go_map, summarize
-from clientgo.apiserver.http.negotiation import negotiate
-from clientgo.apiserver.http.paths import Target, parse_path
-from clientgo.apiserver.http.status import ApiFailure
-from clientgo.apiserver.registry.names import generate, label_value_faults, qualified_faults
+from clientgo.apiserver.http.messages import Target, negotiate, parse_path
+from clientgo.apiserver.http.status import ApiFailure, go_float
+from clientgo.apiserver.registry.names import generate, label_value_errors, qualified_errors
 from clientgo.apiserver.registry.registry import version_priority
 
 JSON = st.recursive(
@@ -75,19 +73,19 @@ def test_floats_are_printed_as_go_prints_them(value: float, text: str) -> None:
 
 @pytest.mark.parametrize("key", ["app", "app.kubernetes.io/name", "A_b.c-1"])
 def test_keys_kubernetes_takes(key: str) -> None:
-    assert qualified_faults(key) == []
+    assert qualified_errors(key) == []
 
 
 @pytest.mark.parametrize("key", ["", "-a", "a/", "/a", "a/b/c", "Up/a", "x" * 64])
 def test_keys_kubernetes_refuses(key: str) -> None:
-    assert qualified_faults(key)
+    assert qualified_errors(key)
 
 
 def test_a_generated_name_fits_and_its_label_is_valid() -> None:
     name = generate("x" * 100)
     assert len(name) == 63
-    assert label_value_faults(name) == []
-    assert label_value_faults("a b")
+    assert label_value_errors(name) == []
+    assert label_value_errors("a b")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def damaged(path: Path) -> None:
         (lambda path: path.write_text("no database at all, but a text that is long enough"), "is damaged"),
         (damaged, "is damaged"),
         (another_program, "was not written by this version of the API server"),
-        (Path.mkdir, "can't be used: Is a directory"),
+        (Path.mkdir, "cannot use .*: Is a directory"),
     ],
     ids=["text", "damaged", "another program's", "folder"],
 )
@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path: Path, spoil: Call
 
 def test_a_place_that_is_no_folder_is_said_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DataUnusable, match="can't be used: "):
+    with pytest.raises(DataUnusable, match="cannot use "):
         SqliteJournal(tmp_path / "file" / "data")
 
 
@@ -134,7 +134,7 @@ def test_a_full_disk_refuses_the_write_in_words_and_the_server_goes_on(tmp_path:
             status, said = call(api, "POST", url, b'{"metadata":{"name":"b"},"data":{"x":"%s"}}' % (b"x" * 9000))
             refused, _ = call(api, "DELETE", f"{url}/a")
         assert (status, refused) == (500, 500)
-        assert "state.db can't be written: " in said["message"]
+        assert "cannot write " in said["message"]
         assert api.state.store.revision == before
         assert call(api, "GET", f"{url}/b")[0] == 404
         assert call(api, "POST", url, b'{"metadata":{"name":"c"}}')[0] == 201
@@ -150,7 +150,7 @@ def test_over_http_too_a_write_is_answered_when_it_is_kept_or_refused(tmp_path: 
         watch = http.request("GET", f"{url}?watch=1&timeoutSeconds=1", preload_content=False)
         with full_disk((tmp_path / f"{FILE_NAME}-wal").stat().st_size):
             refused = http.request("POST", url, body=b'{"metadata":{"name":"b"},"data":{"x":"%s"}}' % (b"x" * 9000))
-        assert (refused.status, "state.db can't be written: " in refused.json()["message"]) == (500, True)
+        assert (refused.status, "cannot write " in refused.json()["message"]) == (500, True)
         made = http.request("POST", url, body=b'{"metadata":{"name":"a"}}').json()
         seen = [json.loads(line)["object"] for line in watch.read().splitlines()]
     assert seen == [made]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.apiserver.apiextensions.pruning import prune
-from clientgo.apiserver.apiextensions.schema import schema_faults
+from clientgo.apiserver.apiextensions.schema import schema_errors
+from clientgo.apiserver.apiextensions.structural import prune
 from clientgo.cli.bundle.files import Channels, bundle_files
 from clientgo.cli.bundle.rendered import parse, render
 from clientgo.cli.bundle.serviceversion import Release, owned, words
@@ -128,7 +128,7 @@ def test_the_version_is_one_by_the_published_schema(version: dict[str, Any]) -> 
     unknown: list[str] = []
     prune(schema, version, unknown)
 
-    assert [fault.text for fault in schema_faults(schema, version)] == []
+    assert [fault.text for fault in schema_errors(schema, version)] == []
     assert unknown == []
 
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.apiserver.apiextensions.schema import schema_faults
+from clientgo.apiserver.apiextensions.schema import schema_errors
 from clientgo.cli.bundle.reading import Bundle, Finding, read
 from clientgo.cli.bundle.rules import MOST_BYTES, required
 from clientgo.cli.bundle.suites import SUITES
@@ -221,7 +221,7 @@ OPTIONAL = ("annotations", "labels", "selector", "cleanup", "skips", "nativeAPIs
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_what_the_published_schema_refuses_is_refused(value: Any) -> None:
     schema = yaml.safe_load((Path(__file__).parent / "clusterserviceversion_schema.yaml").read_text())
-    assert schema_faults(schema, valid().version) == []
+    assert schema_errors(schema, valid().version) == []
 
     for place in [*(("spec", name) for name in OPTIONAL), *places(valid().version)]:
         bundle = valid()
@@ -229,7 +229,7 @@ def test_what_the_published_schema_refuses_is_refused(value: Any) -> None:
         for name in place[:-1]:
             at = at[name]
         at[place[-1]] = value
-        if schema_faults(schema, bundle.version):
+        if schema_errors(schema, bundle.version):
             assert any(finding.level == "error" for finding in required(bundle)), place
 
 

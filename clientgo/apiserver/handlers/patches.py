@@ -1,0 +1,120 @@
+"""Patch formats of PATCH requests, and the merge rules of a resource's lists and maps.
+
+The rules come from the table of built-in kinds or from the schema of a CustomResourceDefinition; the fakes of
+`clientgo.testing` use the same patches and the same table.
+"""
+
+from functools import lru_cache, partial
+from typing import Any
+
+from clientgo.apiserver.apiextensions.structural import cached_by_identity
+from clientgo.apiserver.http.status import ApiFailure, bad_request
+from clientgo.apiserver.registry.metadata import json_type
+from clientgo.apiserver.registry.registry import Resource
+from clientgo.meta.apply.fieldsets import Path, Rules
+from clientgo.meta.apply.managedfields import FieldManager
+from clientgo.meta.apply.mergerules import MergeRule, merge_rule
+from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
+from clientgo.meta.apply.serverside import apply as apply_config
+from clientgo.meta.patches import PatchError, jsonpatch, strategic
+
+_CACHE_SIZE = 4096
+_ATOMIC = MergeRule(list_type="atomic")
+# Any built-in kind: metadata merges the same way in all of them.
+_METADATA_OF = "ConfigMap"
+
+
+def rules_of(resource: Resource) -> Rules:
+    """Return the merge rules of a resource's objects, by path of field names."""
+    return _schema_rules(resource.schema or _NO_SCHEMA) if resource.custom else partial(_builtin_rule, resource.kind)
+
+
+class SchemaRules:
+    """Merge rules of a structural schema: x-kubernetes-list-type, -list-map-keys and -map-type."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._schema = schema
+        self._known: dict[Path, MergeRule | None] = {}
+
+    def __call__(self, path: Path) -> MergeRule | None:
+        """Return the rule at this path, or None."""
+        if path in self._known:
+            return self._known[path]
+        if len(self._known) >= _CACHE_SIZE:
+            self._known.clear()  # paths may contain names that users choose
+        rule = self._known[path] = self._find(path)
+        return rule
+
+    def _find(self, path: Path) -> MergeRule | None:
+        if path[:1] == ("metadata",):
+            return _builtin_rule(_METADATA_OF, path)
+        schema = self._schema
+        for field in path:
+            while "items" in schema:
+                schema = schema["items"]
+            child = schema.get("properties", {}).get(field, schema.get("additionalProperties"))
+            if not isinstance(child, dict):
+                return None
+            schema = child
+        return _declared(schema)
+
+
+_NO_SCHEMA: dict[str, Any] = {}
+_schema_rules = cached_by_identity(SchemaRules)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _builtin_rule(kind: str, path: Path) -> MergeRule | None:
+    return merge_rule(kind, path)
+
+
+def _declared(schema: dict[str, Any]) -> MergeRule | None:
+    if schema.get("x-kubernetes-map-type") == "atomic":
+        return _ATOMIC
+    list_type = schema.get("x-kubernetes-list-type")
+    if not list_type:
+        return None
+    return MergeRule(list_type=list_type, map_keys=tuple(schema.get("x-kubernetes-list-map-keys", ())))
+
+
+__all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
+
+
+def json_patch(target: Object, operations: Any) -> Any:
+    """Return `target` with a JSON Patch applied, all of it or nothing (400, 422)."""
+    if fault := _malformed(operations):
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {fault}")
+    try:
+        return jsonpatch.apply(target, operations)
+    except PatchError as error:
+        # kube-apiserver does not return the operation's message.
+        message = "the server rejected our request due to an error in our request"
+        raise ApiFailure(422, "Invalid", message, details={}) from error
+
+
+def _malformed(operations: Any) -> str:
+    if not isinstance(operations, list):
+        return f"{json_type(operations)} into Go value of type []handlers.jsonPatchOp"
+    for operation in operations:
+        if not isinstance(operation, dict):
+            return f"{json_type(operation)} into Go value of type handlers.jsonPatchOp"
+        for field in ("op", "path", "from"):
+            if not isinstance(value := operation.get(field, ""), str):
+                return f"{json_type(value)} into Go struct field jsonPatchOp.{field} of type string"
+    return ""
+
+
+def strategic_merge_patch(target: Object, patch: Any, rules: Rules) -> Any:
+    """Return `target` with a strategic merge patch applied by the kind's merge rules (400)."""
+    try:
+        return strategic.apply(target, patch, rules)
+    except PatchError as error:
+        raise bad_request(str(error)) from error
+
+
+def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, force: bool, time: str) -> Applied:
+    """Merge `config` into `live` (empty when there is no object yet) for this field manager (409)."""
+    try:
+        return apply_config(live, config, who, rules, force=force, time=time)
+    except ApplyConflict as conflict:
+        raise ApiFailure(409, "Conflict", str(conflict), details={"causes": conflict.causes}) from conflict

@@ -1,1 +1,0 @@
-"""Patches: merge, JSON, strategic merge, and server-side apply."""
