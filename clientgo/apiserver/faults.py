@@ -1,7 +1,7 @@
 """Fault injection: errors, delays, broken connections and clock skew, when a test asks for them.
 
 A `Fault` selects requests and says what happens to them. Which of several requests fail is determined by counting, not
-by chance: a share of a quarter affects every fourth, so that every run is the same.
+at random: a share of a quarter affects every fourth, so that every run is the same.
 
 Over HTTP, if enabled: `GET /faults` lists the faults, `POST /faults` adds one (the fields of `Fault` in camel case),
 `DELETE /faults` and `DELETE /faults/<number>` remove them, `PUT /faults/clock` takes `{"skewSeconds": 3600}`,

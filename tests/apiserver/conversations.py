@@ -1,4 +1,4 @@
-"""Plays recorded API conversations again and compares the answers: conversations.json was recorded from kube-apiserver.
+"""Player of API conversations recorded from kube-apiserver (conversations.json), which compares the responses.
 
 A case plays in a namespace of its own, ${NS}; ${RUN} is a short unique word. A step sends a request (`m`, `p`, `b` or
 `raw`, `h`), repeats it `until` [path, value] holds, and may `save` parts of the answer as variables; or it opens a
@@ -40,7 +40,7 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Server:
-    """Where to send requests, and as whom."""
+    """Address and credentials of requests."""
 
     def __init__(self, config: Config) -> None:
         self._url = urlsplit(config.host)
@@ -48,7 +48,7 @@ class Server:
         self._token = config.token
 
     def open(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], *, auth: bool) -> Any:
-        """Send a request; return the connection and its answer, still unread."""
+        """Send a request; return the connection and its unread response."""
         where, port = str(self._url.hostname), self._url.port
         tls = self._tls
         made = http.client.HTTPSConnection(where, port, timeout=20, context=tls) if tls else None
@@ -60,7 +60,7 @@ class Server:
         return connection, connection.getresponse()
 
     def send(self, method: str, path: str, obj: object = None, **step: Any) -> tuple[int, http.client.HTTPMessage, Any]:
-        """Send a request; return status, headers and the body, read as JSON if it is."""
+        """Send a request; return status, headers and the body, decoded if it is JSON."""
         raw = step.get("raw")
         body = raw.encode() if raw is not None else json.dumps(obj).encode() if obj is not None else None
         connection, answer = self.open(method, path, body, step.get("h") or {}, auth=step.get("auth", True))
@@ -72,7 +72,7 @@ class Server:
             return answer.status, answer.headers, data.decode(errors="replace")
 
     def set_up(self) -> None:
-        """Create the definitions that the conversations need, and wait until their kinds are served."""
+        """Create the definitions of the conversations, and wait until their kinds are served."""
         for crd in RECORDED["setup"]:
             self.send("POST", _DEFINITIONS, crd)
             spec = crd["spec"]
@@ -81,7 +81,7 @@ class Server:
 
 
 class Frames:
-    """A watch in a thread of its own, and the frames that came."""
+    """A watch in its own thread, and its frames."""
 
     def __init__(self, server: Server, path: str, group: Group) -> None:
         self.frames: list[Any] = []
@@ -106,7 +106,7 @@ class Frames:
 
 
 class Player:
-    """One case in a namespace of its own."""
+    """One case in its own namespace."""
 
     def __init__(self, server: Server, case: Mapping[str, Any]) -> None:
         run = uuid.uuid4().hex[:6]
@@ -117,7 +117,7 @@ class Player:
         self._watches: dict[str, Frames] = {}
 
     def play(self) -> Iterator[str]:
-        """Play the case and yield each difference from what was recorded."""
+        """Play the case and yield each difference from the recording."""
         meta = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
         self._server.send("POST", "/api/v1/namespaces", meta)
         with Group() as group:
@@ -206,7 +206,7 @@ def _holds(until: Sequence[Any], status: int, body: Any) -> bool:
 
 
 def part(body: Any, path: str) -> Any:
-    """The value at a path such as `items.0.metadata.name`; "" if there is none."""
+    """Return the value at a path such as `items.0.metadata.name`; "" if it is absent."""
     for name in path.split("."):
         if isinstance(body, list):
             body = body[int(name)] if int(name) < len(body) else None
@@ -218,7 +218,7 @@ def part(body: Any, path: str) -> Any:
 
 
 def differences(recorded: Any, answer: Any, path: str = "") -> Iterator[str]:
-    """Yield what the answer lacks, has too much, or has otherwise."""
+    """Yield the differences between the response and the recorded one."""
     if isinstance(recorded, dict) and isinstance(answer, dict):
         for key in recorded.keys() - answer.keys():
             yield f"{path}.{key}: missing (recorded: {json.dumps(recorded[key])[:120]})"

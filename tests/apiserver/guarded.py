@@ -1,4 +1,4 @@
-"""An API server in process that has roles (RBAC), and three users: an administrator, bob (of the team) and eve."""
+"""API server in process with RBAC, and three users: an administrator, bob (in the team) and eve."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ USERS: dict[str, User] = {"admin": ADMIN, "bob": authenticated("bob", "team"), "
 
 
 class Guarded(Kube):
-    """A server with RBAC; `acting` is whose token is sent ("" sends none)."""
+    """A server with RBAC; `acting` is the user whose token is sent ("" sends none)."""
 
     def __init__(self) -> None:
         self.acting = "admin"

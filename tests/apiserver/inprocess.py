@@ -1,4 +1,4 @@
-"""An API server in process with the sample kind installed: requests are method calls, time stands still."""
+"""API server in process with the sample kind installed: requests are method calls, time stands still."""
 
 import json
 from typing import Any
@@ -98,7 +98,7 @@ def deployment(name: str = "d", replicas: int = 1) -> Object:
 
 
 class Kube:
-    """Sends requests; `ok` insists on success and gives the object, `refused` on a failure and gives the Status."""
+    """Sends requests; `ok` requires success and returns the object, `refused` a failure and returns the Status."""
 
     def __init__(self, options: Options | None = None, *, journal: Journal | None = None) -> None:
         self.clock = FakeClock()

@@ -1,4 +1,4 @@
-"""The audit trail: each write once, in the store's order, with the version it made."""
+"""Audit log: each write once, in the store's order, with its version."""
 
 import json
 import stat
@@ -33,7 +33,7 @@ class Audited(Kube):
         self.events.clear()
 
     def told(self) -> list[tuple[str, str, int, str]]:
-        """What was told since the last call: verb, name, code, versions."""
+        """Return the events since the last call: verb, name, code, versions."""
         found, self.events[:] = self.events[:], []
         return [
             (
@@ -50,7 +50,7 @@ def version(obj: Any) -> str:
     return str(obj["metadata"]["resourceVersion"])
 
 
-def test_each_write_is_told_with_the_version_it_made() -> None:
+def test_each_write_is_audited_with_its_version() -> None:
     kube = Audited()
     made = version(kube.ok("POST", FOOS, foo("a")))
     changed = version(kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE))
@@ -90,7 +90,7 @@ def test_an_event_has_the_shape_of_audit_k8s_io() -> None:
     assert event["requestReceivedTimestamp"] <= event["stageTimestamp"]
 
 
-def test_what_changes_nothing_is_told_without_a_version() -> None:
+def test_write_without_change_is_audited_without_version() -> None:
     kube = Audited(tokens={"t": ADMIN, "e": authenticated("eve")})
     kube.api.state.options.authorization = "RBAC"
     kube.send("POST", FOOS, foo("a"), authorization="Bearer e")
@@ -109,7 +109,7 @@ def test_a_collections_deletion_is_one_event_with_every_version() -> None:
     assert kube.told() == [("deletecollection", "", 200, f"{before + 1},{before + 2}")]
 
 
-def test_every_version_is_told_once_and_in_order_also_of_the_servers_own_changes() -> None:
+def test_versions_of_server_changes_are_audited_once_in_order() -> None:
     kube = Audited()
     DeploymentSimulation(Internal(kube.api)).start()
     kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
@@ -122,7 +122,7 @@ def test_every_version_is_told_once_and_in_order_also_of_the_servers_own_changes
     assert by == {"system:anonymous", "system:kube-controller-manager", "system:apiserver"}
 
 
-def test_reads_are_told_where_they_are_asked_for() -> None:
+def test_reads_are_audited_on_request() -> None:
     kube = Audited(audit_reads=True)
     kube.ok("GET", FOOS)
     kube.refused(404, "GET", f"{FOOS}/x")
@@ -130,7 +130,7 @@ def test_reads_are_told_where_they_are_asked_for() -> None:
     assert kube.told() == [("list", "", 200, ""), ("get", "x", 404, ""), ("watch", "", 200, "")]
 
 
-def test_a_sink_that_fails_costs_no_request(caplog: Any) -> None:
+def test_failing_sink_does_not_fail_requests(caplog: Any) -> None:
     def full(_: Event) -> None:
         raise OSError("no space left on device")
 
@@ -163,7 +163,7 @@ def test_a_server_calls_a_function_with_each_event() -> None:
 
 
 class FailingJournal:
-    """Takes every write, and keeps none once it is `broken`."""
+    """Accepts every write, and commits none once it is `broken`."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -179,7 +179,7 @@ class FailingJournal:
             raise internal_error("the disk refuses")
 
 
-def test_what_could_not_be_kept_is_told_as_refused() -> None:
+def test_undone_write_is_audited_as_failed() -> None:
     events: list[Event] = []
     scheduler, journal = ManualScheduler(FakeClock()), FailingJournal()
     api = build(scheduler, Options(audit=events.append), journal=journal, commit_together=True)

@@ -1,4 +1,4 @@
-"""Whatever happens, the audit tells of every version of the store once, in order, and of nothing that was not kept."""
+"""Completeness of the audit log: every committed version once, in order, and nothing else."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 
 
 class Journal:
-    """Keeps what is committed; a `broken` one keeps nothing of what was recorded since."""
+    """Journal of committed writes; a `broken` one discards what was recorded since."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -67,7 +67,7 @@ STEPS: dict[str, tuple[str, str, Any]] = {
         st.sampled_from([*STEPS, "turn", "turn", "break", "break", "mend", "full", "space"]), min_size=15, max_size=40
     )
 )
-def test_every_version_that_was_kept_is_told_once_and_in_order(steps: list[str]) -> None:
+def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> None:
     events: list[dict[str, Any]] = []
     clock, journal = FakeClock(), Journal()
     scheduler = ManualScheduler(clock)

@@ -1,4 +1,4 @@
-"""`python -m clientgo.apiserver`, as a process of its own."""
+"""`python -m clientgo.apiserver` as a process."""
 
 import re
 import signal
@@ -38,13 +38,13 @@ spec:
 
 @contextmanager
 def server(*arguments: str) -> Iterator[tuple[Child, str]]:
-    """The running command and the line it printed."""
+    """Run the command; return it and the line it printed."""
     with tempfile.TemporaryDirectory() as folder, Child([*COMMAND, *arguments], Path(folder) / "output") as process:
         yield process, process.wait_for("") + "\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
+def test_command_serves_until_signalled(tmp_path: Path, number: signal.Signals) -> None:
     path, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
     crd.write_text(CRD)
     with server("--anonymous", "--kubeconfig-out", str(path), "--crd", str(crd)) as (process, line):
@@ -62,7 +62,7 @@ def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signa
         assert not path.exists()
 
 
-def test_it_serves_those_alone_who_have_the_token_of_its_kubeconfig(tmp_path: Path) -> None:
+def test_command_requires_the_token_of_its_kubeconfig(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with server("--kubeconfig-out", str(path)) as (_, line):
         assert line.startswith("API server at https://127.0.0.1:")
@@ -82,14 +82,14 @@ def test_it_serves_those_alone_who_have_the_token_of_its_kubeconfig(tmp_path: Pa
         (("--host", "nowhere"), "argument --host: invalid address 'nowhere'"),
     ],
 )
-def test_an_address_that_cannot_be_served_is_refused_in_one_sentence(arguments: tuple[str, ...], why: str) -> None:
+def test_invalid_host_is_rejected_with_one_line(arguments: tuple[str, ...], why: str) -> None:
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode in (1, 2)
     assert why in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_port_that_is_taken_is_said_in_one_sentence() -> None:
+def test_port_in_use_is_reported_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with server("--port", str(port)) as (process, line):
@@ -97,7 +97,7 @@ def test_port_that_is_taken_is_said_in_one_sentence() -> None:
             assert process.end(seconds=10)[0] == 1
 
 
-def test_port_that_is_none_is_said_without_a_traceback() -> None:
+def test_invalid_port_is_reported_without_traceback() -> None:
     done = subprocess.run([*COMMAND, "--port", "99999"], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert done.stderr.endswith("argument --port: invalid port 99999: must be 0 to 65535\n")
@@ -108,7 +108,7 @@ def test_port_that_is_none_is_said_without_a_traceback() -> None:
     [(None, "does not exist"), ("a: [", "cannot be read as YAML")],
     ids=["absent", "no YAML"],
 )
-def test_definitions_that_cannot_be_read_are_said_in_one_sentence(tmp_path: Path, text: str | None, why: str) -> None:
+def test_unreadable_crds_are_reported_in_one_line(tmp_path: Path, text: str | None, why: str) -> None:
     crd = tmp_path / "crd.yaml"
     if text is not None:
         crd.write_text(text)
@@ -118,7 +118,7 @@ def test_definitions_that_cannot_be_read_are_said_in_one_sentence(tmp_path: Path
         assert process.end(seconds=10)[0] == 1
 
 
-def test_somebodys_own_kubeconfig_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_kubeconfig_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("clusters: [{name: production}]")
     with server("--kubeconfig-out", str(path)) as (process, line):

@@ -1,4 +1,4 @@
-"""The bundled server answers whole conversations as kube-apiserver did when they were recorded."""
+"""Recorded conversations of kube-apiserver, played against the bundled server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

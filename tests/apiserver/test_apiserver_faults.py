@@ -1,4 +1,4 @@
-"""Each fault as a client over HTTP meets it."""
+"""Each fault as seen by a client over HTTP."""
 
 import json
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def client(server: BundledServer) -> Iterator[Client]:
         yield found
 
 
-def test_an_error_is_answered_with_its_reason_and_retry_after(server: BundledServer, client: Client) -> None:
+def test_fault_returns_its_reason_and_retry_after(server: BundledServer, client: Client) -> None:
     active = server.faults.add(Fault(method="POST", resource="configmaps", code=503, retry_after=7, times=1))
     answer = client.create("a")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "7")
@@ -57,12 +57,12 @@ def test_an_error_is_answered_with_its_reason_and_retry_after(server: BundledSer
     assert client.create("a").status == 201  # it was asked for once
 
 
-def test_a_share_of_the_requests_is_refused_evenly(server: BundledServer, client: Client) -> None:
+def test_share_of_requests_fails_evenly(server: BundledServer, client: Client) -> None:
     server.faults.add(Fault(method="GET", resource="configmaps", code=429, retry_after=0, share=0.25))
     assert [client.send("GET", CONFIG_MAPS).status for _ in range(8)] == [200, 200, 200, 429] * 2
 
 
-def test_an_answer_can_be_delayed(server: BundledServer, client: Client) -> None:
+def test_response_is_delayed(server: BundledServer, client: Client) -> None:
     server.faults.add(Fault(method="GET", delay=0.3))
     began = SYSTEM_CLOCK.now()
     assert client.send("GET", CONFIG_MAPS).status == 200
@@ -95,7 +95,7 @@ def test_a_watch_is_cut_in_the_middle_of_a_frame(server: BundledServer, client: 
         json.loads(rest)
 
 
-def test_a_watch_can_be_silent_while_the_server_goes_on(server: BundledServer, client: Client) -> None:
+def test_watch_is_silent_while_the_server_continues(server: BundledServer, client: Client) -> None:
     active = server.faults.add(Fault(method="WATCH", silent=True))
     client.create("a")
     silent = client.watch()
@@ -106,7 +106,7 @@ def test_a_watch_can_be_silent_while_the_server_goes_on(server: BundledServer, c
     assert b"".join(silent.stream()) == b""
 
 
-def test_the_history_can_be_forgotten_now(server: BundledServer, client: Client) -> None:
+def test_history_is_dropped_on_request(server: BundledServer, client: Client) -> None:
     version = client.create("a").json()["metadata"]["resourceVersion"]
     client.create("b")
     server.faults.compact()
@@ -114,7 +114,7 @@ def test_the_history_can_be_forgotten_now(server: BundledServer, client: Client)
     assert json.loads(old.data)["object"]["code"] == 410
 
 
-def test_the_clock_can_be_set_wrong(server: BundledServer, client: Client) -> None:
+def test_clock_is_skewed(server: BundledServer, client: Client) -> None:
     right = client.create("a").json()["metadata"]["creationTimestamp"]
     server.faults.skew(86_400 * 400)
     wrong = client.create("b").json()["metadata"]["creationTimestamp"]
@@ -123,7 +123,7 @@ def test_the_clock_can_be_set_wrong(server: BundledServer, client: Client) -> No
     assert client.create("c").json()["metadata"]["creationTimestamp"][:4] == right[:4]
 
 
-def test_faults_are_active_and_taken_away_over_http(client: Client) -> None:
+def test_faults_are_added_and_removed_over_http(client: Client) -> None:
     wanted = {"method": "GET", "resource": "configmaps", "code": 500, "retryAfter": 1}
     made = client.send("POST", "/faults", wanted)
     assert (made.status, made.json()) == (201, {"number": 1, "hits": 0, **wanted})
@@ -151,13 +151,13 @@ def test_faults_are_active_and_taken_away_over_http(client: Client) -> None:
         ("PATCH /faults", None, 405, "does not allow this method"),
     ],
 )
-def test_what_is_no_fault_is_said(client: Client, call: str, body: Any, status: int, why: str) -> None:
+def test_invalid_fault_over_http_is_rejected(client: Client, call: str, body: Any, status: int, why: str) -> None:
     method, path = call.split()
     answer = client.send(method, path, body)
     assert (answer.status, why in answer.data.decode()) == (status, True), answer.data
 
 
-def test_nobody_asks_for_faults_unless_the_server_was_told_to() -> None:
+def test_fault_injection_over_http_is_disabled_by_default() -> None:
     with BundledServer(simulate=False) as server, urllib3.PoolManager(retries=False) as http:
         assert http.request("GET", f"{server.url}/faults").status == 404
         assert http.request("POST", f"{server.url}/faults", body=b'{"code":500}').status == 404
@@ -166,7 +166,7 @@ def test_nobody_asks_for_faults_unless_the_server_was_told_to() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"share": 0.0}, {"share": 1.5}, {"times": -1}, {"delay": -0.1}, {"code": 302}, {"drop": "x"}]
 )
-def test_a_fault_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_fault_is_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"invalid | must not be negative"):
         Fault(**wrong)
 
@@ -191,11 +191,11 @@ def request(method: str = "GET", path: str = f"{CONFIG_MAPS}/a", **query: str) -
         (Fault(), request(path="/healthz"), request(path="/faults/clock")),
     ],
 )
-def test_a_fault_strikes_the_requests_it_names(fault: Fault, struck: Request, spared: Request) -> None:
+def test_fault_applies_to_matching_requests(fault: Fault, struck: Request, spared: Request) -> None:
     assert (fault.applies_to(struck), fault.applies_to(spared)) == (True, False)
 
 
-def test_some_can_be_spared_first_and_the_number_bounded() -> None:
+def test_skip_and_times_limit_affected_requests() -> None:
     faults = Faults(FakeClock())
     faults.add(Fault(skip=2, times=2, code=500))
     assert [len(faults.matching(request())) for _ in range(6)] == [0, 0, 1, 1, 0, 0]

@@ -19,7 +19,7 @@ def test_kubeconfig_names_server_and_token(tmp_path: Path) -> None:
     assert found["contexts"][0]["context"] == {"cluster": NAME, "user": NAME, "namespace": "default"}
 
 
-def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
+def test_kubeconfig_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -34,7 +34,7 @@ def test_earlier_kubeconfig_is_replaced_and_nothing_else_is_left(tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", ["clusters: [{name: production}]", "notes", "clusters: 3", "a: [", "\tb"])
-def test_somebodys_own_configuration_is_left_alone(tmp_path: Path, text: str) -> None:
+def test_foreign_configuration_is_not_overwritten(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)
     with pytest.raises(NotOurKubeconfig, match="choose another file"):

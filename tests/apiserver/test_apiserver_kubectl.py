@@ -1,4 +1,4 @@
-"""kubectl on what the simulated cluster, roles, policies and quotas answer."""
+"""kubectl with the simulated cluster, roles, policies and quotas."""
 
 import json
 import os
@@ -20,14 +20,14 @@ pytestmark = [
 
 
 class Kubectl:
-    """Runs kubectl as the administrator, with a home of its own."""
+    """Runs kubectl as the administrator, with its own home directory."""
 
     def __init__(self, home: Path) -> None:
         kubeconfig = str(home / "kubeconfig")
         self._environ = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": kubeconfig}
 
     def run(self, *arguments: str, stdin: Any = None, code: int = 0) -> str:
-        """Standard output and error of a command that ends with this code."""
+        """Return standard output and error of a command that exits with this code."""
         text = "---\n".join(map(to_yaml, stdin)) if stdin is not None else None
         done = subprocess.run(
             ["kubectl", *arguments],
@@ -97,7 +97,7 @@ def test_a_service_account_has_a_token_and_what_its_roles_grant(kubectl: Kubectl
     assert (info["groups"][:2], info["uid"]) == (["a", "b"], "u")
 
 
-def test_nobody_grants_by_kubectl_what_he_does_not_hold(kubectl: Kubectl) -> None:
+def test_kubectl_cannot_escalate_privileges(kubectl: Kubectl) -> None:
     kubectl.run("create", "role", "rbac", "--verb=create,get", "--resource=roles.rbac.authorization.k8s.io")
     kubectl.run("create", "rolebinding", "rbac", "--role=rbac", "--user=eve")
     refused = kubectl.run("create", "role", "more", "--verb=get", "--resource=secrets", "--as=eve", code=1)
@@ -106,7 +106,7 @@ def test_nobody_grants_by_kubectl_what_he_does_not_hold(kubectl: Kubectl) -> Non
     )
 
 
-def test_pod_security_and_quota_are_told(kubectl: Kubectl) -> None:
+def test_kubectl_shows_pod_security_and_quota_errors(kubectl: Kubectl) -> None:
     kubectl.run("create", "namespace", "strict")
     kubectl.run("label", "namespace", "strict", "pod-security.kubernetes.io/enforce=restricted")
     refused = kubectl.run("run", "p", "--image=nginx", "-n", "strict", code=1)

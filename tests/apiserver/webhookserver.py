@@ -1,4 +1,4 @@
-"""A webhook to be called: HTTPS on a loopback port, answering as a test tells it to, and keeping what it was asked."""
+"""Webhook server for tests: HTTPS on a loopback port, with responses set by the test, recording its requests."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ Object = dict[str, Any]
 
 
 class WebhookServer:
-    """Answers `/path` by `answers[path](review)`; `asked` holds each path with the request it was sent."""
+    """Answers `/path` with `answers[path](review)`; `asked` records each path with its request."""
 
     def __init__(self, url: str, ca: bytes) -> None:
         self.url = url
@@ -31,19 +31,19 @@ class WebhookServer:
 
 
 def allow(review: Object, **more: Any) -> Object:
-    """An AdmissionReview that lets the request pass."""
+    """Return an AdmissionReview that allows the request."""
     response = {"uid": review["request"]["uid"], "allowed": True, **more}
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
 
 
 def patch(review: Object, *operations: Object) -> Object:
-    """An AdmissionReview that changes the object."""
+    """Return an AdmissionReview that patches the object."""
     text = base64.b64encode(json.dumps(operations).encode()).decode()
     return allow(review, patchType="JSONPatch", patch=text)
 
 
 def deny(review: Object, **status: Any) -> Object:
-    """An AdmissionReview that refuses."""
+    """Return an AdmissionReview that denies the request."""
     return allow(review, allowed=False, **({"status": status} if status else {}))
 
 
@@ -52,12 +52,12 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that does not trust us hangs up; that is the client's to tell."""
+        """Ignore clients that do not trust the certificate and disconnect."""
 
 
 @contextmanager
 def serving(port: int = 0, pair: Pair | None = None) -> Iterator[WebhookServer]:
-    """Serve until the block ends; with this certificate and key, or one that an authority of its own has signed."""
+    """Serve until the block ends, with this certificate and key, or one of a new CA."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

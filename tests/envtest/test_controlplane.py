@@ -1,4 +1,4 @@
-"""The control plane's programs are started, waited for, restarted and stopped; two scripts stand in for them."""
+"""Control plane: start, readiness, restart and stop, with two scripts in place of the programs."""
 
 import json
 import os
@@ -56,7 +56,7 @@ flags = dict(one.removeprefix("--").partition("=")[::2] for one in sys.argv[1:])
 
 
 def programs(folder: Path, etcd: str = ETCD, apiserver: str = APISERVER) -> dict[str, str]:
-    """Scripts in place of the programs, and the environment that names them; each notes its process' id in `marks`."""
+    """Write scripts in place of the programs, and return their environment; each notes its process id in `marks`."""
     marks = folder / "marks"
     marks.mkdir()
     for name, text in (("etcd", etcd), ("kube-apiserver", apiserver)):
@@ -100,7 +100,7 @@ def test_both_programs_run_until_the_environment_stops(tmp_path: Path) -> None:
 
 
 def asked(config: Config) -> Any:
-    """Return what the stand-in for the API server reports of itself."""
+    """Return what the script of the API server reports."""
     with closing(RESTClient(config, max_retries=0)) as client:
         return json.loads(client.raw("GET", "/whoami"))
 
@@ -151,7 +151,7 @@ def test_a_program_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.e2e
-def test_a_program_that_ends_is_told_with_its_last_words_and_leaves_nothing_running(tmp_path: Path) -> None:
+def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:
     environment = Environment(environ=programs(tmp_path, apiserver="sys.exit('no such flag')"))
     with pytest.raises(ConfigError, match="kube-apiserver ended with status 1: no such flag"):
         environment.start()
@@ -160,7 +160,7 @@ def test_a_program_that_ends_is_told_with_its_last_words_and_leaves_nothing_runn
 
 @pytest.mark.feature("B-CR-13")
 @pytest.mark.e2e
-def test_one_that_never_gets_ready_is_given_up_in_time(tmp_path: Path) -> None:
+def test_program_that_is_never_ready_times_out(tmp_path: Path) -> None:
     environ = programs(tmp_path, etcd="import time; print('waiting', flush=True); time.sleep(60)")
     environ["KUBEBUILDER_CONTROLPLANE_START_TIMEOUT"] = "1s500ms"
     with pytest.raises(ConfigError, match=r"etcd was not ready after 1\.5 s: waiting"):
@@ -170,7 +170,7 @@ def test_one_that_never_gets_ready_is_given_up_in_time(tmp_path: Path) -> None:
 
 @pytest.mark.feature("B-CR-13")
 @pytest.mark.e2e
-def test_one_that_does_not_end_is_made_to(tmp_path: Path) -> None:
+def test_program_that_does_not_stop_is_killed(tmp_path: Path) -> None:
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     environ = programs(tmp_path, etcd=deaf + ETCD)
     environ["KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT"] = "300ms"
@@ -179,7 +179,7 @@ def test_one_that_does_not_end_is_made_to(tmp_path: Path) -> None:
     assert not is_running(tmp_path, "etcd")
 
 
-def test_a_time_limit_that_is_none_is_told(tmp_path: Path) -> None:
+def test_invalid_time_limit_is_rejected(tmp_path: Path) -> None:
     environ = {**programs(tmp_path), "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT": "soon"}
     with pytest.raises(ConfigError, match="invalid duration KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=soon"):
         ControlPlane(tmp_path, environ)
@@ -194,7 +194,7 @@ def test_an_existing_cluster_comes_first_and_bundled_before_everything(tmp_path:
     assert Environment(environ={}).kind == "bundled server"
 
 
-def test_an_environment_says_whether_deployments_become_available_in_it(tmp_path: Path) -> None:
+def test_environment_knows_whether_it_runs_controllers(tmp_path: Path) -> None:
     environ = programs(tmp_path)
     assert Environment(environ={"USE_EXISTING_CLUSTER": "true"}).runs_controllers
     assert Environment(environ={}).runs_controllers

@@ -1,4 +1,4 @@
-"""CRDs with patches beside them, as kubebuilder's projects keep them for kustomize."""
+"""CRDs with patches, as in kubebuilder projects for kustomize."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def written(folder: Path, **files: object) -> Path:
 
 
 @pytest.mark.feature("A-18")
-def test_a_patch_is_put_into_the_crd_that_is_called_so(tmp_path: Path) -> None:
+def test_patch_is_merged_into_the_crd_of_its_name(tmp_path: Path) -> None:
     other = {**CRD, "metadata": {"name": "others.example.com"}}
     bases, patches = written(tmp_path / "bases", a=CRD, b=other), written(tmp_path / "patches", webhook=PATCH)
 
@@ -32,14 +32,14 @@ def test_a_patch_is_put_into_the_crd_that_is_called_so(tmp_path: Path) -> None:
         assert untouched == other
 
 
-def test_a_patch_of_nothing_is_told(tmp_path: Path) -> None:
+def test_patch_of_a_missing_crd_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read_crds([written(tmp_path / "patches", webhook=PATCH)])
     assert str(caught.value) == f"CRD {NAME} of a patch not found: add its file to the paths"
 
 
 @pytest.mark.parametrize("odd", [{"spec": None}, {"spec": []}, {"metadata": 5, "spec": {"versions": []}}, {}])
-def test_what_is_no_patch_is_left_to_the_server_to_refuse(tmp_path: Path, odd: dict[str, object]) -> None:
+def test_invalid_crd_is_rejected_by_the_server(tmp_path: Path, odd: dict[str, object]) -> None:
     document = {"kind": "CustomResourceDefinition", **odd}
 
     assert read_crds([written(tmp_path / "odd", a=document)]) == [document]

@@ -1,4 +1,4 @@
-"""Environment: a server to test against, with CRDs installed, that leaves nothing behind."""
+"""Environments: a server with CRDs installed, and its cleanup."""
 
 import socket
 from contextlib import closing
@@ -40,14 +40,14 @@ def test_paths_may_be_text(tmp_path: Path) -> None:
         assert kubeconfig.exists()
 
 
-def test_its_kubeconfig_leads_to_it_and_goes_with_it(tmp_path: Path) -> None:
+def test_kubeconfig_is_written_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with Environment(kubeconfig=path, bundled=True) as config:
         assert load_config(kubeconfig=str(path)).host == config.host
     assert not path.exists()
 
 
-def test_somebody_elses_kubeconfig_is_neither_overwritten_nor_removed(tmp_path: Path) -> None:
+def test_foreign_kubeconfig_is_neither_overwritten_nor_removed(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("kind: Config\nclusters: [{name: production}]\n", encoding="utf-8")
     environment = Environment(kubeconfig=path, bundled=True)
@@ -58,7 +58,7 @@ def test_somebody_elses_kubeconfig_is_neither_overwritten_nor_removed(tmp_path: 
     assert environment.server is None
 
 
-def test_a_port_that_is_taken_is_an_error() -> None:
+def test_port_in_use_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -66,7 +66,7 @@ def test_a_port_that_is_taken_is_an_error() -> None:
             Environment(port=taken.getsockname()[1], bundled=True).start()
 
 
-def test_an_existing_cluster_is_used_when_the_environment_says_so(
+def test_existing_cluster_is_used_on_request(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
 ) -> None:
@@ -86,7 +86,7 @@ def test_an_existing_cluster_is_used_when_the_environment_says_so(
         pytest.param("a: [", "cannot be read as YAML", id="broken"),
     ],
 )
-def test_crds_that_cannot_be_read_are_told_by_their_file(text: str | None, words: str, tmp_path: Path) -> None:
+def test_unreadable_crds_are_reported_with_their_file(text: str | None, words: str, tmp_path: Path) -> None:
     file = tmp_path / "crd.yaml"
     if text is not None:
         file.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Environment as clusters are: TLS, a token for its administrator, and roles for everybody else."""
+"""Secure environments: TLS, an administrator's token, and RBAC."""
 
 import ssl
 from pathlib import Path
@@ -32,12 +32,12 @@ def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> Non
 
 
 @pytest.mark.feature("B-CR-13")
-def test_its_tokens_can_stand_on_a_command_line() -> None:
+def test_tokens_are_valid_command_line_arguments() -> None:
     with Environment(secure=True, bundled=True) as config:
         assert config.token.isalnum()
 
 
-def test_another_user_is_held_to_roles() -> None:
+def test_added_user_is_limited_by_roles() -> None:
     environment = Environment(secure=True, bundled=True)
     with environment:
         with pytest.raises(Forbidden, match='User "bob" cannot list resource "namespaces"'):
@@ -62,7 +62,7 @@ def test_a_client_certificate_tells_name_and_groups() -> None:
 
 
 @pytest.mark.timeout(4)  # uvicorn itself would wait for five seconds
-def test_an_idle_tls_connection_does_not_hold_up_the_end() -> None:
+def test_idle_tls_connection_does_not_delay_stop() -> None:
     with BundledServer(tls=True) as server:
         assert server.ca is not None
         http = urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=server.ca.decode()))

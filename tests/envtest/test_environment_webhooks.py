@@ -73,7 +73,7 @@ def test_the_server_calls_the_local_port_and_trusts_its_certificate(manifests: P
     assert environment.webhooks is None
 
 
-def test_an_existing_cluster_is_rid_of_them_in_the_end(
+def test_webhooks_are_removed_from_an_existing_cluster(
     manifests: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
@@ -99,7 +99,7 @@ CONVERSION = {
 
 
 def definition(folder: Path, conversion: Object, **labels: str) -> Path:
-    """A CRD file whose kind is converted like this."""
+    """Write a CRD file whose kind is converted in this way."""
     version = {"served": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
     crd = {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -123,7 +123,7 @@ def cluster(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
 ) -> Iterator[RESTClient]:
-    """A server that environments with USE_EXISTING_CLUSTER find."""
+    """A server that environments with USE_EXISTING_CLUSTER use."""
     path = tmp_path / "kubeconfig"
     with Environment(kubeconfig=path, bundled=True) as running, closing(RESTClient(running)) as client:
         monkeypatch.setenv("KUBECONFIG", str(path))
@@ -198,7 +198,7 @@ def test_a_certificate_is_renewed_under_the_same_authority(manifests: Path) -> N
         assert stat.S_IMODE((install.cert_dir / "tls.key").stat().st_mode) == 0o600
 
 
-def test_conversion_webhooks_are_called_here_too(manifests: Path) -> None:
+def test_conversion_webhooks_are_called_locally(manifests: Path) -> None:
     webhook = {"conversionReviewVersions": ["v1"], "clientConfig": {"service": {"name": "s", "namespace": "n"}}}
     crd = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
     with closing(WebhookInstall([manifests], host="::1", port=9443)) as install:
@@ -208,6 +208,6 @@ def test_conversion_webhooks_are_called_here_too(manifests: Path) -> None:
         assert install.local_crd({"spec": {}}) == {"spec": {}}
 
 
-def test_a_path_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nothing can be read from it"):
+def test_missing_path_is_reported_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not exist"):
         Environment(bundled=True, webhook_paths=[tmp_path / "none"]).start()

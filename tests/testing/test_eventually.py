@@ -12,7 +12,7 @@ pytestmark = pytest.mark.feature("B-CR-15")
 
 
 def looks(*seen: object) -> Callable[[], object]:
-    """A function that returns or raises one after another, and the last one for ever."""
+    """Return a function that returns or raises each value in turn, then the last one forever."""
     left: Iterator[object] = iter(seen)
     last: list[object] = []
 

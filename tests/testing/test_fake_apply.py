@@ -1,4 +1,4 @@
-"""Server-side apply on the fake: ownership, conflicts, and what goes with its last owner."""
+"""Server-side apply on the fake: ownership, conflicts, and removal of fields without owners."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -215,7 +215,7 @@ def test_an_apply_owns_what_it_sets_and_nothing_else(obj: dict[str, Any]) -> Non
 
 
 @given(OBJECTS, OBJECTS)
-def test_an_apply_over_one_s_own_leads_to_what_was_applied(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_repeated_apply_results_in_the_configuration(first: dict[str, Any], second: dict[str, Any]) -> None:
     live = applied({}, first, by("m"), force=False)
     after = applied(live, second, by("m"), force=False)
     assert applied(after, second, by("m"), force=False) == after
@@ -246,7 +246,7 @@ def merged(cls: type, *path: str) -> tuple[str, tuple[str, ...]]:
 
 
 @pytest.mark.feature("D-85")
-def test_lists_of_one_s_own_kinds_merge_as_their_class_says() -> None:
+def test_lists_of_custom_kinds_merge_by_their_class() -> None:
     assert merged(Ship, "spec", "engines") == ("map", ("name",))
     assert merged(Ship, "spec", "ports") == ("set", ())
     assert merged(Ship, "spec", "route") == ("atomic", ())
@@ -257,11 +257,11 @@ def test_lists_of_one_s_own_kinds_merge_as_their_class_says() -> None:
 
 
 @pytest.mark.feature("D-85")
-def test_lists_of_built_in_types_inside_of_one_s_own_merge_as_in_a_pod() -> None:
+def test_lists_of_built_in_types_in_custom_kinds_merge_as_in_a_pod() -> None:
     containers = ("spec", "template", "spec", "containers")
     assert merged(Oven, *containers) == ("map", ("name",))
     assert merged(Oven, *containers, "ports") == ("map", ("containerPort", "protocol"))
-    assert merged(Oven, "spec", "ports") == ("", ()), "its class does not say so"
+    assert merged(Oven, "spec", "ports") == ("", ()), "its class declares no list type"
 
 
 def test_two_managers_apply_an_engine_each() -> None:

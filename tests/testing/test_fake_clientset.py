@@ -1,4 +1,4 @@
-"""The fake clientset as its users have it: the same classes as the real one, and what they did."""
+"""The fake clientset: the classes of the real one, and the recorded actions."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""A fake that is asked to: status has a door of its own, and finalizers hold what is deleted."""
+"""The fake with `lifecycle`: the status subresource and finalizers."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Reactors and recorded actions: what a test can answer, refuse, change and compare."""
+"""Reactors and recorded actions."""
 
 from dataclasses import dataclass
 
@@ -121,7 +121,7 @@ def test_the_first_reactor_that_handles_wins_and_errors_reach_the_caller(fake: F
 
 
 @pytest.mark.feature("B-TST-02")
-def test_actions_tell_verb_resource_name_patch_and_options(fake: FakeRequester) -> None:
+def test_actions_record_verb_resource_name_patch_and_options(fake: FakeRequester) -> None:
     client = Gears(fake, "ns")
     client.create(gear("a"), field_manager="tester")
     client.patch("a", {"spec": {"teeth": 1}}, subresource="status")
@@ -149,7 +149,7 @@ def test_actions_differ_by_object_name_and_subresource() -> None:
         assert same != other
 
 
-def test_what_the_class_cannot_hold_is_recorded_as_it_was_sent(fake: FakeRequester) -> None:
+def test_undecodable_object_is_recorded_as_sent(fake: FakeRequester) -> None:
     sent = {"apiVersion": "shop.example.com/v1", "kind": "Gear", "metadata": {"name": "a"}, "spec": {"teeth": "many"}}
     fake.do(Request(verb="create", resource=GVR, namespace="ns", body=encode_value(sent)))
     assert fake.actions[0].object == sent
@@ -189,7 +189,7 @@ def test_a_watch_reactor_opens_the_watch(fake: FakeRequester) -> None:
         next(events)
 
 
-def test_a_fake_watch_that_nobody_reads_overflows_loudly() -> None:
+def test_unread_fake_watcher_overflows() -> None:
     stream = FakeWatcher()
     for _ in range(BUFFER):
         stream.add(gear("a"))

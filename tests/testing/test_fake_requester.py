@@ -1,4 +1,4 @@
-"""The fake through the real clients: what is kept, what is watched, what is refused."""
+"""The fake requester through the real clients: storage, watches and rejections."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ def test_objects_are_found_in_exactly_their_namespace() -> None:
     assert Nodes(fake).get("n").metadata.name == "n"
     with pytest.raises(NotFound):
         Nodes(fake, "ns").get("n")
-    # The client itself refuses to ask without a namespace; whoever asks all the same finds nothing.
+    # The client rejects requests without a namespace; a raw request finds nothing.
     gvr = GroupVersionResource("shop.example.com", "v1", "widgets")
     with pytest.raises(NotFound, match=r'^widgets.shop.example.com "a" not found$'):
         fake.do(Request(verb="get", resource=gvr, name="a"))
@@ -153,13 +153,13 @@ def test_streamed_lists_are_refused_and_declared_unsupported(fake: FakeRequester
 
 
 @pytest.mark.feature("B-TST-03")
-def test_creating_a_name_that_is_taken_is_refused(fake: FakeRequester) -> None:
+def test_creating_an_existing_name_is_rejected(fake: FakeRequester) -> None:
     Widgets(fake, "ns").create(widget("a"))
     with pytest.raises(AlreadyExists, match=r'^widgets.shop.example.com "a" already exists$'):
         Widgets(fake, "ns").create(widget("a"))
 
 
-def test_updating_or_deleting_what_is_missing_is_refused(fake: FakeRequester) -> None:
+def test_updating_or_deleting_a_missing_object_is_rejected(fake: FakeRequester) -> None:
     with pytest.raises(NotFound):
         Widgets(fake, "ns").update(widget("a"))
     with pytest.raises(NotFound):
@@ -222,7 +222,7 @@ def test_a_watch_from_no_version_begins_with_what_exists(fake: FakeRequester) ->
     assert seen(watch, 2) == [("ADDED", "old"), ("ADDED", "new")]
 
 
-def test_a_watch_that_nobody_reads_loses_nothing(fake: FakeRequester) -> None:
+def test_unread_watch_loses_nothing(fake: FakeRequester) -> None:
     watch = Widgets(fake, "ns").watch()
     for number in range(1000):
         fake.tracker.add(widget(f"w-{number}"))
@@ -283,7 +283,7 @@ def test_the_scale_of_an_object_is_read_and_changed_alone(fake: FakeRequester) -
     assert fake.actions[1].object.spec.replicas == 5
 
 
-def test_a_subresource_that_is_no_view_of_its_object_asks_for_a_reactor(fake: FakeRequester) -> None:
+def test_unsupported_subresource_needs_a_reactor(fake: FakeRequester) -> None:
     pods = GroupVersionResource("", "v1", "pods")
     with pytest.raises(MethodNotAllowed, match="the fake does not support pods/eviction: prepend a reactor"):
         fake.do(Request(verb="create", resource=pods, namespace="ns", name="p", subresource="eviction", body=b"{}"))
@@ -299,7 +299,7 @@ def test_a_collection_is_deleted_as_selected(fake: FakeRequester) -> None:
     ]
 
 
-def test_a_rehearsal_changes_nothing_and_checks_everything(fake: FakeRequester) -> None:
+def test_dry_run_changes_nothing_and_checks_everything(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
     assert client.create(widget("a"), dry_run=True) == widget("a")
     assert client.list().items == []
@@ -340,7 +340,7 @@ def test_a_versioned_tracker_stamps_writes_and_keeps_the_uid(versioned: Widgets)
 
 
 @pytest.mark.feature("B-CR-14")
-def test_a_versioned_tracker_refuses_a_stale_update_as_a_server_does(versioned: Widgets) -> None:
+def test_versioned_tracker_rejects_stale_updates(versioned: Widgets) -> None:
     first = versioned.create(widget("a"))
     versioned.update(replace(first, spec=WidgetSpec(1)))
     words = (

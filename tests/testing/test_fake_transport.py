@@ -1,4 +1,4 @@
-"""The scripted server: what it is told, it does; what it was not told, it says."""
+"""The scripted transport: its steps, and requests without a step."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_steps_are_taken_in_order_and_recorded() -> None:
     assert [sent.target for sent in transport.sent] == ["/a", "/b"]
 
 
-def test_a_request_nothing_is_scripted_for_is_an_error_in_the_test() -> None:
+def test_unscripted_request_fails_the_test() -> None:
     with pytest.raises(NothingScripted, match="GET /a"):
         ask(FakeTransport())
 
@@ -53,7 +53,7 @@ def test_an_answer_can_be_read_as_a_stream() -> None:
     assert b"too old" in b"".join(stream)
 
 
-def test_a_stream_where_an_answer_is_due_is_an_error_in_the_test() -> None:
+def test_scripted_stream_for_a_plain_request_fails_the_test() -> None:
     with pytest.raises(NothingScripted, match="the next step is a stream"):
         ask(FakeTransport(FakeStream()))
 

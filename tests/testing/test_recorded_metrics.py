@@ -1,4 +1,4 @@
-"""Metrics that a test can read: by name and label values, and what a wrong one is told."""
+"""Recorded metrics: lookup by name and label values, and invalid metrics."""
 
 import pytest
 
@@ -43,16 +43,14 @@ def test_one_metric_asked_for_twice_is_the_same() -> None:
         ("Keys", "name", [1.0, 1.0], r"the buckets of the metric depth must be sorted and distinct: \[1.0, 1.0\]"),
     ],
 )
-def test_a_metric_no_monitoring_would_take_is_refused(
-    help_text: str, label: str, buckets: list[float], sentence: str
-) -> None:
+def test_invalid_metric_is_rejected(help_text: str, label: str, buckets: list[float], sentence: str) -> None:
     kept = RecordedMetrics()
     kept.histogram("depth", "Keys", {"name": "foos"}, buckets=[1.0])
     with pytest.raises(ValueError, match=sentence):
         kept.histogram("depth", help_text, {label: "foos"}, buckets=buckets)
 
 
-def test_another_thread_s_change_is_waited_for() -> None:
+def test_wait_until_sees_changes_of_other_threads() -> None:
     kept = RecordedMetrics()
     depth = kept.gauge("depth", "Keys waiting", {})
     with Group() as group:

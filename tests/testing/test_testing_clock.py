@@ -1,4 +1,4 @@
-"""FakeClock keeps what `Clock` promises, and never misses a step."""
+"""FakeClock: the contract of `Clock`, and steps that are never missed."""
 
 import threading
 
@@ -111,7 +111,7 @@ def test_sleep_ends_when_stop_is_set() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0])
-def test_sleeping_no_time_returns_at_once(seconds: float) -> None:
+def test_sleep_of_zero_seconds_returns_at_once(seconds: float) -> None:
     assert FakeClock().sleep(threading.Event(), seconds) is False
 
 
@@ -123,12 +123,12 @@ def test_an_automatic_clock_moves_to_the_end_of_each_wait() -> None:
     assert (clock.now(), clock.time()) == (3.0, 103.0)
 
 
-def test_waiting_for_threads_that_do_not_come_is_an_error() -> None:
+def test_waiting_for_missing_threads_times_out() -> None:
     with pytest.raises(ClockWaitTimeout, match="0 of 1 threads"):
         FakeClock().wait_for_waiters(timeout=0.01)
 
 
-def test_repr_shows_the_time_and_who_waits() -> None:
+def test_repr_shows_the_time_and_the_waiters() -> None:
     assert repr(FakeClock(now=2.0)) == "<FakeClock 2.0 s, 0 waiting>"
 
 

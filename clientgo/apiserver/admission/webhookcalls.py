@@ -1,6 +1,6 @@
 """Calls of webhooks: their address, the CA to trust, and errors in the words of Go's client.
 
-There is no cluster network, so services cannot be resolved: a webhook needs a `url`, or its service an address in
+Without a cluster network, services cannot be resolved: a webhook needs a `url`, or its service an address in
 `Options.webhook_services`.
 """
 

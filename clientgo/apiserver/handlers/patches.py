@@ -113,7 +113,7 @@ def strategic_merge_patch(target: Object, patch: Any, rules: Rules) -> Any:
 
 
 def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, force: bool, time: str) -> Applied:
-    """Merge `config` into `live` (empty when there is no object yet) for this field manager (409)."""
+    """Merge `config` into `live` (empty for a new object) for this field manager (409)."""
     try:
         return apply_config(live, config, who, rules, force=force, time=time)
     except ApplyConflict as conflict:

@@ -98,7 +98,7 @@ class WatchStream:
         try:
             while not self.overflowed:
                 left = deadline - loop.time()
-                # Frames for `direct` are left to it, unless there is no later turn.
+                # Frames for `direct` are left to it, unless this is the last turn.
                 if self._pending and (not self._direct or self._closed or left <= 0):
                     yield self._taken()
                     continue

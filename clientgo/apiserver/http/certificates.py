@@ -14,15 +14,17 @@ _FILE, _NAME = "ca.pem", "clientgo-embedded-ca"
 
 
 class ServingCertificates:
-    """Signs by an authority of its own, which is kept in `folder` where one is named. `context` is the server's.
+    """Certificates of the server and its clients, signed by its own CA, which is stored in `folder` if given.
+
+    `context` is the server's TLS context.
 
     Raises:
-        DataUnusable: the folder can't be read or written, or what is kept there is no authority.
+        DataUnusable: the directory cannot be read or written, or its CA is damaged.
     """
 
     def __init__(self, hosts: Iterable[str], folder: Path | None = None) -> None:
-        """`hosts` are the names and addresses under which the server is reached."""
-        # Loaded here: it costs a tenth of a second that a server without TLS does not wait for.
+        """Create a certificate for these host names and addresses."""
+        # Imported here: it costs a tenth of a second that only servers with TLS need.
         from clientgo.pki import CertificateAuthority  # noqa: PLC0415
 
         self._create = CertificateAuthority.create
@@ -33,7 +35,7 @@ class ServingCertificates:
         except ConfigError as error:
             raise DataUnusable(f"the data in {folder} is damaged ({_FILE}: {error}): restore it") from error
         self.context: ssl.SSLContext = server_context(b"".join(self._authority.server(self._hosts)))
-        # A client may show a certificate signed by the authority, or none.
+        # A client may present a certificate of the CA, or none.
         add_authorities(self.context, self.ca.decode())
         self.context.verify_mode = ssl.CERT_OPTIONAL
 
@@ -42,27 +44,27 @@ class ServingCertificates:
 
     @property
     def ca(self) -> bytes:
-        """The authority's certificate (PEM): what trusts the server."""
+        """Certificate (PEM) of the CA."""
         return self._authority.certificate
 
     def keep(self, folder: Path) -> None:
-        """Keep the authority in another folder, too.
+        """Store the CA in another directory, too.
 
         Raises:
-            DataUnusable: the folder can't be written.
+            DataUnusable: the directory cannot be written.
         """
         load_or_create_key(folder, _FILE, lambda: self._authority.pem)
 
     def client(self, name: str, groups: Iterable[str] = (), lasts: timedelta = WEEK) -> tuple[bytes, bytes]:
-        """A certificate and its key (PEM) by which a client is this user; expired where `lasts` is negative."""
+        """Return a client certificate and key (PEM) of this user; expired if `lasts` is negative."""
         return self._authority.client(name, groups, lasts)
 
     def renew(self, lasts: timedelta = WEEK) -> None:
-        """Show another certificate to whoever connects from now on; an expired one where `lasts` is negative."""
+        """Serve new connections with a new certificate; an expired one if `lasts` is negative."""
         load_key_pair(self.context, b"".join(self._authority.server(self._hosts, lasts)))
 
     def replace_authority(self) -> None:
-        """Sign by another authority from now on, and show its certificate; clients of the old one are still known."""
+        """Replace the CA and the server's certificate; clients of the old CA are still accepted."""
         self._authority = self._create(_NAME)
         add_authorities(self.context, self.ca.decode())
         self.renew()

@@ -67,9 +67,7 @@ def read_yaml(body: bytes, kind: str) -> Any:
 
 
 def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
-    """Decode a protobuf body, whose kind has to be the expected one; apiVersion and kind default to these arguments
-    (400).
-    """
+    """Decode a protobuf body of the expected kind; apiVersion and kind default to the arguments (400)."""
     try:
         envelope = read_envelope(body)
     except ValueError as error:

@@ -201,9 +201,7 @@ PLAIN = Form()
 
 @lru_cache(maxsize=256)
 def negotiate(accept: str, *, forms: bool = True) -> Form:
-    """Return the form of the response from the Accept header; the first acceptable entry wins, as on a real server
-    (406).
-    """
+    """Return the form of the response: the first acceptable entry of the Accept header, as on a real server (406)."""
     if not accept:
         return PLAIN
     for entry in accept.split(","):

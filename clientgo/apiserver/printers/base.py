@@ -57,7 +57,7 @@ def timed(title: str, cell: Callable[[Obj, datetime], Any], kind: str = "string"
 
 
 def dig(value: Any, *keys: str | int, default: Any = None) -> Any:
-    """Return the value at a path of keys and indexes; the default replaces whatever is absent or null on the way."""
+    """Return the value at a path of keys and indexes; the default replaces absent and null values."""
     for key in keys:
         if isinstance(value, dict):
             value = value.get(key)

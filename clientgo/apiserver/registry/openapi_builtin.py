@@ -115,7 +115,7 @@ def object_schema(reader: Reader, cls: Any, references: References) -> Schema:
 
 
 def annotation_schema(annotation: Any, reader: Reader, references: References) -> Schema:
-    """Return the schema of a type annotation; `{}` (any value) if there is no equivalent."""
+    """Return the schema of a type annotation; `{}` (any value) if it has none."""
     if reader.is_model(annotation):
         return references.model(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)

@@ -106,7 +106,7 @@ def test_the_request_says_who_does_what_to_which_object(kube: Kube, hook: Webhoo
     assert deleted["oldObject"]["spec"]["replicas"] == 2
 
 
-def test_every_kind_of_write_is_asked_about(kube: Kube, hook: WebhookServer) -> None:
+def test_every_kind_of_write_calls_webhooks(kube: Kube, hook: WebhookServer) -> None:
     validating(kube, hook, "/validate")
     hook.answers = {"/validate": allow}
     applied = {**foo("b"), "metadata": {"name": "b"}}
@@ -126,7 +126,7 @@ def test_every_kind_of_write_is_asked_about(kube: Kube, hook: WebhookServer) -> 
         ({"message": "no", "code": 200}, 400, "denied the request: no"),
     ],
 )
-def test_a_refusal_is_told_with_the_webhooks_words(
+def test_rejection_has_the_webhooks_message(
     kube: Kube, hook: WebhookServer, status: Object, code: int, words: str
 ) -> None:
     validating(kube, hook, "/validate")
@@ -135,7 +135,7 @@ def test_a_refusal_is_told_with_the_webhooks_words(
     kube.refused(404, "GET", f"{FOOS}/a")
 
 
-def test_a_refused_deletion_deletes_nothing(kube: Kube, hook: WebhookServer) -> None:
+def test_rejected_deletion_deletes_nothing(kube: Kube, hook: WebhookServer) -> None:
     for name in "abc":
         kube.ok("POST", FOOS, foo(name))
     validating(kube, hook, "/validate")
@@ -157,7 +157,7 @@ def test_warnings_reach_the_client_once(kube: Kube, hook: WebhookServer) -> None
     assert [value for name, value in headers if name == "Warning"] == ['299 - "old"', '299 - "older"']
 
 
-def test_one_that_cannot_be_asked_fails_the_write_unless_ignored(kube: Kube, hook: WebhookServer) -> None:
+def test_failed_call_fails_the_write_unless_ignored(kube: Kube, hook: WebhookServer) -> None:
     validating(kube, hook, "/gone")
     message = kube.refused(500, "POST", FOOS, foo())["message"]
     assert message == (
@@ -169,16 +169,14 @@ def test_one_that_cannot_be_asked_fails_the_write_unless_ignored(kube: Kube, hoo
     kube.ok("POST", FOOS, foo())
 
 
-def test_a_mutating_one_that_cannot_be_asked_changes_nothing_where_failures_are_ignored(
-    kube: Kube, hook: WebhookServer
-) -> None:
+def test_ignored_failure_of_mutating_webhook_changes_nothing(kube: Kube, hook: WebhookServer) -> None:
     mutating(kube, hook, "/gone", "/there", failurePolicy="Ignore")
     hook.answers = {"/there": set_replicas(4)}
     assert kube.ok("POST", FOOS, foo())["spec"]["replicas"] == 4
     assert hook.paths() == ["/gone", "/there"]
 
 
-def test_a_collection_is_asked_about_at_once_however_large(kube: Kube, hook: WebhookServer) -> None:
+def test_webhooks_of_a_collection_are_called_concurrently(kube: Kube, hook: WebhookServer) -> None:
     for number in range(12):
         kube.ok("POST", FOOS, foo(f"f{number:02}"))
     mutating(kube, hook, "/mutate")
@@ -201,12 +199,12 @@ def test_a_collection_is_asked_about_at_once_however_large(kube: Kube, hook: Web
         ({"service": {"namespace": "ns", "name": "svc"}}, "service ns/svc cannot be resolved: this server reaches"),
     ],
 )
-def test_why_a_webhook_cannot_be_asked_is_told(kube: Kube, hook: WebhookServer, client: Object, words: str) -> None:
+def test_failed_call_is_explained(kube: Kube, hook: WebhookServer, client: Object, words: str) -> None:
     validating(kube, hook, "/x", clientConfig=client)
     assert words in kube.refused(500, "POST", FOOS, foo())["message"]
 
 
-def test_a_certificate_nobody_vouches_for_is_not_trusted(kube: Kube, hook: WebhookServer) -> None:
+def test_certificate_of_unknown_ca_is_not_trusted(kube: Kube, hook: WebhookServer) -> None:
     validating(kube, hook, "/x", clientConfig={"url": f"{hook.url}/x"})
     assert "tls: failed to verify certificate" in kube.refused(500, "POST", FOOS, foo())["message"]
     assert hook.asked == []
@@ -243,13 +241,13 @@ def test_a_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookSer
         (lambda review: [], "expected a JSON object"),
     ],
 )
-def test_an_answer_that_is_none_counts_as_a_failure(kube: Kube, hook: WebhookServer, answer: Any, words: str) -> None:
+def test_invalid_webhook_response_is_a_failure(kube: Kube, hook: WebhookServer, answer: Any, words: str) -> None:
     validating(kube, hook, "/x")
     hook.answers = {"/x": answer}
     assert words in kube.refused(500, "POST", FOOS, foo())["message"]
 
 
-def test_a_patch_that_cannot_be_done_fails_the_write(kube: Kube, hook: WebhookServer) -> None:
+def test_failed_webhook_patch_fails_the_write(kube: Kube, hook: WebhookServer) -> None:
     mutating(kube, hook, "/x")
     hook.answers = {"/x": lambda review: patch(review, {"op": "remove", "path": "/spec/nothing"})}
     kube.refused(500, "POST", FOOS, foo())
@@ -257,9 +255,7 @@ def test_a_patch_that_cannot_be_done_fails_the_write(kube: Kube, hook: WebhookSe
     kube.refused(500, "POST", FOOS, foo())
 
 
-def test_fields_a_webhook_invents_are_pruned_even_where_clients_are_held_to_the_schema(
-    kube: Kube, hook: WebhookServer
-) -> None:
+def test_unknown_fields_of_a_webhook_are_pruned(kube: Kube, hook: WebhookServer) -> None:
     mutating(kube, hook, "/x")
     hook.answers = {"/x": lambda review: patch(review, {"op": "add", "path": "/spec/nothing", "value": 1})}
     assert "nothing" not in kube.ok("POST", f"{FOOS}?fieldValidation=Strict", foo())["spec"]
@@ -296,7 +292,7 @@ def test_a_dry_run_is_not_shown_to_webhooks_with_side_effects(kube: Kube, hook: 
         ({"rules": [{**RULE, "apiGroups": ["*"], "resources": ["*"]}]}, True),
     ],
 )
-def test_who_is_asked_follows_from_rules_selectors_and_conditions(
+def test_rules_selectors_and_conditions_choose_webhooks(
     kube: Kube, hook: WebhookServer, more: Object, asked: bool
 ) -> None:
     validating(kube, hook, "/x", **more)
@@ -305,9 +301,7 @@ def test_who_is_asked_follows_from_rules_selectors_and_conditions(
     assert bool(hook.asked) is asked
 
 
-def test_a_condition_that_cannot_be_evaluated_refuses_unless_failures_are_ignored(
-    kube: Kube, hook: WebhookServer
-) -> None:
+def test_failed_condition_rejects_unless_failures_are_ignored(kube: Kube, hook: WebhookServer) -> None:
     conditions = [{"name": "c", "expression": "object.nothing.there == 1"}]
     validating(kube, hook, "/x", matchConditions=conditions)
     assert "resulted in error: no such key: nothing" in kube.refused(403, "POST", FOOS, foo())["message"]
@@ -326,7 +320,7 @@ def test_the_status_subresource_has_rules_of_its_own(kube: Kube, hook: WebhookSe
     assert [request["subResource"] for _, request in hook.asked] == ["status"]
 
 
-def test_one_that_asked_for_it_is_called_again_after_others_changed_the_object(kube: Kube, hook: WebhookServer) -> None:
+def test_webhook_is_reinvoked_after_later_changes(kube: Kube, hook: WebhookServer) -> None:
     mutating(kube, hook, "/first", "/second", reinvocationPolicy="IfNeeded")
     hook.answers = {"/first": allow, "/second": set_replicas(4)}
     kube.ok("POST", FOOS, foo())
@@ -334,13 +328,13 @@ def test_one_that_asked_for_it_is_called_again_after_others_changed_the_object(k
     assert hook.asked[-1][1]["object"]["spec"]["replicas"] == 4
 
 
-def test_what_the_servers_own_controllers_write_is_not_asked_about(kube: Kube, hook: WebhookServer) -> None:
+def test_internal_writes_skip_webhooks(kube: Kube, hook: WebhookServer) -> None:
     validating(kube, hook, "/x")
     Internal(kube.api).create((GROUP, "foos"), "default", foo())
     assert hook.asked == []
 
 
-def test_an_object_that_changed_meanwhile_is_asked_about_again(kube: Kube, hook: WebhookServer) -> None:
+def test_webhook_is_called_again_for_a_changed_object(kube: Kube, hook: WebhookServer) -> None:
     kube.ok("POST", FOOS, foo())
     validating(kube, hook, "/x")
     hook.answers = {"/x": allow}
@@ -370,12 +364,12 @@ def test_an_object_that_changed_meanwhile_is_asked_about_again(kube: Kube, hook:
         ),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(kube: Kube, hook: WebhookServer, more: Object, words: str) -> None:
+def test_invalid_webhook_configuration_is_rejected(kube: Kube, hook: WebhookServer, more: Object, words: str) -> None:
     body = _as_sent(configuration(hook, "Validating", "/x", **more))
     assert words in kube.refused(422, "POST", f"{ADMISSION}/validatingwebhookconfigurations", body)["message"]
 
 
-def test_a_webhook_that_hangs_holds_up_nobody_else_and_is_given_up_in_time(hook: WebhookServer) -> None:
+def test_hanging_webhook_times_out_and_blocks_no_other_request(hook: WebhookServer) -> None:
     release = threading.Event()
 
     def hang(review: Object) -> Object:

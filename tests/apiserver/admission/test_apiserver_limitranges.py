@@ -1,4 +1,4 @@
-"""Limit ranges give containers what they leave out, and refuse what is out of range."""
+"""Limit ranges: defaults of containers, and rejection of pods out of range."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def pod(*resources: Object) -> Object:
     return {"metadata": {"name": "p"}, "spec": {"containers": containers}}
 
 
-def test_containers_get_what_they_leave_out(kube: Kube) -> None:
+def test_containers_get_default_requests_and_limits(kube: Kube) -> None:
     made = limit(kube, default={"cpu": "1"}, defaultRequest={"memory": "64Mi"}, max={"memory": "1Gi"})
     assert made["spec"]["limits"][0]["default"] == {"cpu": "1", "memory": "1Gi"}
     got = kube.ok("POST", PODS, pod({"requests": {"cpu": "100m"}}))
@@ -37,7 +37,7 @@ def test_containers_get_what_they_leave_out(kube: Kube) -> None:
     assert got["status"]["qosClass"] == "Burstable"
 
 
-def test_who_says_everything_is_left_alone(kube: Kube) -> None:
+def test_explicit_resources_are_unchanged(kube: Kube) -> None:
     limit(kube, default={"cpu": "1"})
     got = kube.ok("POST", PODS, pod({"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}))
     assert "annotations" not in got["metadata"]
@@ -80,14 +80,12 @@ def test_who_says_everything_is_left_alone(kube: Kube) -> None:
         ),
     ],
 )
-def test_what_is_out_of_range_is_refused_in_kubernetes_words(
-    kube: Kube, kind: str, item: Object, resources: list[Object], why: str
-) -> None:
+def test_pod_out_of_range_is_rejected(kube: Kube, kind: str, item: Object, resources: list[Object], why: str) -> None:
     limit(kube, kind, **item)
     assert kube.refused(403, "POST", PODS, pod(*resources))["message"] == f'pods "p" is forbidden: {why}'
 
 
-def test_what_is_there_can_still_be_changed(kube: Kube) -> None:
+def test_existing_pods_can_be_updated(kube: Kube) -> None:
     kube.ok("POST", PODS, pod({"limits": {"cpu": "2"}}))
     limit(kube, max={"cpu": "1"})
     kube.ok("PATCH", f"{PODS}/p", {"metadata": {"labels": {"a": "b"}}}, "application/merge-patch+json")

@@ -1,4 +1,4 @@
-"""Pod Security: what a namespace's labels refuse, warn of and note, in Kubernetes' words."""
+"""Pod Security: rejections, warnings and audit annotations by the labels of a namespace."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def warnings(answer: Any) -> list[str]:
     return [value for name, value in answer.headers if name == "Warning"]
 
 
-def test_a_pod_that_asks_for_too_much_is_refused_in_kubernetes_words(kube: Kube) -> None:
+def test_violating_pod_is_rejected(kube: Kube) -> None:
     labelled(kube, enforce="restricted")
     status = kube.refused(403, "POST", PODS, pod())
     assert status["message"] == f'pods "p" is forbidden: {NGINX}'
@@ -51,7 +51,7 @@ def test_a_pod_that_asks_for_too_much_is_refused_in_kubernetes_words(kube: Kube)
     kube.ok("PATCH", f"{PODS}/p", {"metadata": {"labels": {"a": "b"}}}, "application/merge-patch+json")
 
 
-def test_baseline_lets_an_ordinary_pod_in_but_no_privileged_one(kube: Kube) -> None:
+def test_baseline_admits_ordinary_pods_only(kube: Kube) -> None:
     labelled(kube, enforce="baseline")
     kube.ok("POST", PODS, pod())
     status = kube.refused(403, "POST", PODS, pod({"privileged": True}, name="q", hostNetwork=True))
@@ -61,7 +61,7 @@ def test_baseline_lets_an_ordinary_pod_in_but_no_privileged_one(kube: Kube) -> N
     )
 
 
-def test_workloads_are_only_warned_of(kube: Kube) -> None:
+def test_workloads_only_get_warnings(kube: Kube) -> None:
     labelled(kube, enforce="restricted", enforce_version="v1.30")
     answer = kube.send("POST", "/apis/apps/v1/namespaces/n/deployments", deployment("d"))
     assert answer.status == 201
@@ -72,7 +72,7 @@ def test_workloads_are_only_warned_of(kube: Kube) -> None:
     assert not warnings(kube.send("POST", "/apis/apps/v1/namespaces/free/deployments", deployment("d")))
 
 
-def test_warn_and_audit_refuse_nothing() -> None:
+def test_warn_and_audit_reject_nothing() -> None:
     events: list[Object] = []
     kube = Kube(Options(audit=events.append))
     labelled(kube, warn="baseline", audit="restricted")
@@ -83,7 +83,7 @@ def test_warn_and_audit_refuse_nothing() -> None:
     assert "(hostPID=true)" in warning
 
 
-def test_labels_that_name_no_level_are_refused(kube: Kube) -> None:
+def test_invalid_level_labels_are_rejected(kube: Kube) -> None:
     labels = {f"{PREFIX}/enforce": "strict", f"{PREFIX}/warn-version": "1.2"}
     status = kube.refused(422, "POST", NAMESPACES, {"metadata": {"name": "n", "labels": labels}})
     assert [cause["message"] for cause in status["details"]["causes"]] == [
@@ -92,7 +92,7 @@ def test_labels_that_name_no_level_are_refused(kube: Kube) -> None:
     ]
 
 
-def test_who_makes_a_namespace_stricter_is_told_of_pods_that_break_it(kube: Kube) -> None:
+def test_stricter_namespace_warns_of_violating_pods(kube: Kube) -> None:
     labelled(kube)
     for name in "ab":
         kube.ok("POST", PODS, pod(name=name, hostIPC=True))
@@ -178,11 +178,11 @@ SECURE: Object = {"securityContext": RESTRICTED}
         ("restricted", {"containers": [{"name": "a", **SECURE}], "initContainers": [{"name": "b", **SECURE}]}, ""),
     ],
 )
-def test_each_check_tells_what_is_wrong(level: str, spec: Object, told: str) -> None:
+def test_each_check_reports_its_violation(level: str, spec: Object, told: str) -> None:
     assert described(violations(level, 36, {}, spec)) == told
 
 
-def test_a_check_counts_from_the_release_it_came_with() -> None:
+def test_check_applies_from_its_release() -> None:
     spec = {"containers": [{"name": "a", "livenessProbe": {"tcpSocket": {"host": "h"}}}]}
     assert violations("baseline", 33, {}, spec) == []
     assert violations("baseline", 34, {}, spec)

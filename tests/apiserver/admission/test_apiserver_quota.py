@@ -1,4 +1,4 @@
-"""Quotas refuse what goes beyond them, and tell what is used; quantities add up as Kubernetes' do."""
+"""Resource quotas: rejections, usage in the status, and sums of quantities."""
 
 from decimal import Decimal
 from typing import Any
@@ -30,7 +30,7 @@ def pod(name: str, cpu: str = "", memory: str = "") -> Object:
     return {"metadata": {"name": name}, "spec": {"containers": [container]}}
 
 
-def test_what_goes_beyond_a_count_is_refused_in_kubernetes_words(kube: Kube) -> None:
+def test_object_beyond_a_quota_is_rejected(kube: Kube) -> None:
     limit(kube, configmaps="1")
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     status = kube.refused(403, "POST", CONFIG_MAPS, {"metadata": {"name": "b"}})
@@ -52,7 +52,7 @@ def test_objects_of_any_kind_can_be_counted(kube: Kube) -> None:
     kube.ok("POST", "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/kube-system/foos", foo("c"))
 
 
-def test_what_pods_ask_for_is_added_up(kube: Kube) -> None:
+def test_requests_of_pods_are_summed(kube: Kube) -> None:
     limit_all(kube, {"requests.cpu": "1", "memory": "1Gi"})
     kube.ok("POST", PODS, pod("a", "600m", "512Mi"))
     assert kube.refused(403, "POST", PODS, pod("b", "0.5", "128Mi"))["message"] == (
@@ -65,7 +65,7 @@ def test_what_pods_ask_for_is_added_up(kube: Kube) -> None:
     kube.ok("POST", PODS, pod("b", "400m", "512Mi"))
 
 
-def test_the_status_tells_what_is_used(kube: Kube) -> None:
+def test_quota_status_has_the_usage(kube: Kube) -> None:
     limit_all(kube, {"pods": "5", "requests.cpu": "2", "services.nodeports": "1"})
     kube.ok("POST", PODS, pod("a", "250m"))
     kube.ok("POST", PODS, pod("b", "250m"))
@@ -82,7 +82,7 @@ def test_a_quota_holds_for_the_pods_of_its_scopes(kube: Kube) -> None:
     kube.ok("POST", PODS, pod("a", "1"))
 
 
-def test_a_dry_run_is_judged_and_uses_nothing(kube: Kube) -> None:
+def test_dry_run_is_checked_and_uses_no_quota(kube: Kube) -> None:
     limit(kube, configmaps="1")
     kube.ok("POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "a"}})
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
@@ -109,13 +109,13 @@ def test_quantities_add_up(parts: list[str], printed: str) -> None:
 
 
 @given(st.integers(0, 10**15), st.sampled_from(["", "n", "u", "m", "k", "M", "G", "Ki", "Mi", "Gi"]))
-def test_what_is_printed_is_the_same_amount(number: int, suffix: str) -> None:
+def test_printed_quantity_is_equal(number: int, suffix: str) -> None:
     quantity = Quantity(f"{number}{suffix}")
     assert Quantity(str(quantity)).value == quantity.value
 
 
 @given(st.text())
-def test_what_is_no_quantity_is_refused(text: str) -> None:
+def test_invalid_quantity_is_rejected(text: str) -> None:
     try:
         value = Quantity(text).value
     except ValueError:

@@ -1,4 +1,4 @@
-"""Custom kinds in several versions: shown and taken in each, stored in one."""
+"""Custom kinds in several versions: served in each, stored in one."""
 
 import json
 import threading
@@ -118,7 +118,7 @@ def test_a_list_is_converted_in_one_call_and_not_again(kube: Kube, hook: Webhook
 
 
 def defaulting(made: Object, version: str, **defaults: Any) -> Object:
-    """The definition with these defaults in one of its versions."""
+    """Return the definition with these defaults in one of its versions."""
     for each in made["spec"]["versions"]:
         fields = each["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
         for field, value in defaults.items() if each["name"] == version else ():
@@ -127,7 +127,7 @@ def defaulting(made: Object, version: str, **defaults: Any) -> Object:
 
 
 @pytest.mark.feature("A-18", "A-22")
-def test_what_was_stored_gets_its_own_versions_defaults_before_it_is_converted(kube: Kube, hook: WebhookServer) -> None:
+def test_stored_object_is_defaulted_in_its_version_before_conversion(kube: Kube, hook: WebhookServer) -> None:
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
     kube.ok("POST", sites("v1"), site("v1"))
     grown = defaulting(defaulting(definition(by(hook)), "v1", address="h:80"), "v2", host="none", colour="blue")
@@ -155,7 +155,7 @@ def test_objects_stored_in_an_older_version_are_shown_and_deleted_after_storage_
 
 
 @pytest.mark.feature("A-18")
-def test_a_version_that_objects_are_stored_in_cannot_be_taken_away(kube: Kube) -> None:
+def test_stored_version_cannot_be_removed(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, definition())
     versions = [one for one in definition(storage="v2")["spec"]["versions"] if one["name"] == "v2"]
     url = f"{DEFINITIONS}/sites.{GROUP}"
@@ -199,7 +199,7 @@ def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, ho
         (lambda _: {}, "no response provided"),
     ],
 )
-def test_a_conversion_that_fails_fails_the_request_and_is_tried_again(
+def test_failed_conversion_fails_the_request_and_is_retried(
     kube: Kube, hook: WebhookServer, answer: Any, words: str
 ) -> None:
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
@@ -222,7 +222,7 @@ def test_a_conversion_that_fails_fails_the_request_and_is_tried_again(
         ),
     ],
 )
-def test_a_conversion_that_cannot_be_is_refused_with_its_definition(kube: Kube, conversion: Object, words: str) -> None:
+def test_invalid_conversion_is_rejected_with_its_definition(kube: Kube, conversion: Object, words: str) -> None:
     assert words in kube.refused(422, "POST", DEFINITIONS, definition(conversion))["message"]
 
 
@@ -256,7 +256,7 @@ def test_a_watch_shows_each_event_in_its_version_and_in_order(hook: WebhookServe
         stream.close()
 
 
-def test_a_slow_webhook_is_not_asked_again_because_time_went_by(kube: Kube, hook: WebhookServer) -> None:
+def test_slow_webhook_is_called_once(kube: Kube, hook: WebhookServer) -> None:
     def slowly(review: Object) -> Object:
         kube.clock.step(5)
         return convert(review)
@@ -269,7 +269,7 @@ def test_a_slow_webhook_is_not_asked_again_because_time_went_by(kube: Kube, hook
 
 
 @pytest.mark.parametrize(("policy", "asked"), [("Equivalent", True), ("Exact", False)])
-def test_an_admission_webhook_is_asked_about_the_version_its_rules_name(
+def test_admission_webhook_gets_the_version_of_its_rules(
     kube: Kube, hook: WebhookServer, policy: str, asked: bool
 ) -> None:
     rule = {"apiGroups": [GROUP], "apiVersions": ["v1"], "operations": ["*"], "resources": ["sites"]}

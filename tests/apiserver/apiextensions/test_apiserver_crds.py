@@ -21,7 +21,7 @@ def conditions(kube: Kube, name: str) -> dict[str, str]:
 
 
 @pytest.mark.feature("A-17")
-def test_a_definition_is_established_and_its_kind_served_and_both_go_together(kube: Kube) -> None:
+def test_definition_is_established_and_served_until_deleted(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     assert conditions(kube, "bars.example.com") == {"NamesAccepted": "True", "Established": "True"}
     kube.ok("POST", BARS, bar(any={"thing": [1]}))
@@ -32,7 +32,7 @@ def test_a_definition_is_established_and_its_kind_served_and_both_go_together(ku
     assert kube.ok("GET", BARS)["items"] == []
 
 
-def test_the_watches_of_a_kind_that_goes_are_told_of_its_objects_and_end(kube: Kube) -> None:
+def test_watches_of_a_deleted_kind_get_its_deletions_and_end(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     watch, others = kube.watch(FOOS), kube.watch(CONFIG_MAPS)
     kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
@@ -67,12 +67,12 @@ def test_a_definition_waits_for_the_finalizers_of_its_objects(kube: Kube) -> Non
     kube.refused(404, "GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
 
 
-def test_a_kind_that_is_taken_in_its_group_is_not_accepted(kube: Kube) -> None:
+def test_kind_that_exists_in_its_group_is_not_accepted(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, definition("otherfoos", "Foo"))
     assert conditions(kube, "otherfoos.samplecontroller.k8s.io") == {"NamesAccepted": "False", "Established": "False"}
 
 
-def test_a_changed_schema_counts_from_then_on(kube: Kube) -> None:
+def test_changed_schema_applies_immediately(kube: Kube) -> None:
     changed = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
     spec = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     spec["properties"]["colour"] = {"type": "string", "default": "blue"}
@@ -89,7 +89,7 @@ def test_a_changed_schema_counts_from_then_on(kube: Kube) -> None:
         ),
     ],
 )
-def test_a_definition_that_breaks_a_rule_is_invalid(kube: Kube, change: dict[str, Any], field: str) -> None:
+def test_invalid_definition_is_rejected(kube: Kube, change: dict[str, Any], field: str) -> None:
     obj = definition("things", "Thing")
     obj["metadata"] |= change["metadata"]
     causes = kube.refused(422, "POST", DEFINITIONS, obj)["details"]["causes"]
@@ -109,7 +109,7 @@ def test_a_schema_without_types_is_not_structural(kube: Kube) -> None:
         ({"deprecationWarning": 'say "v1"'}, 'say \\"v1\\"'),
     ],
 )
-def test_who_uses_a_deprecated_version_is_told(kube: Kube, words: dict[str, str], told: str) -> None:
+def test_deprecated_version_returns_a_warning(kube: Kube, words: dict[str, str], told: str) -> None:
     two = bars({"type": "object"})
     (old,) = two["spec"]["versions"]
     two["spec"]["versions"] = [{**old, "deprecated": True, **words}, {**old, "name": "v1", "storage": False}]
@@ -163,9 +163,7 @@ FAULTS = [
 
 @pytest.mark.feature("A-21")
 @pytest.mark.parametrize(("spec", "message"), FAULTS)
-def test_a_value_its_schema_does_not_allow_is_told_in_kubernetes_words(
-    kube: Kube, spec: dict[str, Any], message: str
-) -> None:
+def test_invalid_value_is_reported_in_kubernetes_words(kube: Kube, spec: dict[str, Any], message: str) -> None:
     kube.ok("POST", DEFINITIONS, bars(SCHEMA))
     causes = kube.refused(422, "POST", BARS, bar(**spec))["details"]["causes"]
     assert message in [cause["message"] for cause in causes]
@@ -194,7 +192,7 @@ DEFAULTED: dict[str, Any] = {
 
 
 @pytest.mark.feature("A-22")
-def test_what_is_absent_is_filled_in_wherever_it_lacks_and_null_counts_as_absent_unless_allowed(kube: Kube) -> None:
+def test_defaults_replace_absent_and_null_fields_unless_nullable(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, bars(DEFAULTED))
     without_spec = {key: value for key, value in bar().items() if key != "spec"}
     made = kube.ok("POST", BARS, without_spec)
@@ -204,7 +202,7 @@ def test_what_is_absent_is_filled_in_wherever_it_lacks_and_null_counts_as_absent
 
 
 @pytest.mark.feature("A-22")
-def test_what_was_stored_before_it_had_a_default_is_read_with_it_and_stays_as_it_was(kube: Kube) -> None:
+def test_old_objects_are_read_with_new_defaults_and_stay_unchanged(kube: Kube) -> None:
     made = kube.ok("POST", FOOS, foo())
     grown = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
     spec = grown["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
@@ -235,7 +233,7 @@ def test_rules_in_cel_see_the_old_object_too(kube: Kube) -> None:
     kube.ok("PATCH", f"{BARS}/x", {"spec": {"max": 6}}, MERGE)
 
 
-def test_a_rule_that_does_not_compile_is_refused_with_its_definition(kube: Kube) -> None:
+def test_invalid_rule_is_rejected_with_its_definition(kube: Kube) -> None:
     schema = {"type": "object", "x-kubernetes-validations": [{"rule": "self +"}]}
     [cause] = kube.refused(422, "POST", DEFINITIONS, bars(schema))["details"]["causes"]
     assert cause["field"].endswith("x-kubernetes-validations[0].rule")

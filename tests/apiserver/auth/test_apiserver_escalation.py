@@ -1,4 +1,4 @@
-"""Nobody grants more than he holds, and acting as others is granted part by part."""
+"""Privilege escalation and impersonation."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ GROUP = "rbac.authorization.k8s.io"
 
 @pytest.fixture
 def writer(guarded: Guarded) -> Guarded:
-    """A server whose requests come from bob, who may write roles and bindings and read ConfigMaps."""
+    """A server with requests of bob, who may write roles and bindings and read ConfigMaps."""
     rights = rule("create get list patch update", "roles rolebindings clusterroles clusterrolebindings", GROUP)
     guarded.role("rbac-writer", rights, rule("get list", "configmaps"), cluster=True)
     guarded.bind("ClusterRole", "rbac-writer", user("bob"), cluster=True)
@@ -30,7 +30,7 @@ def binding(name: str, kind: str = "ClusterRole") -> dict[str, Any]:
     return {"metadata": {"name": "b"}, "roleRef": reference, "subjects": [user("bob")]}
 
 
-def test_a_role_with_more_than_its_writer_holds_is_refused_in_kubernetes_words(writer: Guarded) -> None:
+def test_role_beyond_its_writers_permissions_is_rejected(writer: Guarded) -> None:
     more = body("r", rule("get delete watch", "configmaps"), rule("*", "pods/log", "", resourceNames=["p"]))
     refused = writer.refused(403, "POST", ROLES, more)
     assert refused["message"] == (
@@ -41,7 +41,7 @@ def test_a_role_with_more_than_its_writer_holds_is_refused_in_kubernetes_words(w
     )
 
 
-def test_a_role_with_what_its_writer_holds_is_taken(writer: Guarded) -> None:
+def test_role_within_its_writers_permissions_is_accepted(writer: Guarded) -> None:
     writer.ok("POST", ROLES, body("r", rule("list get", "configmaps", resourceNames=["c"])))
     writer.refused(403, "PATCH", f"{ROLES}/r", {"rules": [rule("get", "secrets")]}, MERGE)
     paths = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
@@ -51,7 +51,7 @@ def test_a_role_with_what_its_writer_holds_is_taken(writer: Guarded) -> None:
     )
 
 
-def test_a_role_already_too_strong_can_still_lose_its_finalizers(writer: Guarded) -> None:
+def test_finalizers_of_stronger_role_can_be_removed(writer: Guarded) -> None:
     writer.acting = "admin"
     writer.ok("POST", ROLES, {**body("r", rule("*", "*")), "metadata": {"name": "r", "finalizers": ["a/b"]}})
     writer.acting = "bob"
@@ -59,13 +59,13 @@ def test_a_role_already_too_strong_can_still_lose_its_finalizers(writer: Guarded
     writer.refused(403, "PATCH", f"{ROLES}/r", {"metadata": {"labels": {"a": "b"}}}, MERGE)
 
 
-def test_aggregation_needs_the_right_to_everything(writer: Guarded) -> None:
+def test_aggregation_rule_needs_cluster_admin(writer: Guarded) -> None:
     aggregation = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
     refused = writer.refused(403, "POST", CLUSTER_ROLES, body("r", aggregationRule=aggregation))
     assert refused["message"].endswith("must have cluster-admin privileges to use an aggregationRule")
 
 
-def test_a_binding_needs_the_rights_of_its_role(writer: Guarded) -> None:
+def test_binding_needs_the_permissions_of_its_role(writer: Guarded) -> None:
     refused = writer.refused(403, "POST", BINDINGS, binding("view"))
     assert "is attempting to grant RBAC permissions not currently held" in refused["message"]
     writer.ok("POST", ROLES, body("small", rule("get", "configmaps")))
@@ -90,7 +90,7 @@ def test_repeated_headers_are_kept_apart() -> None:
     assert read_headers(given) == {"impersonate-group": f"a,b{REPEATED}c", "accept": "x, y"}
 
 
-def test_every_group_that_is_taken_on_must_be_granted(guarded: Guarded) -> None:
+def test_every_impersonated_group_needs_permission(guarded: Guarded) -> None:
     guarded.role(
         "actor", rule("impersonate", "users"), rule("impersonate", "groups", resourceNames=["g"]), cluster=True
     )
@@ -103,7 +103,7 @@ def test_every_group_that_is_taken_on_must_be_granted(guarded: Guarded) -> None:
     assert refused["message"].startswith('groups "h" is forbidden: User "bob" cannot impersonate resource "groups"')
 
 
-def test_uid_and_extra_fields_must_be_granted_too(guarded: Guarded) -> None:
+def test_impersonated_uid_and_extra_fields_need_permission(guarded: Guarded) -> None:
     group = "authentication.k8s.io"
     whoami = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     headers = {"impersonate_user": "x", "impersonate_uid": "u", "impersonate_extra_a%2fb": "v"}
@@ -171,7 +171,7 @@ def test_review_of_a_path_is_answered_by_the_roles(guarded: Guarded) -> None:
 
 @pytest.fixture
 def owned(guarded: Guarded) -> Guarded:
-    """A server that asks for the right to owners; bob may write ConfigMaps, and there is a Foo."""
+    """A server with OwnerReferencesPermissionEnforcement; bob may write ConfigMaps, and there is a Foo."""
     guarded.ok("POST", FOOS, foo("a"))
     guarded.role("writer", rule("create get patch", "configmaps"))
     guarded.bind("Role", "writer", user("bob"))
@@ -200,7 +200,7 @@ def grant(kube: Guarded, name: str, *rules: Any) -> None:
     kube.acting = "bob"
 
 
-def test_an_owner_that_blocks_its_deletion_needs_the_right_to_its_finalizers(owned: Guarded) -> None:
+def test_blocking_owner_needs_permission_on_its_finalizers(owned: Guarded) -> None:
     config_map = {"metadata": {"name": "c", "ownerReferences": [owner(owned)]}}
     assert owned.refused(403, "POST", CONFIG_MAPS, config_map)["message"] == (
         'configmaps "c" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource'
@@ -211,7 +211,7 @@ def test_an_owner_that_blocks_its_deletion_needs_the_right_to_its_finalizers(own
     owned.ok("PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "b"}}, MERGE)
 
 
-def test_an_owner_that_blocks_nothing_is_free_to_whoever_creates(owned: Guarded) -> None:
+def test_non_blocking_owner_needs_no_permission(owned: Guarded) -> None:
     config_map = {"metadata": {"name": "c", "ownerReferences": [owner(owned, blocking=False)]}}
     owned.ok("POST", CONFIG_MAPS, config_map)
     unknown = {"metadata": {"name": "d", "ownerReferences": [owner(owned, kind="Bar")]}}
@@ -221,7 +221,7 @@ def test_an_owner_that_blocks_nothing_is_free_to_whoever_creates(owned: Guarded)
     )
 
 
-def test_owners_of_what_is_there_are_changed_by_those_who_may_delete_it(owned: Guarded) -> None:
+def test_change_of_owners_needs_delete_permission(owned: Guarded) -> None:
     owned.ok("POST", CONFIG_MAPS, {"metadata": {"name": "c"}})
     change = {"metadata": {"ownerReferences": [owner(owned, blocking=False)]}}
     assert owned.refused(403, "PATCH", f"{CONFIG_MAPS}/c", change, MERGE)["message"] == (

@@ -1,4 +1,4 @@
-"""Roles and bindings, as requests and reviews are judged by them."""
+"""Authorization of requests and reviews by roles and bindings."""
 
 import pytest
 
@@ -47,7 +47,7 @@ from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, foo
         ),
     ],
 )
-def test_who_has_no_role_is_refused_in_kubernetes_words(guarded: Guarded, method: str, url: str, message: str) -> None:
+def test_user_without_role_is_rejected(guarded: Guarded, method: str, url: str, message: str) -> None:
     guarded.acting = "eve"
     status = guarded.refused(403, method, url)
     assert (status["message"], status["reason"]) == (message, "Forbidden")
@@ -77,7 +77,7 @@ def test_a_cluster_role_holds_as_far_as_its_binding(guarded: Guarded) -> None:
     guarded.ok("GET", "/api/v1/configmaps")
 
 
-def test_resource_names_and_subresources_are_told_apart(guarded: Guarded) -> None:
+def test_resource_names_and_subresources_are_distinguished(guarded: Guarded) -> None:
     group = "samplecontroller.k8s.io"
     for name in "ab":
         guarded.ok("POST", FOOS, foo(name))
@@ -90,7 +90,7 @@ def test_resource_names_and_subresources_are_told_apart(guarded: Guarded) -> Non
     guarded.refused(403, "GET", f"{FOOS}/a/scale")
 
 
-def test_paths_that_name_no_resource_are_granted_by_pattern(guarded: Guarded) -> None:
+def test_non_resource_paths_are_granted_by_pattern(guarded: Guarded) -> None:
     guarded.role("m", {"nonResourceURLs": ["/metrics", "/debug/*"], "verbs": ["get"]}, cluster=True)
     guarded.bind("ClusterRole", "m", user("eve"), cluster=True)
     guarded.acting = "eve"
@@ -99,7 +99,7 @@ def test_paths_that_name_no_resource_are_granted_by_pattern(guarded: Guarded) ->
     guarded.refused(403, "GET", "/debug")
 
 
-def test_nobody_known_may_ask_for_health_and_version_alone(guarded: Guarded) -> None:
+def test_anonymous_user_may_read_only_health_and_version(guarded: Guarded) -> None:
     guarded.acting = ""
     assert guarded.send("GET", "/readyz").body == b"ok"
     guarded.ok("GET", "/version")
@@ -108,14 +108,14 @@ def test_nobody_known_may_ask_for_health_and_version_alone(guarded: Guarded) -> 
     guarded.ok("GET", "/apis")
 
 
-def test_a_binding_that_leads_nowhere_is_told_in_the_refusal(guarded: Guarded) -> None:
+def test_binding_to_missing_role_is_named_in_the_error(guarded: Guarded) -> None:
     guarded.bind("ClusterRole", "gone", user("eve"), cluster=True)
     guarded.acting = "eve"
     message = guarded.refused(403, "GET", CONFIG_MAPS)["message"]
     assert message.endswith(': RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found')
 
 
-def test_aggregated_roles_take_in_the_rules_of_those_they_select(guarded: Guarded) -> None:
+def test_aggregated_roles_include_the_rules_of_selected_roles(guarded: Guarded) -> None:
     guarded.bind("ClusterRole", "view", user("eve"))
     labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
     role = {"metadata": {"name": "foos", "labels": labels}, "rules": [rule("list", "foos", "samplecontroller.k8s.io")]}
@@ -131,7 +131,7 @@ def test_aggregated_roles_take_in_the_rules_of_those_they_select(guarded: Guarde
     guarded.refused(403, "GET", FOOS)
 
 
-def test_impersonation_needs_the_right_to_it(guarded: Guarded) -> None:
+def test_impersonation_needs_permission(guarded: Guarded) -> None:
     assert guarded.send("GET", CONFIG_MAPS, impersonate_user="eve").status == 403
     assert guarded.send("GET", CONFIG_MAPS, impersonate_user="x", impersonate_group="system:masters").status == 200
     guarded.acting = "bob"
@@ -141,7 +141,7 @@ def test_impersonation_needs_the_right_to_it(guarded: Guarded) -> None:
     )
 
 
-def test_a_service_accounts_token_counts_until_it_expires_or_its_account_goes(guarded: Guarded) -> None:
+def test_service_account_token_is_valid_until_expiry_or_deletion_of_its_account(guarded: Guarded) -> None:
     accounts = "/api/v1/namespaces/default/serviceaccounts"
     guarded.ok("POST", accounts, {"metadata": {"name": "robot"}})
     guarded.role("reader", rule("list", "configmaps"))
@@ -163,7 +163,7 @@ def test_a_service_accounts_token_counts_until_it_expires_or_its_account_goes(gu
     guarded.refused(401, "GET", CONFIG_MAPS)
 
 
-def test_reviews_answer_what_requests_would(guarded: Guarded) -> None:
+def test_access_reviews_agree_with_requests(guarded: Guarded) -> None:
     guarded.role("reader", rule("list", "configmaps"))
     guarded.bind("Role", "reader", user("bob"))
     asked = {"verb": "list", "resource": "configmaps", "namespace": "default"}
@@ -187,7 +187,7 @@ def test_reviews_answer_what_requests_would(guarded: Guarded) -> None:
     assert {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]} in rules["status"]["resourceRules"]
 
 
-def test_a_token_is_told_by_review(guarded: Guarded) -> None:
+def test_token_review_identifies_the_user(guarded: Guarded) -> None:
     url = "/apis/authentication.k8s.io/v1/tokenreviews"
     known = guarded.ok("POST", url, {"spec": {"token": "bob"}})["status"]
     assert known == {

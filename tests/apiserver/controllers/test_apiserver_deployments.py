@@ -86,14 +86,14 @@ def test_scaling_is_followed_by_one_write(cluster: Cluster) -> None:
     assert cluster.writes == 3
 
 
-def test_change_of_metadata_is_no_reason_to_write(cluster: Cluster) -> None:
+def test_change_of_metadata_writes_no_status(cluster: Cluster) -> None:
     cluster.create()
     cluster.internal.patch(DEPLOYMENTS, "default", "d", {"metadata": {"labels": {"a": "b"}}})
     cluster.scheduler.run()
     assert cluster.writes == 2
 
 
-def test_simulated_writes_are_no_clients_writes(cluster: Cluster) -> None:
+def test_simulated_writes_are_not_counted_as_requests(cluster: Cluster) -> None:
     cluster.create()
     assert not cluster.state.calls
 
@@ -104,7 +104,7 @@ def test_nothing_else_is_created(cluster: Cluster) -> None:
     assert cluster.internal.list(("", "pods")) == []
 
 
-def test_replicas_take_their_time_where_a_delay_is_set() -> None:
+def test_replicas_become_ready_after_the_delay() -> None:
     cluster = Cluster(ready_seconds=2.0)
     cluster.simulation.start()
     cluster.create(2)
@@ -139,7 +139,7 @@ def test_new_template_rolls_out_while_the_old_replicas_serve() -> None:
     assert cluster.status()["updatedReplicas"] == 4
 
 
-def test_later_change_takes_the_place_of_one_under_way() -> None:
+def test_later_change_replaces_the_current_rollout() -> None:
     cluster = Cluster(ready_seconds=2.0)
     cluster.simulation.start()
     cluster.create(4)
@@ -151,7 +151,7 @@ def test_later_change_takes_the_place_of_one_under_way() -> None:
     assert cluster.status()["availableReplicas"] == 6
 
 
-def test_paused_deployment_does_not_take_up_a_new_template(cluster: Cluster) -> None:
+def test_paused_deployment_keeps_its_template(cluster: Cluster) -> None:
     cluster.create(2)
     cluster.change(paused=True, template=image("j"))
     assert cluster.condition("Progressing") == ("Unknown", "DeploymentPaused")
@@ -175,7 +175,7 @@ def test_replica_set_becomes_ready(cluster: Cluster) -> None:
     assert (status["replicas"], status["readyReplicas"], status["fullyLabeledReplicas"]) == (2, 2, 2)
 
 
-def test_started_again_it_writes_only_where_the_status_is_behind(cluster: Cluster) -> None:
+def test_restarted_simulation_writes_only_outdated_statuses(cluster: Cluster) -> None:
     cluster.create(2)
     cluster.simulation.stop()
     again = DeploymentSimulation(cluster.internal)
@@ -203,7 +203,7 @@ def annotate(cluster: Cluster, value: str | None) -> None:
     cluster.scheduler.run()
 
 
-def test_deployment_that_is_asked_to_fail_misses_its_deadline_while_the_old_replicas_serve(cluster: Cluster) -> None:
+def test_annotated_deployment_exceeds_its_deadline_while_old_replicas_serve(cluster: Cluster) -> None:
     cluster.create(3, progressDeadlineSeconds=20)
     annotate(cluster, "false")
     cluster.change(template=image("broken"))
@@ -225,7 +225,7 @@ def test_deployment_that_fails_from_the_start_is_never_available(cluster: Cluste
     assert "availableReplicas" not in cluster.status()
 
 
-def test_deployment_recovers_when_the_annotation_goes(cluster: Cluster) -> None:
+def test_deployment_recovers_when_the_annotation_is_removed(cluster: Cluster) -> None:
     cluster.create(1)
     annotate(cluster, "false")
     cluster.change(template=image("broken"))
@@ -235,7 +235,7 @@ def test_deployment_recovers_when_the_annotation_goes(cluster: Cluster) -> None:
     assert cluster.status()["updatedReplicas"] == 1
 
 
-def test_what_is_annotated_but_complete_stays_available(cluster: Cluster) -> None:
+def test_annotated_complete_deployment_stays_available(cluster: Cluster) -> None:
     cluster.create(2)
     annotate(cluster, "false")
     cluster.step(600)

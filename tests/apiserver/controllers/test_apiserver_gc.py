@@ -18,7 +18,7 @@ ROLES: Key = ("rbac.authorization.k8s.io", "clusterroles")
 
 
 class Cluster:
-    """A server in process with its collector; config maps own config maps."""
+    """A server in process with a garbage collector; config maps own config maps."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -76,7 +76,7 @@ def test_dependents_of_dependents_follow_a_deleted_owner(cluster: Cluster) -> No
     assert cluster.names() == ["stranger"]
 
 
-def test_dependent_lives_as_long_as_one_owner_does_and_forgets_the_others(cluster: Cluster) -> None:
+def test_dependent_with_one_live_owner_stays_and_loses_the_others(cluster: Cluster) -> None:
     one, two = cluster.make("one"), cluster.make("two")
     cluster.make("child", ref(one), ref(two))
     cluster.delete("one")
@@ -86,7 +86,7 @@ def test_dependent_lives_as_long_as_one_owner_does_and_forgets_the_others(cluste
     assert cluster.names() == []
 
 
-def test_owner_made_again_under_its_name_is_another_owner(cluster: Cluster) -> None:
+def test_recreated_owner_is_another_owner(cluster: Cluster) -> None:
     cluster.make("child", ref(cluster.make("owner")))
     cluster.settle()
     cluster.delete("owner")
@@ -99,13 +99,13 @@ def test_owner_made_again_under_its_name_is_another_owner(cluster: Cluster) -> N
     [{"uid": "never-was"}, {"name": "absent"}, {"name": "absent", "uid": "never-was"}],
     ids=["other uid", "other name", "never there"],
 )
-def test_dependent_of_an_owner_that_never_was_is_deleted(cluster: Cluster, changes: dict[str, Any]) -> None:
+def test_dependent_of_nonexistent_owner_is_deleted(cluster: Cluster, changes: dict[str, Any]) -> None:
     owner = cluster.make("owner")
     cluster.make("child", ref(owner, **changes))
     assert cluster.names() == ["owner"]
 
 
-def test_owner_in_another_namespace_is_no_owner(cluster: Cluster) -> None:
+def test_owner_in_another_namespace_is_ignored(cluster: Cluster) -> None:
     owner = cluster.make("owner", namespace="kube-public")
     cluster.make("child", ref(owner))
     assert cluster.names() == ["owner"]
@@ -122,7 +122,7 @@ def test_owner_may_be_cluster_scoped_for_a_namespaced_dependent_only(cluster: Cl
     assert [obj["metadata"]["name"] for obj in cluster.internal.list(ROLES)] == ["role"]
 
 
-def test_owner_of_a_kind_that_is_not_served_is_waited_for(cluster: Cluster) -> None:
+def test_dependent_of_unserved_owner_kind_stays(cluster: Cluster) -> None:
     owner = cluster.make("owner")
     cluster.make("child", ref(owner, apiVersion="example.com/v1", kind="Thing", uid="x"))
     assert cluster.names() == ["child", "owner"]
@@ -184,7 +184,7 @@ def test_other_finalizers_are_left_alone(cluster: Cluster) -> None:
     assert cluster.metadata("owner")["finalizers"] == ["example.com/hold"]
 
 
-def test_what_was_lost_before_the_start_is_collected_at_the_start() -> None:
+def test_orphans_from_before_the_start_are_collected() -> None:
     cluster = Cluster()
     cluster.make("child", ref(cluster.make("owner")))
     cluster.delete("owner")
@@ -220,11 +220,11 @@ _STEPS = st.lists(
     min_size=4,
     max_size=24,
 )
-"""(which object, its owners or how it is deleted, whether the collector gets its turn afterwards)"""
+"""Steps: the object, its owners or the kind of deletion, and whether the collector runs afterwards."""
 
 
 @given(_STEPS)
-def test_after_any_history_what_is_left_has_only_living_owners(steps: list[tuple[int, Any, bool]]) -> None:
+def test_remaining_objects_have_only_live_owners(steps: list[tuple[int, Any, bool]]) -> None:
     cluster = Cluster()
     cluster.collector.start()
     free: set[str] = set()  # names made without owners: the collector may not touch them

@@ -20,7 +20,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def sets(cluster: Cluster) -> dict[str, tuple[str, int]]:
-    """Image to revision and replicas, of every ReplicaSet."""
+    """Return revision and replicas of every ReplicaSet, by image."""
     return {
         one["spec"]["template"]["spec"]["containers"][0]["image"]: (
             one["metadata"]["annotations"][REVISION],
@@ -36,7 +36,7 @@ def deployment(cluster: Cluster) -> dict[str, Any]:
     return found
 
 
-def test_a_deployment_has_a_replica_set_that_is_its_own_and_becomes_ready(cluster: Cluster) -> None:
+def test_deployment_gets_a_replica_set_that_becomes_ready(cluster: Cluster) -> None:
     cluster.create(3)
     (made,) = cluster.internal.list(REPLICA_SETS)
     owner = made["metadata"]["ownerReferences"][0]
@@ -58,7 +58,7 @@ def test_a_new_template_is_a_new_revision_and_an_old_one_becomes_the_newest(clus
     assert deployment(cluster)["metadata"]["annotations"][REVISION] == "3"
 
 
-def test_scaling_is_no_revision(cluster: Cluster) -> None:
+def test_scaling_creates_no_revision(cluster: Cluster) -> None:
     cluster.create(2)
     cluster.change(replicas=5)
     assert sets(cluster) == {"i": ("1", 5)}
@@ -72,14 +72,14 @@ def test_a_paused_deployment_keeps_its_replica_set(cluster: Cluster) -> None:
     assert sets(cluster) == {"i": ("1", 0), "j": ("2", 2)}
 
 
-def test_history_is_kept_as_long_as_it_is_asked_for(cluster: Cluster) -> None:
+def test_revision_history_limit_is_respected(cluster: Cluster) -> None:
     cluster.create(1, revisionHistoryLimit=1)
     for name in ("j", "k"):
         cluster.change(template=image(name))
     assert sets(cluster) == {"j": ("2", 0), "k": ("3", 1)}
 
 
-def test_a_deleted_replica_set_is_made_again_and_goes_with_its_deployment(cluster: Cluster) -> None:
+def test_deleted_replica_set_is_recreated_until_its_deployment_is_deleted(cluster: Cluster) -> None:
     cluster.create(1)
     (first,) = cluster.internal.list(REPLICA_SETS)
     cluster.internal.delete(REPLICA_SETS, "default", first["metadata"]["name"])

@@ -33,7 +33,7 @@ def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
     return found
 
 
-def test_finished_rollout_says_what_kubernetes_says() -> None:
+def test_finished_rollout_has_kubernetes_conditions() -> None:
     obj = deployment()
     assert deployment_status(obj, done(4), NOW) == {
         "observedGeneration": 3,
@@ -71,23 +71,23 @@ def test_rollout_under_way_is_unavailable_and_progressing() -> None:
     assert condition(status, "Progressing")["reason"] == "ReplicaSetUpdated"
 
 
-def test_no_replicas_wanted_is_available_without_counts() -> None:
+def test_deployment_of_zero_replicas_is_available_without_counts() -> None:
     status = deployment_status(deployment(0), done(0), NOW)
     assert [status[name] for name in ("replicas", "readyReplicas", "availableReplicas")] == [None, None, None]
     assert condition(status, "Available")["status"] == "True"
 
 
-def test_absent_replicas_are_one() -> None:
+def test_replicas_default_to_one() -> None:
     assert deployment_status(deployment(None), done(1), NOW)["replicas"] == 1
 
 
-def test_condition_that_stays_keeps_its_times() -> None:
+def test_unchanged_condition_keeps_its_times() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
     after = deployment_status(deployment(status=before), done(4), NOW)
     assert after["conditions"] == before["conditions"]
 
 
-def test_condition_with_a_new_reason_is_updated_but_made_no_transition() -> None:
+def test_new_reason_keeps_the_transition_time() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
     rolling = deployment_status(deployment(image="j", status=before), Stage(4, 0, template_changed=True), NOW)
     found = condition(rolling, "Progressing")
@@ -98,7 +98,7 @@ def test_condition_with_a_new_reason_is_updated_but_made_no_transition() -> None
     )
 
 
-def test_condition_that_turns_is_dated_anew() -> None:
+def test_new_status_sets_the_transition_time() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
     found = condition(
         deployment_status(deployment(8, status=before), Stage(4, 8, template_changed=False), NOW), "Available"
@@ -106,13 +106,13 @@ def test_condition_that_turns_is_dated_anew() -> None:
     assert (found["status"], found["lastTransitionTime"]) == ("False", NOW)
 
 
-def test_scaling_is_no_rollout() -> None:
+def test_scaling_keeps_the_progressing_condition() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
     scaling = deployment_status(deployment(8, status=before), Stage(4, 8, template_changed=False), NOW)
     assert condition(scaling, "Progressing") == condition(before, "Progressing")
 
 
-def test_paused_rollout_says_so() -> None:
+def test_paused_rollout_has_unknown_progress() -> None:
     found = condition(deployment_status(deployment(paused=True), done(4), NOW), "Progressing")
     assert (found["status"], found["reason"], found["message"]) == (
         *("Unknown", "DeploymentPaused", "Deployment is paused"),
@@ -132,11 +132,11 @@ def test_paused_rollout_says_so() -> None:
         (0, {"rollingUpdate": {"maxUnavailable": 5, "maxSurge": 0}}, 0),
     ],
 )
-def test_replicas_that_may_be_missing_follow_the_strategy(replicas: int, strategy: Any, expected: int) -> None:
+def test_max_unavailable_follows_the_strategy(replicas: int, strategy: Any, expected: int) -> None:
     assert max_unavailable(deployment(replicas, strategy=strategy)) == expected
 
 
-def test_template_hash_depends_on_the_template_alone() -> None:
+def test_template_hash_depends_only_on_the_template() -> None:
     assert template_hash(deployment(1)) == template_hash(deployment(9))
     assert template_hash(deployment(image="i")) != template_hash(deployment(image="j"))
 

@@ -1,4 +1,4 @@
-"""StatefulSets, DaemonSets, Jobs and disruption budgets: what a cluster's controllers would make of them."""
+"""Simulated StatefulSets, DaemonSets, Jobs and disruption budgets."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ SECONDS = 5.0
 
 @pytest.fixture
 def cluster(kube: Kube) -> Kube:
-    """A cluster whose replicas take five seconds."""
+    """A cluster whose replicas become ready after five seconds."""
     internal = Internal(kube.api)
     DeploymentSimulation(internal, ready_seconds=SECONDS).start()
     JobSimulation(internal, ready_seconds=SECONDS).start()
@@ -102,7 +102,7 @@ def test_a_daemon_set_runs_on_every_node_it_selects(cluster: Kube) -> None:
     assert status(cluster, f"{sets}/some")["desiredNumberScheduled"] == 0
 
 
-def test_what_is_annotated_so_gets_no_replicas(cluster: Kube) -> None:
+def test_annotated_workload_gets_no_replicas(cluster: Kube) -> None:
     made = workload("StatefulSet", replicas=2, serviceName="w")
     made["metadata"]["annotations"] = {AVAILABLE: "false"}
     cluster.ok("POST", f"{APPS}/statefulsets", made)
@@ -125,7 +125,7 @@ def test_a_job_runs_and_completes(cluster: Kube) -> None:
     ]
 
 
-def test_a_job_fails_or_goes_on_when_its_annotation_says_so(cluster: Kube) -> None:
+def test_annotated_job_fails_or_keeps_running(cluster: Kube) -> None:
     cluster.ok("POST", JOBS, job({OUTCOME: "running"}, backoffLimit=1))
     later(cluster, 1000)
     assert status(cluster, f"{JOBS}/j")["active"] == 1
@@ -138,7 +138,7 @@ def test_a_job_fails_or_goes_on_when_its_annotation_says_so(cluster: Kube) -> No
     assert failed["conditions"][-1]["type"] == "Failed"
 
 
-def test_a_suspended_job_waits_and_goes_on(cluster: Kube) -> None:
+def test_suspended_job_waits_and_resumes(cluster: Kube) -> None:
     cluster.ok("POST", JOBS, job(suspend=True))
     later(cluster, 1000)
     assert [(one["type"], one["status"]) for one in status(cluster, f"{JOBS}/j")["conditions"]] == [
@@ -150,7 +150,7 @@ def test_a_suspended_job_waits_and_goes_on(cluster: Kube) -> None:
     assert found == {"Suspended": "False", "SuccessCriteriaMet": "True", "Complete": "True"}
 
 
-def test_a_job_is_deleted_some_time_after_it_finished(cluster: Kube) -> None:
+def test_job_is_deleted_after_its_ttl(cluster: Kube) -> None:
     cluster.ok("POST", JOBS, job(ttlSecondsAfterFinished=10))
     later(cluster)
     cluster.ok("GET", f"{JOBS}/j")
@@ -159,12 +159,12 @@ def test_a_job_is_deleted_some_time_after_it_finished(cluster: Kube) -> None:
     assert gone.status == 404 or gone.json()["metadata"]["deletionTimestamp"]
 
 
-def test_without_a_delay_the_answer_shows_the_outcome(kube: Kube) -> None:
+def test_without_delay_the_response_contains_the_status(kube: Kube) -> None:
     JobSimulation(Internal(kube.api)).start()
     assert kube.ok("POST", JOBS, job())["status"]["succeeded"] == 1
 
 
-def test_a_budget_tells_how_many_replicas_may_go(cluster: Kube) -> None:
+def test_budget_status_has_allowed_disruptions(cluster: Kube) -> None:
     cluster.ok("POST", DEPLOYMENTS, deployment("d", 3))
     spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": "d"}}}
     cluster.ok("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": spec})
@@ -182,7 +182,7 @@ def test_a_budget_tells_how_many_replicas_may_go(cluster: Kube) -> None:
     ("spec", "desired"),
     [({"minAvailable": "50%"}, 3), ({"maxUnavailable": "25%"}, 3), ({"maxUnavailable": 0}, 5), ({}, 1)],
 )
-def test_shares_are_rounded_as_kubernetes_rounds_them(spec: Object, desired: int) -> None:
+def test_percentages_are_rounded_as_by_kubernetes(spec: Object, desired: int) -> None:
     runner = {**deployment("d", 5), "status": {"readyReplicas": 5}}
     budget = {"metadata": {"name": "b"}, "spec": {**spec, "selector": {}}}
     assert budget_status(budget, [runner], "now")["desiredHealthy"] == desired

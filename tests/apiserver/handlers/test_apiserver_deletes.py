@@ -11,7 +11,7 @@ def held(name: str = "a") -> dict[str, object]:
     return obj
 
 
-def test_a_finalizer_holds_an_object_until_it_is_taken_off(kube: Kube) -> None:
+def test_finalizer_delays_deletion(kube: Kube) -> None:
     made = kube.ok("POST", FOOS, held())
     watch = kube.watch(f"{FOOS}?resourceVersion={made['metadata']['resourceVersion']}")
     marked = kube.ok("DELETE", f"{FOOS}/a")["metadata"]
@@ -59,7 +59,7 @@ def test_a_collection_is_deleted_by_selector(kube: Kube) -> None:
     assert names(kube.ok("GET", FOOS)) == ["b"]
 
 
-def test_a_namespace_takes_its_contents_with_it_once_finalizers_let_go(kube: Kube) -> None:
+def test_deleted_namespace_deletes_its_contents_after_finalizers(kube: Kube) -> None:
     kube.ok("POST", NAMESPACES, {"metadata": {"name": "n"}})
     foos = FOOS.replace("/default/", "/n/")
     kube.ok("POST", foos, held())
@@ -77,7 +77,7 @@ def test_the_namespaces_of_every_cluster_are_there(kube: Kube) -> None:
     assert names(kube.ok("GET", NAMESPACES)) == ["default", "kube-node-lease", "kube-public", "kube-system"]
 
 
-def test_options_that_contradict_each_other_are_refused(kube: Kube) -> None:
+def test_contradictory_options_are_rejected(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     kube.refused(400, "DELETE", f"{FOOS}/a", {"orphanDependents": True, "propagationPolicy": "Background"})
     kube.refused(400, "DELETE", f"{FOOS}/a?propagationPolicy=Sideways")

@@ -23,7 +23,7 @@ def test_pages_show_the_state_of_the_first_page_to_the_end(kube: Kube) -> None:
     }
 
 
-def test_a_page_behind_the_history_is_expired_and_offers_the_inconsistent_rest() -> None:
+def test_page_older_than_history_is_expired_with_inconsistent_token() -> None:
     kube = Kube(Options(history=3))
     for name in "abc":
         kube.ok("POST", FOOS, foo(name))
@@ -37,11 +37,11 @@ def test_a_page_behind_the_history_is_expired_and_offers_the_inconsistent_rest()
 
 
 @pytest.mark.parametrize("token", ["nonsense", "e30", "eyJ2IjoieCJ9"])
-def test_a_token_nobody_gave_is_a_bad_request(kube: Kube, token: str) -> None:
+def test_invalid_continue_token_is_a_bad_request(kube: Kube, token: str) -> None:
     assert "continue key is not valid" in kube.refused(400, "GET", f"{FOOS}?continue={token}")["message"]
 
 
-def test_an_exact_revision_is_shown_and_one_to_come_is_not_waited_for(kube: Kube) -> None:
+def test_exact_revision_is_listed_and_future_one_fails(kube: Kube) -> None:
     at = kube.ok("POST", FOOS, foo("a"))["metadata"]["resourceVersion"]
     kube.ok("POST", FOOS, foo("b"))
     assert names(kube.ok("GET", f"{FOOS}?resourceVersion={at}&resourceVersionMatch=Exact")) == ["a"]
@@ -67,7 +67,7 @@ def test_field_selectors_know_the_fields_of_their_kind(kube: Kube) -> None:
         (",a", "found ',', expected: !, identifier, or 'end of string'"),
     ],
 )
-def test_a_label_selector_that_does_not_parse_is_explained(text: str, why: str) -> None:
+def test_invalid_label_selector_is_explained(text: str, why: str) -> None:
     with pytest.raises(ApiFailure) as failure:
         parse_labels(text)
     assert (failure.value.code, failure.value.message) == (400, why)
@@ -80,7 +80,7 @@ def test_items_of_built_in_lists_carry_no_kind_and_custom_ones_do(kube: Kube) ->
     assert kube.ok("GET", FOOS)["items"][0]["kind"] == "Foo"
 
 
-def test_events_are_one_store_with_two_faces(kube: Kube) -> None:
+def test_events_of_both_groups_are_one_store(kube: Kube) -> None:
     event = {
         "metadata": {"name": "e"},
         "involvedObject": {"kind": "Foo", "name": "a", "namespace": "default"},
@@ -95,12 +95,12 @@ def test_events_are_one_store_with_two_faces(kube: Kube) -> None:
     assert len(selected["items"]) == 1
 
 
-def test_what_is_not_served_is_no_page(kube: Kube) -> None:
+def test_unserved_path_is_not_found(kube: Kube) -> None:
     for path in ("/apis/apps/v1/namespaces/default/foos", "/nope", "/apis/no.such/v1/x", f"{FOOS}/a/nope"):
         assert kube.send("GET", path).body == b"404 page not found\n"
 
 
-def test_credentials_that_count_for_nothing_are_refused_and_none_are_anonymous() -> None:
+def test_invalid_credentials_are_rejected_and_none_are_anonymous() -> None:
     kube = Kube(Options(tokens={"secret": ADMIN}))
     assert kube.send("GET", FOOS, authorization="Bearer wrong").status == 401
     assert kube.send("GET", FOOS, authorization="Bearer secret").status == 200

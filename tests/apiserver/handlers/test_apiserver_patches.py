@@ -128,7 +128,7 @@ def test_an_apply_conflicts_with_what_others_manage_unless_forced(kube: Kube) ->
     }
 
 
-def test_what_a_manager_no_longer_applies_goes_unless_others_manage_it(kube: Kube) -> None:
+def test_fields_no_longer_applied_are_removed_unless_shared(kube: Kube) -> None:
     apply(kube, "one", {"deploymentName": "a", "mode": "Fast", "ports": [{"name": "x", "port": 1}]})
     shared = apply(kube, "two", {"deploymentName": "a", "ports": [{"name": "y", "port": 2}]})
     assert [port["name"] for port in shared["spec"]["ports"]] == ["x", "y"]
@@ -158,14 +158,14 @@ def test_an_apply_needs_a_manager(kube: Kube) -> None:
     assert "fieldManager: Required value: is required for apply patch" in status["message"]
 
 
-def test_one_empty_entry_makes_the_server_forget_all_managers(kube: Kube) -> None:
+def test_one_empty_entry_clears_managed_fields(kube: Kube) -> None:
     apply(kube, "one", {"deploymentName": "a"})
     assert (
         "managedFields" not in kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"managedFields": [{}]}}, MERGE)["metadata"]
     )
 
 
-def test_managed_fields_of_a_clients_own_making_must_be_sets(kube: Kube) -> None:
+def test_managed_fields_from_clients_must_be_field_sets(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     patch = {"metadata": {"managedFields": [{"manager": "x", "fieldsV1": {"f:spec": 7}}]}}
     assert "must be a set of fields" in kube.refused(400, "PATCH", f"{FOOS}/a", patch, MERGE)["message"]

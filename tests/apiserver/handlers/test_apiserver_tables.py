@@ -288,7 +288,7 @@ def test_durations_are_written_as_kubectl_writes_them(seconds: float, text: str)
         max_leaves=4,
     ),
 )
-def test_no_object_however_empty_keeps_a_kind_from_being_printed(where: tuple[str, str], junk: Any) -> None:
+def test_empty_objects_of_every_kind_are_printed(where: tuple[str, str], junk: Any) -> None:
     # The schema is checked before a table is made, so fields are absent or null, never of another type.
     printed(*where, spec={}, status={}, extra=junk)
     printed(*where, spec=None, status=None)

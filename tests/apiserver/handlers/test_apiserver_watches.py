@@ -48,7 +48,7 @@ def test_a_version_outside_the_history_ends_the_watch_with_an_expired_error() ->
     assert watch.closed
 
 
-def test_initial_events_end_with_a_bookmark_that_says_so(kube: Kube) -> None:
+def test_initial_events_end_with_an_annotated_bookmark(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo("a"))
     url = f"{FOOS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     added, bookmark = kube.watch(url).take()
@@ -72,7 +72,7 @@ def test_an_object_that_enters_or_leaves_the_selection_is_added_or_deleted(kube:
     assert versions == sorted(set(versions))
 
 
-def test_a_watch_sees_its_own_namespace_alone(kube: Kube) -> None:
+def test_watch_is_limited_to_its_namespace(kube: Kube) -> None:
     kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
     watch = kube.watch(FOOS)
     kube.ok("POST", FOOS.replace("default", "other"), foo("x"))
@@ -86,7 +86,7 @@ def test_streams_of_one_form_share_the_frame(kube: Kube) -> None:
     assert one is other
 
 
-def test_tables_tell_their_columns_once(kube: Kube) -> None:
+def test_watched_table_sends_its_columns_once(kube: Kube) -> None:
     watch = kube.watch(DEPLOYMENTS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
     kube.ok("POST", DEPLOYMENTS, deployment("a"))
     kube.ok("POST", DEPLOYMENTS, deployment("b"))
@@ -96,7 +96,7 @@ def test_tables_tell_their_columns_once(kube: Kube) -> None:
     assert second["object"]["columnDefinitions"] is None
 
 
-def test_a_reader_that_does_not_read_is_cut_off(kube: Kube) -> None:
+def test_watch_without_reader_is_closed(kube: Kube) -> None:
     kube.api.state.options.watch_buffer = 2000
     watch = kube.watch(FOOS)
     for name in "abcdefgh":
@@ -106,7 +106,7 @@ def test_a_reader_that_does_not_read_is_cut_off(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize("query", ["resourceVersion=x", "timeoutSeconds=x"])
-def test_options_that_are_no_numbers_are_refused(kube: Kube, query: str) -> None:
+def test_non_numeric_options_are_rejected(kube: Kube, query: str) -> None:
     kube.refused(400, "GET", f"{FOOS}?watch=1&{query}")
 
 
@@ -123,7 +123,7 @@ def test_the_stream_ends_when_its_time_is_up_and_leaves_the_store(kube: Kube) ->
     assert watch.take() == []
 
 
-def test_a_quiet_watch_is_told_how_far_it_has_come(kube: Kube) -> None:
+def test_quiet_watch_gets_bookmarks(kube: Kube) -> None:
     kube.api.state.options.bookmark_interval = 0.001
     watch = kube.watch(f"{FOOS}?allowWatchBookmarks=true&resourceVersion={kube.api.state.store.revision}")
 
@@ -138,7 +138,7 @@ def test_a_quiet_watch_is_told_how_far_it_has_come(kube: Kube) -> None:
 
 
 def direct(kube: Kube, url: str, *, ending: str = "") -> list[bytes]:
-    """Return what a stream sends for two Foos written in one turn, and one in the next."""
+    """Return what a stream sends for two Foos written in one turn and one in the next, or until it ends first."""
     watch = kube.watch(url)
     sent: list[bytes] = []
 

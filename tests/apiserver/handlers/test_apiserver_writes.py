@@ -5,7 +5,7 @@ import pytest
 from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
 
 
-def test_a_created_object_gets_what_only_the_server_can_give(kube: Kube) -> None:
+def test_created_object_gets_server_fields(kube: Kube) -> None:
     made = kube.ok("POST", FOOS, foo())
     meta = made["metadata"]
     assert meta["generation"] == 1
@@ -48,7 +48,7 @@ def test_a_generated_name_has_its_prefix_and_five_characters(kube: Kube) -> None
         pytest.param("-a", "a lowercase RFC 1123 subdomain", id="hyphen first"),
     ],
 )
-def test_a_name_no_dns_would_take_is_invalid(kube: Kube, name: str, why: str) -> None:
+def test_name_that_is_not_a_dns_name_is_invalid(kube: Kube, name: str, why: str) -> None:
     given = foo("a")
     given["metadata"]["name"] = name
     status = kube.refused(422, "POST", FOOS, given)
@@ -73,7 +73,7 @@ def test_a_custom_object_cannot_be_updated_without_a_version(kube: Kube) -> None
 
 
 @pytest.mark.feature("A-08")
-def test_generation_counts_changes_of_spec_alone(kube: Kube) -> None:
+def test_generation_counts_only_spec_changes(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     seen = [
         kube.ok("PATCH", f"{FOOS}/a", patch, MERGE)["metadata"]["generation"]
@@ -94,7 +94,7 @@ def test_a_write_that_changes_nothing_keeps_the_version(kube: Kube) -> None:
 
 
 @pytest.mark.feature("A-08", "A-19")
-def test_status_and_spec_have_separate_doors(kube: Kube) -> None:
+def test_status_and_spec_are_written_separately(kube: Kube) -> None:
     kube.ok("POST", FOOS, {**foo(), "status": {"availableReplicas": 9}})
     assert "status" not in kube.ok("GET", f"{FOOS}/a")
     patch = {"spec": {"replicas": 5}, "status": {"availableReplicas": 3}, "metadata": {"labels": {"a": "b"}}}
@@ -135,7 +135,7 @@ def test_unknown_fields_of_built_in_kinds_are_named_with_their_place(kube: Kube)
     assert status["message"].endswith('strict decoding error: unknown field "spec.template.spec.containers[0].imagee"')
 
 
-def test_a_field_given_twice_is_refused_when_strict(kube: Kube) -> None:
+def test_duplicate_field_is_rejected_by_strict_validation(kube: Kube) -> None:
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1","a":"2"}}'
     status = kube.refused(400, "POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body)
     assert 'duplicate field "data.a"' in status["message"]
@@ -209,7 +209,7 @@ def test_a_built_in_object_of_another_kind_or_version_is_a_bad_request(
     assert why in kube.refused(400, "POST", DEPLOYMENTS, {**deployment(), **change})["message"]
 
 
-def test_a_put_creates_what_is_not_there_where_the_kind_allows_it(kube: Kube) -> None:
+def test_put_creates_missing_objects_of_some_kinds(kube: Kube) -> None:
     url = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
     assert kube.send("PUT", url, {"metadata": {"name": "l"}, "spec": {}}).status == 201
     kube.refused(404, "PUT", f"{CONFIG_MAPS}/c", {"metadata": {"name": "c"}})
@@ -233,7 +233,7 @@ def test_an_immutable_config_map_keeps_its_data(kube: Kube) -> None:
         ({"ownerReferences": [{"kind": "X", "name": "x", "apiVersion": "v1"}]}, "metadata.ownerReferences.uid"),
     ],
 )
-def test_metadata_that_breaks_a_rule_is_invalid(kube: Kube, metadata: dict[str, object], field: str) -> None:
+def test_invalid_metadata_is_rejected(kube: Kube, metadata: dict[str, object], field: str) -> None:
     given = {"metadata": {"name": "c", **metadata}}
     causes = kube.refused(422, "POST", CONFIG_MAPS, given)["details"]["causes"]
     assert {cause["field"] for cause in causes} == {field}

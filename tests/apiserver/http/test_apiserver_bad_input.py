@@ -1,4 +1,4 @@
-"""What cost the bundled server an internal error, or minutes, once: found by fuzzing."""
+"""Requests that once caused internal errors or took minutes, found by fuzzing."""
 
 import time
 
@@ -11,14 +11,14 @@ from tests.apiserver.inprocess import DEPLOYMENTS, FOOS, Kube
 
 @pytest.mark.parametrize("url", [DEPLOYMENTS, FOOS])
 @pytest.mark.parametrize(("field", "value", "kind"), [("apiVersion", {"a": 1}, "object"), ("kind", [1], "array")])
-def test_a_kind_that_is_no_string_is_told_as_go_tells_it(
+def test_kind_that_is_not_a_string_is_reported_as_by_go(
     kube: Kube, url: str, field: str, value: object, kind: str
 ) -> None:
     status = kube.refused(400, "POST", url, {"apiVersion": "apps/v1", "kind": "Deployment", field: value})
     assert f"json: cannot unmarshal {kind} into Go struct field .{field} of type string" in status["message"]
 
 
-def test_another_kind_whose_metadata_is_none_is_refused(kube: Kube) -> None:
+def test_other_kind_without_metadata_is_rejected(kube: Kube) -> None:
     body = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Bar", "metadata": "x"}
     assert kube.refused(422, "POST", FOOS, body)["reason"] == "Invalid"
 
@@ -33,7 +33,7 @@ def test_another_kind_whose_metadata_is_none_is_refused(kube: Kube) -> None:
         ("%C2%B2", "invalid syntax"),
     ],
 )
-def test_a_number_that_is_none_is_refused(kube: Kube, name: str, text: str, why: str) -> None:
+def test_invalid_number_is_rejected(kube: Kube, name: str, text: str, why: str) -> None:
     assert why in kube.refused(400, "GET", f"{FOOS}?{name}={text}")["message"]
 
 

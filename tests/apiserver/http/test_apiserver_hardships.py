@@ -1,4 +1,4 @@
-"""Bodies, heads and selectors of any kind and size, and clients that neither read nor write: nobody else suffers."""
+"""Bodies, heads and selectors of any kind and size, and clients that neither read nor write."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def server() -> Iterator[BundledServer]:
 
 
 def connect(server: BundledServer, *, receive: int = 0) -> socket.socket:
-    """A connection, with a small buffer for what comes where asked."""
+    """Open a connection, optionally with a small receive buffer."""
     made = socket.socket()
     if receive:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -46,7 +46,7 @@ def connect(server: BundledServer, *, receive: int = 0) -> socket.socket:
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """What comes until the server closes the connection, in whichever way."""
+    """Return everything received until the server closes the connection."""
     parts = []
     try:
         while part := connection.recv(65536):
@@ -63,7 +63,7 @@ def ask(server: BundledServer, head: str, body: bytes = b"") -> bytes:
 
 
 def until(server: BundledServer, condition: Callable[[], bool]) -> None:
-    """Wait for a state of the server, which answers other requests meanwhile."""
+    """Wait for a state of the server, which continues to answer requests."""
     eventually(lambda: b"200 OK" in ask(server, "GET /readyz HTTP/1.1") and condition(), seconds=20)
 
 
@@ -74,7 +74,7 @@ def nested(depth: int, kind: str = "object") -> bytes:
 
 @pytest.mark.parametrize("depth", [100, MAX_DEPTH - 2, 400, 5_000, 400_000])
 @pytest.mark.parametrize("kind", ["object", "list"])
-def test_deep_nesting_is_stored_or_refused_but_breaks_nothing(kube: Kube, depth: int, kind: str) -> None:
+def test_deep_nesting_is_stored_or_rejected(kube: Kube, depth: int, kind: str) -> None:
     value = nested(depth, kind)
     schemaless = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%b}' % value
     assert kube.send("POST", CONFIG_MAPS, schemaless).status in (201, 400, 422)
@@ -101,7 +101,7 @@ def test_deep_nesting_is_stored_or_refused_but_breaks_nothing(kube: Kube, depth:
     ],
     ids=["merge patch", "JSON patch", "YAML", "aliases"],
 )
-def test_what_nests_too_deep_is_refused_in_the_real_servers_words(kube: Kube, body: bytes, kind: str, why: str) -> None:
+def test_too_deep_nesting_is_rejected_in_kubernetes_words(kube: Kube, body: bytes, kind: str, why: str) -> None:
     kube.ok("POST", FOOS, foo("b"))
     refused = kube.send("PATCH", f"{FOOS}/b?fieldManager=m", body, kind)
     assert (refused.status, refused.json()["reason"]) == (400, "BadRequest")
@@ -109,7 +109,7 @@ def test_what_nests_too_deep_is_refused_in_the_real_servers_words(kube: Kube, bo
     assert "must be of type Foo" in refused.json()["message"]
 
 
-def test_patches_cannot_pile_up_what_no_body_may_hold(kube: Kube) -> None:
+def test_patches_cannot_exceed_the_nesting_limit(kube: Kube) -> None:
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     kube.ok("POST", DEFINITIONS, definition("things", "Thing", schema=anything))
     things = FOOS.replace("foos", "things")
@@ -134,7 +134,7 @@ def test_patches_cannot_pile_up_what_no_body_may_hold(kube: Kube) -> None:
     ],
     ids=["sequences", "keys", "mappings", "aliases of aliases", "an alias of itself"],
 )
-def test_yaml_that_stands_for_too_much_is_refused(kube: Kube, text: str) -> None:
+def test_yaml_alias_expansion_is_limited(kube: Kube, text: str) -> None:
     kube.ok("POST", FOOS, foo("b"))
     body = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  x:\n{text}".encode()
     assert kube.send("POST", CONFIG_MAPS, body, "application/yaml").status == 400
@@ -142,7 +142,7 @@ def test_yaml_that_stands_for_too_much_is_refused(kube: Kube, text: str) -> None
 
 
 @pytest.mark.parametrize("kind", ["application/json", MERGE, STRATEGIC, JSON_PATCH, APPLY, "application/yaml"])
-def test_what_is_no_utf8_is_refused(kube: Kube, kind: str) -> None:
+def test_invalid_utf8_is_rejected(kube: Kube, kind: str) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     body = b'{"metadata":{"name":"a"},"data":{"x":"\xff\xfe"}}'
     method, url = ("PUT", "") if "patch" not in kind else ("PATCH", "?fieldManager=m")
@@ -151,7 +151,7 @@ def test_what_is_no_utf8_is_refused(kube: Kube, kind: str) -> None:
 
 
 @pytest.mark.integration
-def test_names_and_selectors_that_are_no_utf8_find_nothing(server: BundledServer) -> None:
+def test_invalid_utf8_in_names_and_selectors_matches_nothing(server: BundledServer) -> None:
     assert b"HTTP/1.1 404" in ask(server, f"GET {CONFIG_MAPS}/%ff%fe HTTP/1.1")
     assert b"HTTP/1.1 400" in ask(server, f"GET {CONFIG_MAPS}?labelSelector=%ff HTTP/1.1")
     assert b"HTTP/1.1 400" in ask(server, f"GET {CONFIG_MAPS}/\xff HTTP/1.1")
@@ -191,14 +191,14 @@ def test_a_head_without_an_end_is_refused(server: BundledServer) -> None:
     [b"", b"GET /readyz HT", f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: h\r\nContent-Length: 90\r\n\r\n{{".encode()],
     ids=["nothing", "half a head", "half a body"],
 )
-def test_a_client_that_does_not_finish_its_request_is_cut_off(server: BundledServer, sent: bytes) -> None:
+def test_client_with_unfinished_request_is_disconnected(server: BundledServer, sent: bytes) -> None:
     with connect(server) as connection:
         connection.sendall(sent)
         assert read_all(connection) == b""
 
 
 @pytest.mark.integration
-def test_half_a_request_is_not_carried_out(server: BundledServer) -> None:
+def test_incomplete_request_is_not_handled(server: BundledServer) -> None:
     body = json.dumps({"metadata": {"name": "half"}}).encode()
     head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body) + 1}\r\n\r\n".encode()
     with connect(server) as connection:
@@ -220,7 +220,7 @@ def watchers(server: BundledServer) -> int:
 
 
 @pytest.mark.integration
-def test_a_watcher_that_does_not_read_is_dropped_and_others_go_on(server: BundledServer) -> None:
+def test_unread_watch_is_closed_and_others_continue(server: BundledServer) -> None:
     watch = f"GET {CONFIG_MAPS}?watch=1&timeoutSeconds=300 HTTP/1.1\r\nHost: h\r\n\r\n".encode()
     before = watchers(server)
     with connect(server, receive=4096) as stuck, connect(server) as reader:
@@ -251,7 +251,7 @@ def test_a_watch_may_begin_with_more_than_a_watcher_may_fall_behind() -> None:
 
 
 @pytest.mark.integration
-def test_a_client_that_does_not_read_its_answer_is_cut_off(server: BundledServer) -> None:
+def test_client_that_does_not_read_is_disconnected(server: BundledServer) -> None:
     for number in range(40):
         post(server, f"large-{number}", 400_000)
 

@@ -1,4 +1,4 @@
-"""Outages that the server plays along with: full disks, backups, certificates, tokens, connections."""
+"""Simulated outages: full disks, backups, certificates, tokens and connections."""
 
 import ssl
 from contextlib import closing
@@ -45,7 +45,7 @@ def handshake(server: BundledServer, ca: bytes) -> None:
         http.request("GET", f"{server.url}/readyz")
 
 
-def test_a_full_disk_refuses_writes_and_answers_reads(kube: Kube) -> None:
+def test_full_disk_rejects_writes_and_serves_reads(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     version = kube.api.state.store.revision
     kube.api.state.store.full = True
@@ -58,7 +58,7 @@ def test_a_full_disk_refuses_writes_and_answers_reads(kube: Kube) -> None:
     assert int(made["metadata"]["resourceVersion"]) == version + 1
 
 
-def test_the_clusters_controllers_go_on_when_there_is_space_again(kube: Kube) -> None:
+def test_controllers_resume_after_a_full_disk(kube: Kube) -> None:
     DeploymentSimulation(Internal(kube.api), ready_seconds=1).start()
     kube.ok("POST", DEPLOYMENTS, deployment("d", 2))
     kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
@@ -140,7 +140,7 @@ def test_an_expired_certificate_is_refused_until_it_is_renewed() -> None:
         handshake(server, server.ca)
 
 
-def test_another_authority_takes_another_trust() -> None:
+def test_replaced_ca_must_be_trusted_anew() -> None:
     with BundledServer(tls=True, options=Options(anonymous=False)) as server:
         old = server.ca
         assert old is not None
@@ -157,7 +157,7 @@ def test_another_authority_takes_another_trust() -> None:
         ask(config)
 
 
-def test_an_expired_client_certificate_is_no_longer_taken() -> None:
+def test_expired_client_certificate_is_rejected() -> None:
     with BundledServer(tls=True, options=Options(anonymous=False)) as server:
         certificate, key = server.certificates.client("carol", ["system:masters"], timedelta(seconds=-1))
         config = Config(
@@ -170,7 +170,7 @@ def test_an_expired_client_certificate_is_no_longer_taken() -> None:
             ask(config)
 
 
-def test_a_token_is_taken_back() -> None:
+def test_removed_token_is_rejected() -> None:
     with BundledServer(options=Options(anonymous=False)) as server:
         server.add_user("t", authenticated("bob"))
         ask(config_of(server, "t"))
@@ -203,13 +203,13 @@ def test_the_administrators_token_outlives_a_restart_with_the_data(tmp_path: Pat
     assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}
 
 
-def test_a_damaged_authority_is_one_clear_sentence(tmp_path: Path) -> None:
+def test_damaged_ca_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(b"no certificate")
     with pytest.raises(DataUnusable, match=r"damaged \(ca.pem"):
         BundledServer(tls=True, data_dir=tmp_path).start()
 
 
-def test_a_secret_is_made_once(tmp_path: Path) -> None:
+def test_secret_is_created_once(tmp_path: Path) -> None:
     assert load_or_create_key(tmp_path / "new", "s", lambda: b"first") == b"first"
     assert load_or_create_key(tmp_path / "new", "s", lambda: b"second") == b"first"
     assert load_or_create_key(None, "s", lambda: b"third") == b"third"

@@ -33,7 +33,7 @@ OF_ANOTHER_RELEASE = {
 
 
 def members(of: Message) -> dict[str, Field]:
-    """Give the fields of a message by JSON name, with those of its embedded structs."""
+    """Return the fields of a message by JSON name, with those of its embedded structs."""
     found: dict[str, Field] = {}
     for field in of.fields.values():
         found.update(members(field.message) if not field.name and field.message else {field.name: field})
@@ -41,7 +41,7 @@ def members(of: Message) -> dict[str, Field]:
 
 
 def differences(of: Message, schema: Any) -> list[str]:
-    """Name the fields, at any depth, that only one of a message and a schema has."""
+    """Yield the fields, at any depth, that only one of a message and a schema has."""
     known = members(of)
     found = [f"{of.name}.{name}" for name in (known.keys() ^ schema["properties"].keys()) - {"apiVersion", "kind"}]
     for name, part in schema["properties"].items():
@@ -93,7 +93,7 @@ SCALARS: dict[str, st.SearchStrategy[tuple[Any, Any]]] = {
 
 @st.composite
 def encoded(draw: st.DrawFn, of: Message, depth: int = 0) -> tuple[bytes, Any]:
-    """Give a message as Go's encoder writes it (all but absent pointers, lists and maps), and its JSON."""
+    """Return a message as Go's encoder writes it (all but absent pointers, lists and maps), and its JSON."""
     if of.name in SPECIAL:
         return draw(SPECIAL[of.name])
     sent: list[tuple[int, Any]] = []

@@ -58,7 +58,7 @@ def test_a_watch_over_http_sends_its_head_at_once_and_ends_with_the_server(http:
 
 @pytest.mark.integration
 def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.PoolManager) -> None:
-    """Informers open the next watch as soon as one has ended: that one must not last either."""
+    """Watches that informers open while the server stops must end as well."""
     server = BundledServer(simulate=False)
     server.start()
     opened = threading.Event()
@@ -88,14 +88,14 @@ def test_a_body_over_the_limit_is_refused_however_it_comes(http: urllib3.PoolMan
 
 
 @pytest.mark.integration
-def test_a_slow_document_is_made_beside_the_loop(server: BundledServer, http: urllib3.PoolManager) -> None:
+def test_slow_document_does_not_block_the_loop(server: BundledServer, http: urllib3.PoolManager) -> None:
     document = http.request("GET", f"{server.url}/openapi/v3/api/v1").json()
     assert document["openapi"].startswith("3.")
     assert http.request("GET", f"{server.url}/openapi/v3/apis/no.such/v1").status == 404
 
 
 @pytest.mark.integration
-def test_a_port_that_is_taken_is_the_callers_error(server: BundledServer) -> None:
+def test_port_in_use_raises_in_the_caller(server: BundledServer) -> None:
     port = int(server.url.rpartition(":")[2])
     with pytest.raises(OSError, match="in use"):
         BundledServer(port=port).start()
@@ -110,23 +110,23 @@ def test_stopping_twice_does_nothing() -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
-def test_health_is_told_short_and_in_full(kube: Kube, path: str) -> None:
+def test_health_has_short_and_verbose_forms(kube: Kube, path: str) -> None:
     assert kube.send("GET", path).body == b"ok"
     assert b"[+]ping ok\n" in kube.send("GET", f"{path}?verbose").body
     assert kube.send("GET", f"{path}/ping").body == b"ok"
 
 
-def test_the_version_is_told(kube: Kube) -> None:
+def test_version_is_served(kube: Kube) -> None:
     assert kube.ok("GET", "/version") == VERSION
 
 
-def test_a_hook_may_answer_in_place_of_the_server(kube: Kube) -> None:
+def test_hook_may_replace_the_response(kube: Kube) -> None:
     kube.api.hooks.append(lambda request: text_response("broken", 503) if request.method == "PUT" else None)
     assert kube.send("PUT", f"{FOOS}/a", foo()).status == 503
     kube.ok("GET", FOOS)
 
 
-def test_code_inside_the_server_is_held_to_the_same_rules_and_not_counted(kube: Kube) -> None:
+def test_internal_requests_are_validated_but_not_counted(kube: Kube) -> None:
     internal = Internal(kube.api, manager="tester")
     key = ("samplecontroller.k8s.io", "foos")
     made = internal.create(key, "default", foo())
@@ -139,7 +139,7 @@ def test_code_inside_the_server_is_held_to_the_same_rules_and_not_counted(kube: 
     assert sum(kube.api.state.calls.values()) == 1  # the definition's own
 
 
-def test_what_one_may_do_is_answered(kube: Kube) -> None:
+def test_access_reviews_are_answered(kube: Kube) -> None:
     review = {"spec": {"resourceAttributes": {"verb": "create", "resource": "foos"}}}
     url = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     assert kube.ok("POST", url, review)["status"] == {"allowed": True}
@@ -150,7 +150,7 @@ def test_an_all_namespaces_path_takes_no_creation(kube: Kube) -> None:
     kube.refused(405, "POST", FOOS.replace("/namespaces/default", ""), foo())
 
 
-def test_the_old_openapi_document_comes_in_protobuf_alone(kube: Kube) -> None:
+def test_openapi_v2_is_served_only_as_protobuf(kube: Kube) -> None:
     accepted = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
     answer = kube.send("GET", "/openapi/v2", accept=accepted)
     assert (answer.status, answer.content_type.endswith("+protobuf")) == (200, True)

@@ -43,7 +43,7 @@ def test_a_volume_without_a_source_is_an_empty_directory() -> None:
     assert volume({"name": "v", "secret": {"secretName": "s"}})["secret"]["defaultMode"] == 420
 
 
-def test_a_pod_is_pending_and_stays_as_it_was_made(kube: Kube) -> None:
+def test_new_pod_is_pending(kube: Kube) -> None:
     pod = kube.ok("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": POD_SPEC, "status": {"phase": "Running"}})
     assert pod["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
     assert pod["spec"]["restartPolicy"] == "Always"
@@ -60,7 +60,7 @@ def test_a_service_gets_an_address_it_keeps(kube: Kube) -> None:
     assert changed["spec"]["clusterIP"] == made["spec"]["clusterIP"]
 
 
-def test_a_secret_folds_texts_into_data(kube: Kube) -> None:
+def test_string_data_of_a_secret_becomes_data(kube: Kube) -> None:
     made = kube.ok("POST", f"{CORE}/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
     assert (made["type"], made["data"], "stringData" in made) == ("Opaque", {"a": "Yg=="}, False)
 
@@ -108,7 +108,7 @@ def test_a_webhook_gets_its_defaults(kube: Kube) -> None:
     assert made["rules"][0]["scope"] == "*"
 
 
-def test_events_and_autoscalers_survive_the_way_to_their_other_shape_and_back() -> None:
+def test_events_and_autoscalers_survive_a_round_trip() -> None:
     event = {"metadata": {}, "message": "m", "involvedObject": {"name": "a"}, "count": 2, "source": {"component": "c"}}
     assert event_to_core(event_from_core(event)) == event
     scaler = {"spec": {"minReplicas": 1, "targetCPUUtilizationPercentage": 50}}
@@ -120,19 +120,19 @@ def event(namespace: str, **more: Any) -> dict[str, Any]:
     return {"metadata": {"name": "e"}, "involvedObject": {"kind": "Foo", "name": "a", "namespace": namespace}, **more}
 
 
-def test_an_event_lives_where_its_object_lives(kube: Kube) -> None:
+def test_event_must_be_in_the_namespace_of_its_object(kube: Kube) -> None:
     causes = kube.refused(422, "POST", f"{CORE}/events", event("other"))["details"]["causes"]
     assert causes[0]["message"] == 'Invalid value: "other": does not match event.namespace'
     kube.ok("POST", f"{CORE}/events", event("default"))
 
 
-def test_an_event_of_the_new_style_says_who_reports_what(kube: Kube) -> None:
+def test_new_style_event_requires_its_reporter(kube: Kube) -> None:
     new = event("default", eventTime="2026-01-01T00:00:00.000000Z")
     causes = kube.refused(422, "POST", f"{CORE}/events", new)["details"]["causes"]
     assert [cause["field"] for cause in causes] == ["reportingController", "reportingInstance", "action", "reason"]
 
 
-def test_a_lease_lasts_some_time(kube: Kube) -> None:
+def test_lease_duration_must_be_positive(kube: Kube) -> None:
     url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     lease = {"metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1}}
     causes = kube.refused(422, "POST", url, lease)["details"]["causes"]

@@ -19,12 +19,12 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from([None, 1]))
-def test_there_is_no_fault_in_json(value: Any, indent: int | None) -> None:
+def test_valid_json_has_no_error(value: Any, indent: int | None) -> None:
     assert explain(json.dumps(value, indent=indent)) == ""
 
 
 @given(st.text(alphabet='{}[]",:0123456789.-e truefalsn\\', max_size=12))
-def test_there_is_a_fault_in_all_else(text: str) -> None:
+def test_invalid_json_has_an_error(text: str) -> None:
     try:
         json.loads(text)
     except ValueError:
@@ -45,11 +45,11 @@ def test_there_is_a_fault_in_all_else(text: str) -> None:
         ("{} x", "invalid character 'x' after top-level value"),
     ],
 )
-def test_faults_are_told_as_go_tells_them(text: str, fault: str) -> None:
+def test_json_errors_are_worded_as_by_go(text: str, fault: str) -> None:
     assert explain(text) == fault
 
 
-def test_fields_given_twice_are_found_with_their_place() -> None:
+def test_duplicate_fields_are_found_with_their_path() -> None:
     body = b'{"a":1,"b":[{"c":1,"c":2}],"a":2}'
     assert sorted(duplicate_fields(body)) == ["a", "b[0].c"]
 
@@ -72,12 +72,12 @@ def test_floats_are_printed_as_go_prints_them(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["app", "app.kubernetes.io/name", "A_b.c-1"])
-def test_keys_kubernetes_takes(key: str) -> None:
+def test_valid_label_keys(key: str) -> None:
     assert qualified_errors(key) == []
 
 
 @pytest.mark.parametrize("key", ["", "-a", "a/", "/a", "a/b/c", "Up/a", "x" * 64])
-def test_keys_kubernetes_refuses(key: str) -> None:
+def test_invalid_label_keys(key: str) -> None:
     assert qualified_errors(key)
 
 

@@ -1,4 +1,4 @@
-"""Pages of the bundled server's lists: the same snapshot to the end, at the cost of what they show."""
+"""Pages of lists: one snapshot to the end, at the cost of the entries shown."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -48,7 +48,7 @@ def name_of(entry: Entry) -> Name:
 
 
 class Counted(dict[Name, Entry]):
-    """Entries that count how many of them were looked up."""
+    """Entries that count lookups."""
 
     looked_up = 0
 

@@ -1,4 +1,4 @@
-"""Whatever three clients do, and however often the server dies, what was acknowledged is there and is told once."""
+"""Consistency: with three clients and killed servers, every acknowledged write exists and is delivered once."""
 
 import tempfile
 from pathlib import Path
@@ -30,7 +30,7 @@ def by_name(listed: Object) -> dict[str, Object]:
 
 
 class Watching:
-    """A client that lists, watches, and starts over when it is told that its version is too old."""
+    """A client that lists, watches, and starts over when its version is too old."""
 
     def __init__(self, kube: Kube) -> None:
         self.kube = kube
@@ -41,7 +41,7 @@ class Watching:
         self.resume()
 
     def resume(self) -> None:
-        """Watch on from the last version seen, as after a broken connection."""
+        """Continue the watch from the last version seen, as after a broken connection."""
         if not self.version:
             listed = self.kube.ok("GET", FOOS)
             self.known, self.version = by_name(listed), listed["metadata"]["resourceVersion"]
@@ -51,7 +51,7 @@ class Watching:
         self.stream = self.kube.watch(f"{FOOS}?resourceVersion={self.version}&allowWatchBookmarks=true")
 
     def catch_up(self) -> None:
-        """Apply what has come; every event must be newer than all before it."""
+        """Apply received events; every event must be newer than those before it."""
         assert self.stream is not None
         for frame in self.stream.take():
             if frame["type"] == "ERROR":
@@ -74,7 +74,7 @@ class Watching:
 
 
 class Consistency(RuleBasedStateMachine):
-    """Clients hold what they were last told, so that some of their writes are stale; the model holds what is so."""
+    """Model of the clients' last known objects, some of them stale, and of the current ones."""
 
     @initialize(history=st.sampled_from([1, 3, 1000]))
     def begin(self, history: int) -> None:
@@ -88,14 +88,14 @@ class Consistency(RuleBasedStateMachine):
         self.watching = Watching(self.kube)
 
     def serve(self) -> None:
-        """Bring a server up on what the last one left."""
+        """Start a server on the data of the last one."""
         if self.journal is not None:
             self.journal.close()
         self.journal = SqliteJournal(Path(self.folder.name))
         self.kube = Kube(self.options, journal=self.journal)
 
     def acknowledged(self, client: int, obj: Object) -> None:
-        """Take note of a write that was answered."""
+        """Record an acknowledged write."""
         assert version(obj) > self.newest, "versions only grow"
         self.newest = version(obj)
         self.held[client][obj["metadata"]["name"]] = obj
@@ -173,7 +173,7 @@ class Consistency(RuleBasedStateMachine):
         self.watching.resume()
 
     def write(self, names: list[str]) -> None:
-        """One change to each of these."""
+        """Yield one change to each of these."""
         for name in names:
             self.patch_status(0, name, self.newest)
             self.create(1, name, 1, held=False)

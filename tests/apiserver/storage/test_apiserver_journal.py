@@ -32,7 +32,7 @@ def stored(folder: Path) -> Iterator[Store]:
         yield Store(journal=journal)
 
 
-def test_everything_comes_back_with_its_revision(tmp_path: Path) -> None:
+def test_objects_are_restored_with_their_revision(tmp_path: Path) -> None:
     with stored(tmp_path / "new" / "data") as store:
         for name in ("b", "a", "c"):
             store.put(KEY, thing(name))
@@ -43,7 +43,7 @@ def test_everything_comes_back_with_its_revision(tmp_path: Path) -> None:
         assert (again.list(KEY), again.revision) == (before, revision)
 
 
-def test_the_revision_of_a_last_deletion_is_not_given_again(tmp_path: Path) -> None:
+def test_revision_of_the_last_deletion_is_not_reused(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
         store.put(KEY, thing("a"))
         store.remove(KEY, "ns", "a")
@@ -52,12 +52,12 @@ def test_the_revision_of_a_last_deletion_is_not_given_again(tmp_path: Path) -> N
         assert again.put(KEY, thing("a")).revision == revision + 1
 
 
-def test_what_is_kept_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_data_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     with stored(tmp_path):
         assert stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode) == 0o600
 
 
-def test_a_directory_another_server_has_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_directory_of_another_server_is_rejected(tmp_path: Path) -> None:
     with stored(tmp_path), pytest.raises(DataUnusable) as raised:
         SqliteJournal(tmp_path)
     assert str(raised.value) == f"the data directory {tmp_path} is in use by another server"
@@ -88,13 +88,13 @@ def damaged(path: Path) -> None:
     ],
     ids=["text", "damaged", "another program's", "folder"],
 )
-def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path: Path, spoil: Callable[[Path], Any], why: str) -> None:
+def test_unreadable_data_is_reported_in_one_line(tmp_path: Path, spoil: Callable[[Path], Any], why: str) -> None:
     spoil(tmp_path / FILE_NAME)
     with pytest.raises(DataUnusable, match=why):
         SqliteJournal(tmp_path)
 
 
-def test_a_place_that_is_no_folder_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_data_path_that_is_not_a_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataUnusable, match="cannot use "):
         SqliteJournal(tmp_path / "file" / "data")
@@ -102,7 +102,7 @@ def test_a_place_that_is_no_folder_is_said_in_one_sentence(tmp_path: Path) -> No
 
 @contextmanager
 def full_disk(room: int) -> Iterator[None]:
-    """No file of this process may grow beyond `room` bytes: writing more fails, as on a full disk."""
+    """Limit the files of this process to `room` bytes: writing more fails, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
@@ -124,7 +124,7 @@ def call(api: Api, method: str, path: str, body: Any = None) -> Any:
     return answer.status, answer.json()
 
 
-def test_a_full_disk_refuses_the_write_in_words_and_the_server_goes_on(tmp_path: Path) -> None:
+def test_full_disk_fails_the_write_and_the_server_continues(tmp_path: Path) -> None:
     with closing(SqliteJournal(tmp_path)) as journal:
         api = build(ManualScheduler(FakeClock()), Options(), simulate=False, clock=FakeClock(), journal=journal)
         url = "/api/v1/namespaces/default/configmaps"
@@ -144,7 +144,7 @@ def test_a_full_disk_refuses_the_write_in_words_and_the_server_goes_on(tmp_path:
 
 
 @pytest.mark.integration
-def test_over_http_too_a_write_is_answered_when_it_is_kept_or_refused(tmp_path: Path) -> None:
+def test_http_write_is_answered_after_its_commit(tmp_path: Path) -> None:
     with BundledServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
         url = f"{server.url}/api/v1/namespaces/default/configmaps"
         watch = http.request("GET", f"{url}?watch=1&timeoutSeconds=1", preload_content=False)

@@ -1,4 +1,4 @@
-"""A server with a data directory is killed in the middle of writes, and comes back with all it has acknowledged."""
+"""Servers with a data directory, killed during writes and restarted."""
 
 import json
 import subprocess
@@ -25,15 +25,15 @@ CLIENTS, ENOUGH = 3, 150
 
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[Child, str]]:
-    """The running command and its URL."""
+    """Run the command; return it and its URL."""
     with Child([*COMMAND, str(folder)], folder.with_name(f"{folder.name}-{uuid.uuid4()}")) as process:
         yield process, process.wait_for("^API server at ").split()[3].rstrip(",")
 
 
 class Clients:
-    """Three threads that create, change and delete until nobody answers, and one that watches them.
+    """Three threads that create, change and delete until the server is gone, and one that watches them.
 
-    `acknowledged` is what the three were told, `seen` the version of the last event of each name.
+    `acknowledged` has the responses of the three, `seen` the version of the last event of each name.
     """
 
     def __init__(self, url: str, life: int) -> None:
@@ -93,7 +93,7 @@ def state(http: urllib3.PoolManager, url: str) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.timeout(120)
-def test_a_killed_server_comes_back_with_every_acknowledged_write(tmp_path: Path) -> None:
+def test_killed_server_restarts_with_every_acknowledged_write(tmp_path: Path) -> None:
     told: dict[str, dict[str, Any] | None] = {}
     uncertain: set[str] = set()
     for life in range(2):
@@ -108,7 +108,7 @@ def test_a_killed_server_comes_back_with_every_acknowledged_write(tmp_path: Path
         with server(tmp_path) as (_, url), urllib3.PoolManager(retries=False, timeout=10) as http:
             revision, stored = state(http, url)
         assert revision >= max(versions)
-        # Nobody was shown what the next life does not know.
+        # No client has seen a version that the restarted server does not have.
         assert 0 < max(clients.seen.values()) <= revision
         for name in clients.seen.keys() & stored.keys():
             assert clients.seen[name] <= int(stored[name]["metadata"]["resourceVersion"])
@@ -123,7 +123,7 @@ def test_a_killed_server_comes_back_with_every_acknowledged_write(tmp_path: Path
         assert set(stored) <= set(told) | uncertain
 
 
-def test_a_data_directory_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_data_directory_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     with server(tmp_path):
         done = subprocess.run([*COMMAND, str(tmp_path)], capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode == 1

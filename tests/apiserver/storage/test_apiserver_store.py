@@ -39,7 +39,7 @@ def test_every_write_gets_the_next_revision_and_says_so_in_the_object() -> None:
     assert second.object["metadata"]["resourceVersion"] == str(second.revision)
 
 
-def test_a_write_leaves_what_was_read_before_as_it_was() -> None:
+def test_write_does_not_modify_read_objects() -> None:
     store = Store()
     before = store.put(KEY, thing("a")).object
     store.put(KEY, thing("a", value=1))
@@ -85,7 +85,7 @@ def test_history_outside_the_window_is_expired_and_the_future_is_unknown() -> No
     assert len(store.events_since(KEY, store.oldest)) == 2
 
 
-def test_compaction_forgets_all_history_but_not_the_objects() -> None:
+def test_compaction_drops_history_and_keeps_objects() -> None:
     store = Store()
     store.put(KEY, thing("a"))
     store.put(KEY, thing("a", value=1))
@@ -96,7 +96,7 @@ def test_compaction_forgets_all_history_but_not_the_objects() -> None:
     assert names(store) == ["a"]
 
 
-def test_subscribers_hear_old_and_new_until_they_leave() -> None:
+def test_subscribers_get_old_and_new_until_unsubscribed() -> None:
     store, heard = Store(), []
     leave = store.subscribe(lambda kind, key, old, new: heard.append((kind, key, old is not None, new is not None)))
     store.put(KEY, thing("a"))
@@ -178,7 +178,7 @@ class MemoryJournal:
             raise internal_error("disk full")
 
 
-def test_a_store_comes_back_from_its_journal_with_every_write_and_the_same_revision() -> None:
+def test_store_restored_from_journal_has_every_write_and_revision() -> None:
     journal = MemoryJournal()
     store = Store(journal=journal)
     store.put(KEY, thing("a"))
@@ -192,7 +192,7 @@ def test_a_store_comes_back_from_its_journal_with_every_write_and_the_same_revis
 
 
 @pytest.mark.parametrize("step", ["record", "commit"])
-def test_a_write_the_journal_refuses_has_not_happened(step: str) -> None:
+def test_write_rejected_by_the_journal_is_undone(step: str) -> None:
     journal = MemoryJournal()
     store = Store(journal=journal)
     store.put(KEY, thing("a"))
@@ -205,7 +205,7 @@ def test_a_write_the_journal_refuses_has_not_happened(step: str) -> None:
 
 
 class Turn:
-    """A store whose writes are kept together at the end of each turn of a loop, and all that learn of it."""
+    """A store whose writes are committed at the end of each turn of a loop, and its listeners."""
 
     def __init__(self) -> None:
         self.journal = MemoryJournal()
@@ -227,7 +227,7 @@ class Turn:
             callback()
 
 
-def test_writes_of_one_turn_are_kept_at_once_and_told_afterwards() -> None:
+def test_writes_of_one_turn_are_committed_together_then_delivered() -> None:
     turn = Turn()
     for name in ("a", "b", "c"):
         turn.store.put(KEY, thing(name))
@@ -241,7 +241,7 @@ def test_writes_of_one_turn_are_kept_at_once_and_told_afterwards() -> None:
 
 
 @pytest.mark.parametrize("step", ["record", "commit"])
-def test_a_turn_the_journal_refuses_is_undone_and_nobody_outside_has_seen_it(step: str) -> None:
+def test_rejected_commit_is_undone_and_not_delivered(step: str) -> None:
     turn = Turn()
     turn.store.put(KEY, thing("a"))
     turn.store.put(KEY, thing("b"))
