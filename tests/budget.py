@@ -1,4 +1,4 @@
-"""How long searches take: a smoke in `make test`, all of it in `make test-all` (--hypothesis-profile=full)."""
+"""Effort of searches: a sample in `make test`, all of it in `make test-all` (--hypothesis-profile=full)."""
 
 from hypothesis import settings
 

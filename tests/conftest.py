@@ -1,4 +1,4 @@
-"""What holds for every test: time may be frozen, a slow machine is no failure, and programs can be interrupted."""
+"""Settings for all tests: frozen time, slow machines, signals."""
 
 import signal
 

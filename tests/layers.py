@@ -1,7 +1,7 @@
-"""Layers of the tests, by markers that are enforced, and a limit that no test can outlive; a plugin of pytest.
+"""Pytest plugin that enforces layers of tests by markers, and a hard time limit.
 
-A test without a marker is a unit test: it may not listen on a port or start a process. `integration` may listen,
-`e2e` may do both. `slow` says how long a test takes, not what it does; a slow test is in a layer as well.
+A test without a marker is a unit test: it may not listen on a port or start a process. `integration` may listen, `e2e`
+may do both. `slow` describes the duration; a slow test belongs to a layer as well.
 """
 
 import faulthandler
@@ -32,7 +32,7 @@ _PROCESSES = frozenset(("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_s
 
 
 class Observed:
-    """The highest layer of what happened in this process since it was set to UNIT."""
+    """Highest layer of the actions in this process since it was reset to UNIT."""
 
     layer = UNIT
     # Shared fixtures are set up in the first test that uses them, and belong to the others as well.
@@ -53,10 +53,10 @@ def layer_of(item: pytest.Item) -> int:
 
 
 def in_order(items: list[pytest.Item], workers: int) -> Iterable[pytest.Item]:
-    """Order tests by layer, the fast ones first, for each of so many workers.
+    """Order tests by layer, the fast ones first, for each worker.
 
-    xdist gives each worker one contiguous share of the list, and with --dist worksteal the rest of another's share when
-    it has done its own. So each share begins with its part of the unit tests, and files stay in one piece.
+    xdist gives each worker one contiguous part of the list, and with --dist worksteal the rest of another's part when
+    it is done. So each part begins with its unit tests, and files stay together.
     """
     layers: list[list[pytest.Item]] = [[] for _ in LAYERS]
     for item in items:
@@ -67,7 +67,7 @@ def in_order(items: list[pytest.Item], workers: int) -> Iterable[pytest.Item]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch what tests do, and keep the real standard error for the last words of a process that hangs."""
+    """Install the audit hook, and keep the real standard error for the output of a hanging process."""
     sys.addaudithook(_audit)
     config.stash[_ERRORS] = os.fdopen(os.dup(2), "w")
 
@@ -77,7 +77,7 @@ _ERRORS = pytest.StashKey[Any]()
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Mark the unit tests as such, for -m, and order what that has left by layer."""
+    """Mark the unit tests, for -m, and order the selected tests by layer."""
     for item in items:
         if layer_of(item) == UNIT:
             item.add_marker("unit")
@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """End the process, with all its stacks, if a test outlives its timeout: one that waits in C, or in its clean-up."""
+    """End the process and print all stacks if a test ignores its timeout, in C code or in its clean-up."""
     mark = item.get_closest_marker("timeout")
     limit = float(mark.args[0] if mark is not None else item.config.getini("timeout"))
     faulthandler.dump_traceback_later(limit + GRACE, exit=True, file=item.config.stash[_ERRORS])
@@ -99,7 +99,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
-    """Remember in which layer a fixture is."""
+    """Record the layer of a fixture."""
     before, Observed.layer = Observed.layer, UNIT
     try:
         return (yield)
@@ -113,14 +113,14 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Count what is done from here on."""
+    """Reset the observed layer."""
     Observed.layer = UNIT
     return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a test that did more than its layer allows, and kill what it has left running."""
+    """Fail a test that exceeds its layer, and kill its remaining processes."""
     live = set(LIVE)
     try:
         result = yield
@@ -140,6 +140,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_unconfigure() -> None:
-    """Kill what is left."""
+    """Kill remaining processes."""
     for child in set(LIVE):
         child.kill()

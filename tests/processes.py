@@ -1,4 +1,4 @@
-"""Child processes: output in a file, bounded waits, and a kill of the whole process group at the end of the block."""
+"""Child processes with output in a file, bounded waits, and a kill of the process group at the end."""
 
 import contextlib
 import os
@@ -19,9 +19,9 @@ LIVE: set["Child"] = set()
 
 
 class Child:
-    """A process in a session of its own that never waits for a reader: its output goes to the file `output`.
+    """Process in its own session whose output goes to the file `output`, so that it never waits for a reader.
 
-    As a context manager it kills the process, and what that started, on exit.
+    As a context manager it kills the process and its children on exit.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process id."""
+        """Process id."""
         return self.process.pid
 
     @property
     def output(self) -> str:
-        """Standard output and standard error so far."""
+        """Return standard output and standard error so far."""
         return self.path.read_text(encoding="utf-8", errors="replace")
 
     def wait_for(self, pattern: str, seconds: float = 30.0) -> str:

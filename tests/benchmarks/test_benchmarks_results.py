@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic: medians, ratios, limits, fits, and what counts as a loss."""
+"""Arithmetic of the benchmarks: medians, ratios, limits, fits, regressions."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rounds: every subject in turn, failures told of and left out, real clusters spared what they can't give."""
+"""Rounds of the benchmarks: every subject in turn; failures are reported and skipped."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ SETTING = Setting(quick=True, rounds=2, kubeconfig="", plain=False, tell=lambda 
 
 
 class Subjects:
-    """Notes who was measured; who is in `broken` fails."""
+    """Subjects that record their measurements; those in `broken` fail."""
 
     def __init__(self, *broken: str, opens: bool = True, error: type[BaseException] = Failed) -> None:
         self.measured: list[str] = []
@@ -22,7 +22,7 @@ class Subjects:
     @contextmanager
     def open(self, _: Setting) -> Iterator[Measure]:
         if not self._opens:
-            raise Failed("there is no server")
+            raise Failed("server not found")
         yield self.measure
 
     def measure(self, subject: str) -> Mapping[str, float]:
@@ -63,7 +63,7 @@ def test_what_nobody_foresaw_in_one_subject_is_one_line_and_costs_the_others_not
 
 
 def test_a_case_that_can_not_be_opened_says_why() -> None:
-    assert run(case(Subjects(opens=False)), SETTING).skipped == "there is no server"
+    assert run(case(Subjects(opens=False)), SETTING).skipped == "server not found"
 
 
 def test_subjects_can_be_chosen() -> None:

@@ -1,4 +1,4 @@
-"""The command: progress as it goes, and nothing that was measured is lost, whatever happens after it."""
+"""The benchmark command: progress, and results that survive a later failure."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from benchmarks.results import read
 
 
 def case(name: str, costs: Mapping[str, float], error: BaseException | None = None) -> Case:
-    """A case whose subjects cost what is said; one of whom nothing is said raises the error."""
+    """Return a case whose subjects have these costs; a subject without one raises the error."""
 
     def measure(subject: str) -> Mapping[str, float]:
         if subject not in costs:

@@ -1,4 +1,4 @@
-"""Skips for features that the API server under test does not have; a server and a kubectl for the tests of kubectl."""
+"""Skips for missing features of the API server under test; a server and kubectl for the tests of kubectl."""
 
 import json
 import os
@@ -18,7 +18,7 @@ __all__ = ["pytest_runtest_setup"]
 
 @pytest.fixture(scope="package")
 def kubectl_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """A kubectl in the namespace `default`, with nobody's own files. All tests of kubectl have the same server."""
+    """Return kubectl for the namespace `default`, with an empty home. All tests of kubectl share the server."""
     home = tmp_path_factory.mktemp("home")
     (home / "crd.yaml").write_text(json.dumps(CRD))
     environment = Environment(crd_paths=[home / "crd.yaml"], kubeconfig=home / "kubeconfig")
@@ -33,7 +33,7 @@ def kubectl_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
 
 @pytest.fixture
 def kubectl(kubectl_home: Kubectl, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
-    """A kubectl in a namespace that lives as long as the test."""
+    """Return kubectl for a namespace of the test."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name)[:50].strip("-") + f"-{uuid.uuid4().hex[:6]}"
     found = Kubectl(kubectl_home.environment, kubectl_home.environ, name)
     found.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, "-n", "default")

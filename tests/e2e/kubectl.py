@@ -1,4 +1,4 @@
-"""kubectl as a user runs it, and the objects that the tests of it apply."""
+"""kubectl as a user runs it, and objects to apply."""
 
 import json
 import re
@@ -52,7 +52,7 @@ spec:
 
 
 class Kubectl:
-    """Runs kubectl in one namespace of an environment's server, with a home and a cache of its own."""
+    """kubectl for one namespace of an environment's server, with its own home and cache."""
 
     def __init__(self, environment: Environment, environ: Mapping[str, str], namespace: str) -> None:
         self.environment = environment
@@ -60,7 +60,7 @@ class Kubectl:
         self.namespace = namespace
 
     def run(self, *arguments: str, stdin: Any = None, code: int = 0, **environ: str) -> str:
-        """Run one command and give what it prints to both streams; its exit status must be `code`."""
+        """Run one command and return its output; its exit code must be `code`."""
         done = subprocess.run(
             self.command(*arguments),
             input=json.dumps(stdin) if stdin is not None else None,
@@ -75,7 +75,7 @@ class Kubectl:
         return done.stdout
 
     def command(self, *arguments: str) -> list[str]:
-        """The command line, with the namespace where none is named."""
+        """Return the command line, with the namespace unless it names one."""
         return ["kubectl", *(() if "-n" in arguments else ("-n", self.namespace)), *arguments]
 
     def apply(self, obj: dict[str, Any], *arguments: str, code: int = 0) -> str:
@@ -108,7 +108,7 @@ def config_map(name: str, owner: dict[str, Any] | None = None, **data: str) -> d
 
 
 def rows(text: str) -> list[list[str]]:
-    """The printed table, cell by cell, with every age as `AGE`."""
+    """Return the cells of a printed table, with every age as `AGE`."""
     return [
         [re.sub(r"^(\d+[smhd])+$", "AGE", cell) for cell in re.split(r" {2,}", line.strip())] for line in lines(text)
     ]

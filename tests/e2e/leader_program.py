@@ -1,6 +1,6 @@
-"""A candidate as a process of its own: `python leader_program.py KUBECONFIG NAMESPACE IDENTITY LEASE RENEW RETRY`.
+"""Candidate as a process: `python leader_program.py KUBECONFIG NAMESPACE IDENTITY LEASE RENEW RETRY`.
 
-Prints `leading` when it begins to work and `stopped` when it has stepped down; SIGTERM makes it do so.
+Prints `leading` when it starts to work and `stopped` when it has stepped down, after SIGTERM.
 """
 
 import os

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class Program(Child):
-    """The controller with these flags, in the folder `cwd`, which is also its home."""
+    """Controller with these flags, in the folder `cwd`, which is also its home."""
 
     def __init__(self, flags: Sequence[str], cwd: Path, **environ: str) -> None:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "COV"))}

@@ -1,9 +1,9 @@
-"""A member of three shards as a process.
+"""Member of three shards as a process.
 
 `python shard_program.py KUBECONFIG NAMESPACE IDENTITY FILE LEASE RENEW RETRY`
 
-Works on sixty keys over and over, and writes a line into FILE for each piece of work: the key, from when to when (in
-this machine's monotonic seconds), and whether the key was its own to the end. SIGTERM makes it leave.
+Processes sixty keys repeatedly, and writes a line into FILE for each: the key, start and end (in monotonic
+seconds), and whether it owned the key until the end. SIGTERM makes it leave.
 """
 
 import json

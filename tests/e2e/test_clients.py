@@ -1,4 +1,4 @@
-"""Other people's clients against whatever server the Environment gives: the official Python client, kopf, kubectl."""
+"""Other clients against the environment's server: the official Python client, kopf, kubectl."""
 
 import importlib.util
 import json
@@ -61,14 +61,14 @@ def gone(**_):
 
 
 class Place:
-    """A namespace of its own on the environment's server, and how clients find it."""
+    """Namespace on the environment's server, and kubeconfig for clients."""
 
     def __init__(self, kubeconfig: Path, namespace: str) -> None:
         self.kubeconfig = kubeconfig
         self.namespace = namespace
 
     def kubectl(self, *arguments: str, stdin: Any = None, code: int = 0) -> str:
-        """What one kubectl command prints; its exit status must be `code`."""
+        """Return the output of a kubectl command; its exit code must be `code`."""
         command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--namespace", self.namespace, *arguments]
         body = json.dumps(stdin) if stdin is not None else None
         done = subprocess.run(command, input=body, capture_output=True, text=True, timeout=30, check=False)

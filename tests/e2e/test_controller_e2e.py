@@ -1,4 +1,4 @@
-"""The whole controller over real HTTP, against whatever server the Environment gives."""
+"""The whole controller over real HTTP, against the environment's server."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -36,10 +36,10 @@ pytestmark = pytest.mark.integration
 
 
 class Cluster:
-    """A namespace of an environment's server, with the controller running in it."""
+    """Namespace of an environment's server, with the controller running in it."""
 
     def __init__(self, **simulation: Any) -> None:
-        """`simulation` is what the bundled server's controllers shall be like."""
+        """Create a cluster; `simulation` configures the bundled server's controllers."""
         self.environment = Environment(crd_paths=[CRDS], **simulation)
         self.patience = patience(self.environment)
         with ExitStack() as stack:
@@ -86,7 +86,7 @@ class Cluster:
         return self.foos.create(Foo(ObjectMeta(name=name, namespace=self.namespace), FooSpec(name, replicas)))
 
     def reports(self, name: str, available: int) -> None:
-        """Wait until the Foo says that so many replicas of its Deployment are available."""
+        """Wait until the Foo reports this number of available replicas."""
 
         def reported() -> bool:
             report_available(self.environment, self.deployments, name, available)
@@ -101,7 +101,7 @@ class Cluster:
         return self.deployments.get(name).spec.replicas
 
     def writes(self) -> dict[tuple[str, str, str], int]:
-        """Write requests that clients made so far, by method, resource and subresource."""
+        """Count the write requests of clients, by method, resource and subresource."""
         server = self.environment.server
         assert server is not None
         resources = (("foos", ""), ("foos", "status"), ("deployments", ""), ("events", ""))
@@ -198,7 +198,7 @@ def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Clust
     ("simulation", "writes_each"),
     [
         pytest.param({"simulate": True}, 3, id="Deployments available at once"),
-        pytest.param({"simulate": False}, 3, id="nobody runs the Deployments"),
+        pytest.param({"simulate": False}, 3, id="no Deployment controller"),
         # The Foo's status is written twice: 0 after the first sync, and again when the replicas are there.
         pytest.param({"simulate": True, "ready_seconds": 0.1}, 4, id="Deployments available later"),
     ],
@@ -226,7 +226,7 @@ def all_report(cluster: Cluster, count: int, available: int) -> bool:
 
 
 def create_odd(cluster: Cluster) -> None:
-    """Store a Foo that no Foo can be decoded from: in a CRD that takes anything, as an older one may have done."""
+    """Store a Foo that cannot be decoded, under a CRD that accepts anything."""
     cluster.place.callback(install, cluster.client, read_crds([CRDS]))
     crds = cluster.kube.apiextensions_v1.custom_resource_definitions()
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

@@ -1,4 +1,4 @@
-"""Discovery over real HTTP: what a server says it serves, and a kind that comes while it is being asked."""
+"""Discovery over real HTTP, including a kind whose CRD is installed later."""
 
 from contextlib import closing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two replicas, one of which works: no Foo is left out, and none is worked on by both, whatever the leader meets."""
+"""Two replicas with leader election: no Foo is skipped or processed by both, whatever happens to the leader."""
 
 import signal
 from collections import Counter
@@ -28,7 +28,7 @@ MACHINE = 2.0
 
 
 class Replicas:
-    """A server with an audit trail, and replicas of the controller, each with a user of its own."""
+    """Server with an audit log, and replicas of the controller, each with its own user."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.trail = folder, folder / "audit.log"
@@ -110,7 +110,7 @@ def test_the_leader_is_killed_during_a_stream_of_foos(
 def test_a_shard_is_killed_during_a_stream_of_foos(
     replicas: Replicas, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each of three replicas has its share; the share of the one that dies goes to the two others."""
+    """Each of three replicas has its share; the two others take over the share of the killed one."""
     flags = ["--shard-count=3", "--shard-lease-prefix=shard"]
     for name in ("one", "two", "three"):
         replicas.start(name, *flags)
@@ -130,7 +130,7 @@ def test_a_shard_is_killed_during_a_stream_of_foos(
 
 
 def no_foo_at_two(trail: list[Write]) -> str:
-    """Fail if a Foo changed hands but from the one that was killed; says how the Foos were shared."""
+    """Fail if a Foo changed owners, except from the killed one; print how the Foos were shared."""
     last: dict[str, str] = {}
     for write in trail:
         if write.foo:
@@ -141,7 +141,7 @@ def no_foo_at_two(trail: list[Write]) -> str:
 
 
 def no_write_without_the_lease(trail: list[Write]) -> str:
-    """Fail if a Foo was written about by a replica that did not hold the lease then; says what was looked at."""
+    """Fail if a replica without the lease wrote about a Foo; print the number of writes checked."""
     holder, about = "", dict.fromkeys({write.user for write in trail}, 0)
     for write in trail:
         if write.resource == "leases":

@@ -1,4 +1,4 @@
-"""kubectl and single objects: what its user types to make, show, change and delete them, and what is then printed."""
+"""kubectl with single objects: create, show, change and delete."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""kubectl and a cluster that lives: what its user watches, waits for, rolls out and asks about."""
+"""kubectl with a running cluster: watch, wait, rollout, auth and explain."""
 
 import json
 import re

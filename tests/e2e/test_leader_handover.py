@@ -1,4 +1,4 @@
-"""Two processes and one lease: when the leader goes, however it goes, the other leads in time."""
+"""Two processes and one lease: when the leader ends in any way, the other leads in time."""
 
 import signal
 import sys
@@ -33,14 +33,14 @@ class Replica:
         self.child = Child(command, folder / f"{identity}.out")
 
     def wait_for(self, line: str) -> float:
-        """When the process has printed that line, in this machine's monotonic seconds."""
+        """Return the time in monotonic seconds at which the process printed a line."""
         self.child.wait_for(f"^{line}$")
         return SYSTEM_CLOCK.now()
 
 
 @dataclass
 class Replicas:
-    """Two candidates, of which the first leads and the second has seen that."""
+    """Two candidates; the first leads, and the second has observed that."""
 
     clientset: Clientset
     namespace: str

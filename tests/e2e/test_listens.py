@@ -1,4 +1,4 @@
-"""Who listens where: nothing beyond loopback unless a flag asks for it. Read from the kernel, so on Linux."""
+"""Open ports: only loopback unless a flag requests more. Read from the kernel of Linux."""
 
 import ipaddress
 import re
@@ -24,7 +24,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def address(hexadecimal: str) -> Address:
-    """The kernel writes each 32 bits as a number of the machine's own byte order."""
+    """Convert an address from the kernel, which writes each 32 bits in the machine's byte order."""
     words = [int(hexadecimal[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(hexadecimal), 8)]
     return ipaddress.ip_address(b"".join(words))
 
@@ -38,7 +38,7 @@ def sockets(pid: int) -> set[str]:
 
 
 def listeners(pid: int) -> dict[int, Address]:
-    """Port and address of every TCP socket by which a process listens, and of every UDP socket it has bound."""
+    """Return port and address of every listening TCP socket and every bound UDP socket of a process."""
     mine, found = sockets(pid), dict[int, Address]()
     for table in ("tcp", "tcp6", "udp", "udp6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
@@ -55,7 +55,7 @@ def beyond_loopback(pid: int) -> dict[int, Address]:
 
 @contextmanager
 def running(folder: Path, *flags: str) -> Iterator[int]:
-    """`main.py --embedded`, once its workers run; gives its process id."""
+    """Run `main.py --embedded` until its workers run; provide its process id."""
     command = [sys.executable, "-u", str(ROOT / "main.py"), "--embedded", *flags]
     with Child(command, folder / "output.txt", cwd=folder) as program:
         program.wait_for("starting workers")
@@ -70,7 +70,7 @@ def test_program_listens_on_loopback_alone(tmp_path: Path) -> None:
 
 
 def test_probes_are_reached_from_elsewhere_when_a_flag_says_so(tmp_path: Path) -> None:
-    """And no other port is: this is how the test above would fail."""
+    """No other port is open; this shows that the test above can fail."""
     with running(tmp_path, "--health-probe-bind-address=:0") as pid:
         [where] = beyond_loopback(pid).values()
         assert where.is_unspecified

@@ -1,4 +1,4 @@
-"""The program itself: real processes, real signals, real mistakes."""
+"""The program: real processes, signals and mistakes."""
 
 import signal
 import socket
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
-    """A server with Foo's CRD, by its kubeconfig."""
+    """Return the kubeconfig of a server with Foo's CRD."""
     path = tmp_path / "kubeconfig"
     environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=path)
     with environment:
@@ -60,7 +60,7 @@ def test_a_signal_ends_it_gracefully(number: int, kubeconfig: Path, tmp_path: Pa
 
 @pytest.mark.feature("A-27")
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    """A server that accepts and never answers keeps the first request, and so a graceful end, waiting."""
+    """A server that accepts and never answers delays the first request, and so a graceful shutdown."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

@@ -1,4 +1,4 @@
-"""A manager against a real API server: kinds that come and go, refusals of unknown fields, finalizers, two clusters."""
+"""Manager against a real API server: CRDs that come and go, unknown fields, finalizers, two clusters."""
 
 import logging
 import ssl
@@ -54,7 +54,7 @@ def config() -> Iterator[Config]:
 
 @pytest.fixture
 def other() -> Iterator[Config]:
-    """A second cluster, which is always a bundled server."""
+    """Return a second cluster, always a bundled server."""
     with Environment(bundled=True) as started:
         yield started
 
@@ -145,7 +145,7 @@ class ColouredSpec:
 @api_type(group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo")
 @dataclass(frozen=True, slots=True)
 class ColouredFoo:
-    """A Foo with a field that its definition does not have."""
+    """Foo with a field that its CRD does not have."""
 
     metadata: ObjectMeta
     spec: ColouredSpec
@@ -160,12 +160,12 @@ def test_a_field_that_the_server_does_not_know_is_refused_told_of_or_dropped(
         foo = ColouredFoo(ObjectMeta(name="a", namespace=space), ColouredSpec("d", "blue"))
         with pytest.raises(BadRequest, match=r'unknown field "spec\.colour"'):
             manager.client.create(foo)
-        told = [told_of(caplog, manager.client.writing(field_validation=one), foo) for one in WORDS]
+        told = [logs_field(caplog, manager.client.writing(field_validation=one), foo) for one in WORDS]
         assert told == [False, True]
 
 
-def told_of(caplog: pytest.LogCaptureFixture, client: Client, foo: ColouredFoo) -> bool:
-    """Whether the log says something of the field when the Foo is written; it is not kept."""
+def logs_field(caplog: pytest.LogCaptureFixture, client: Client, foo: ColouredFoo) -> bool:
+    """Return whether the log mentions the field when the Foo is written; the server drops it."""
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         assert client.create(foo, dry_run=True).spec.colour == ""
@@ -251,7 +251,7 @@ def test_metrics_are_for_users_whom_the_cluster_s_roles_allow_them() -> None:
 
 @contextmanager
 def metrics_reader(admin: Clientset, space: str) -> Iterator[None]:
-    """Let the service account `reader` of a namespace read metrics."""
+    """Allow the service account `reader` of a namespace to read metrics."""
     metadata, group = ObjectMeta(name=space), "rbac.authorization.k8s.io"
     rule = PolicyRule(non_resource_urls=("/metrics",), verbs=("get",))
     subject = Subject(kind="ServiceAccount", name="reader", namespace=space)

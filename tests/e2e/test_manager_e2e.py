@@ -1,4 +1,4 @@
-"""The same controller made with a manager: the low-level one's scenarios, its figures, and what a manager adds."""
+"""The Foo controller with a manager: the scenarios of the low-level one, and the manager's features."""
 
 import logging
 import os
@@ -63,7 +63,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class ManagedCluster(Cluster):
-    """The same, with the manager's controller in the place of the other, which stays unused."""
+    """Cluster with the manager's controller instead of the low-level one."""
 
     def __init__(self, **simulation: Any) -> None:
         super().__init__(**simulation)
@@ -89,7 +89,7 @@ def cluster() -> Iterator[ManagedCluster]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.requires("simulated controllers")
-@pytest.mark.parametrize("available", [pytest.param(1, id="available at once"), pytest.param(0, id="nobody runs them")])
+@pytest.mark.parametrize("available", [pytest.param(1, id="available at once"), pytest.param(0, id="never available")])
 def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
     available: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -106,7 +106,7 @@ def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
 
 
 class SharingCluster(ManagedCluster):
-    """The low-level controller, run by a manager on the manager's cache."""
+    """Low-level controller, run by a manager on the manager's cache."""
 
     def add_controllers(self) -> None:
         factory = self.manager.cache.factory
@@ -154,7 +154,7 @@ def test_the_example_runs_as_a_program_and_ends_in_good_order(tmp_path: Path) ->
 
 
 def example(kubeconfig: Path, output: Path) -> Child:
-    """`examples/foo_manager.py` as a process of its own."""
+    """Run `examples/foo_manager.py` as a process."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(kubeconfig)}
     command = [sys.executable, str(ROOT / "examples" / "foo_manager.py")]
     return Child(command, output, env=environ)

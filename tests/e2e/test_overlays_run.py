@@ -1,4 +1,4 @@
-"""Each set-up of artifacts/ does its work, with the manifest's arguments and its account's rights alone."""
+"""Each overlay of artifacts/ works with the manifest's arguments and only its service account's permissions."""
 
 import re
 import shutil
@@ -40,7 +40,7 @@ IN_A_POD = {"$(POD_NAMESPACE)": NAMESPACE, "=:8081": "=127.0.0.1:0", "=:8443": "
 
 
 class Cluster:
-    """A server that enforces roles, with one set-up applied by its administrator; its pods are ours to play."""
+    """Server with RBAC and one overlay applied by its administrator; the test runs its pods."""
 
     def __init__(self, home: Path, overlay: str) -> None:
         self.home, self.overlay, self.trail = home, overlay, home / "audit.log"
@@ -58,7 +58,7 @@ class Cluster:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=40).stdout
 
     def pod(self, *more: str) -> Program:
-        """The controller as its container starts it, and with these flags besides."""
+        """Run the controller as its container does, with additional flags."""
         token = self.kubectl("-n", NAMESPACE, "create", "token", NAME).strip()
         write_user(self.home / "account", self.config, token=token, namespace=NAMESPACE)
         arguments = list[str](container(rendered(self.overlay))["args"])
@@ -67,7 +67,7 @@ class Cluster:
         return Program([*arguments, *more, f"--kubeconfig={self.home / 'account'}"], self.home / "pod")
 
     def refused(self) -> list[str]:
-        """What the controller's account asked for and did not get."""
+        """Return the controller's rejected requests."""
         return [
             f"{event['verb']} {event['requestURI']}"
             for event in events(self.trail)
@@ -75,7 +75,7 @@ class Cluster:
         ]
 
     def follows(self, namespace: str, name: str) -> None:
-        """Wait until the Foo's Deployment is there and the Foo says so."""
+        """Wait until the Foo's Deployment exists and the status reports it."""
 
         def reported() -> bool:
             with suppress(NotFound):  # the Deployment is not there yet
@@ -95,7 +95,7 @@ class Cluster:
 
 
 def status(url: str, token: str) -> int:
-    """What somebody who shows this token is answered; the certificate is the program's own."""
+    """Return the status code for a request with this token; the certificate is self-signed."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
@@ -139,7 +139,7 @@ def test_set_up_syncs_foos_with_the_rights_it_has_and_asks_for_no_other(cluster:
 
 @pytest.mark.parametrize("cluster", ["namespaced"], indirect=True)
 def test_metrics_are_for_whom_the_page_s_commands_give_them_to(cluster: Cluster) -> None:
-    """The role is bound as docs/deploy.md has it; before, a token that is good is not good enough."""
+    """The role is bound as in docs/deploy.md; before that, a valid token is not sufficient."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -150,7 +150,7 @@ def test_metrics_are_for_whom_the_page_s_commands_give_them_to(cluster: Cluster)
     pod = cluster.pod(f"--metrics-bind-address={address}", "--metrics-secure")
     try:
         pod.wait_for("starting workers")
-        assert status(f"https://{address}/metrics", "nobody's") == 401
+        assert status(f"https://{address}/metrics", "invalid") == 401
         assert status(f"https://{address}/metrics", token) == 403
         cluster.kubectl(*command.replace("\\\n", " ").split())
         cluster.wait_until(lambda: status(f"https://{address}/metrics", token) == 200)

@@ -1,7 +1,7 @@
-"""The rights in artifacts/rbac are what the controller needs, and nothing else: each one taken away is missed.
+"""The permissions in artifacts/rbac are exactly those that the controller uses: removing any of them is noticed.
 
-The whole program runs as its service account on a server that enforces roles, and does everything it ever does. Refused
-requests are read from the server's audit trail.
+The whole program runs as its service account on a server with RBAC, and exercises everything. Rejected requests are
+read from the server's audit log.
 """
 
 import json
@@ -59,18 +59,18 @@ class Right:
 
 
 def manifests() -> list[dict[str, Any]]:
-    """Every object that `kubectl apply -k artifacts/rbac` makes."""
+    """Return every object of `kubectl apply -k artifacts/rbac`."""
     names = yaml.safe_load((RBAC / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
     return [doc for name in names for doc in yaml.safe_load_all((RBAC / name).read_text(encoding="utf-8")) if doc]
 
 
 def bound(objects: list[dict[str, Any]]) -> set[str]:
-    """The names of the roles that the controller's account has."""
+    """Return the names of the roles of the controller's account."""
     return {doc["roleRef"]["name"] for doc in objects if doc["kind"].endswith("Binding")}
 
 
 def rights() -> Iterator[Right]:
-    """Everything that the controller's account may do."""
+    """Return all permissions of the controller's account."""
     objects = manifests()
     for doc in objects:
         if doc["kind"] in ("Role", "ClusterRole") and doc["metadata"]["name"] in bound(objects):
@@ -82,7 +82,7 @@ def rights() -> Iterator[Right]:
 
 
 def without(right: Right | None) -> list[dict[str, Any]]:
-    """The manifests, one right less."""
+    """Return the manifests with one permission less."""
     objects = manifests()
     for doc in objects:
         if right is not None and doc["kind"] in ("Role", "ClusterRole") and doc["metadata"]["name"] == right.role:
@@ -99,7 +99,7 @@ def _split(rule: dict[str, Any], right: Right) -> Iterator[dict[str, Any]]:
 
 
 class RunnableGroup:
-    """A server with these roles, and the controller running on it as its service account."""
+    """Server with these roles, and the controller running on it as its service account."""
 
     def __init__(self, folder: Path, objects: list[dict[str, Any]]) -> None:
         self.trail = folder / "audit.log"
@@ -150,7 +150,7 @@ class RunnableGroup:
         self.program.start(run, config, parse(flags), self.stop, name="program")
 
     def refused(self) -> set[str]:
-        """What the controller's account was refused so far."""
+        """Return the controller's rejected requests so far."""
         found = set()
         for event in events(self.trail):
             if event["user"]["username"] == ACCOUNT and event.get("responseStatus", {}).get("code") == 403:
@@ -161,7 +161,7 @@ class RunnableGroup:
         return found
 
     def end(self) -> None:
-        """Stop the program, which may have ended of being refused something, and the server."""
+        """Stop the program, which may have exited because of a rejection, and the server."""
         self.stop.set()
         try:
             self.program.join(SECONDS)
@@ -173,7 +173,7 @@ class RunnableGroup:
             self.environment.stop()
 
     def reached(self, what: Any) -> bool:
-        """Whether it came to be, before anything was refused."""
+        """Return whether a condition became true before a request was rejected."""
         deadline, never = SYSTEM_CLOCK.now() + SECONDS, threading.Event()
         while SYSTEM_CLOCK.now() < deadline:
             try:
@@ -187,7 +187,7 @@ class RunnableGroup:
         raise AssertionError(f"neither done nor refused after {SECONDS} s")
 
     def everything(self) -> bool:
-        """Have the controller do all it does; False as soon as it is refused something."""
+        """Exercise everything that the controller does; return False after a rejection."""
         somebodys = new_deployment(Foo(ObjectMeta(name="taken"), FooSpec("taken", 1)))
         self.kube.apps_v1.deployments("default").create(replace(somebodys, metadata=ObjectMeta(name="taken")))
         for name in ("mine", "taken"):
@@ -207,14 +207,14 @@ class RunnableGroup:
         return self.foos.get("mine").status.available_replicas == replicas
 
     def _replaced(self, name: str) -> bool:
-        """Whether a Deployment that is deleted is made again."""
+        """Return whether a deleted Deployment is created again."""
         deployments = self.kube.apps_v1.deployments("default")
         uid = deployments.get(name).metadata.uid
         deployments.delete(name)
         return self.reached(lambda: deployments.get(name).metadata.uid != uid)
 
     def _scraped(self) -> bool:
-        """Whether somebody who may read the metrics gets them, for which the API server has to be asked."""
+        """Return whether an authorized user gets the metrics, which requires the API server's review."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         asked = urllib.request.Request(f"https://127.0.0.1:{self.port}/metrics")
@@ -237,7 +237,7 @@ def free_port() -> int:
 
 
 def outcome(folder: Path, objects: list[dict[str, Any]]) -> tuple[bool, set[str]]:
-    """Whether the controller did everything, and what it was refused."""
+    """Return whether the controller did everything, and its rejected requests."""
     stage = RunnableGroup(folder, objects)
     try:
         stage.start()

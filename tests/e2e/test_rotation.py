@@ -1,4 +1,4 @@
-"""Credentials change under a running controller, as they do in every cluster: it goes on, and is not restarted."""
+"""Credentials change while the controller runs, which continues without a restart."""
 
 import threading
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ SECONDS = 20.0
 
 
 class Pod:
-    """A running controller whose credentials are files, as a pod's are, and its server."""
+    """Running controller whose credentials are files, as in a pod, and its server."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Pod:
         self.group.start(run, config, parse(["--leader-elect"]), self.stop, name="program")
 
     def syncs_another_foo(self) -> None:
-        """Create a Foo and wait until the controller has made its Deployment."""
+        """Create a Foo and wait until the controller has created its Deployment."""
         self.count += 1
         name = f"foo-{self.count}"
         admin = Clientset(replace(self.admin, ca_data=self.server.ca.decode() if self.server.ca else ""))
@@ -113,7 +113,7 @@ def test_a_renewed_client_certificate_is_picked_up(pod: Pod) -> None:
 
 
 def test_a_replaced_authority_is_picked_up(pod: Pod) -> None:
-    """New connections are refused until the file has the new authority, and made after."""
+    """New connections are rejected until the file has the new authority, and succeed afterwards."""
     pod.server.add_user("an-only-token", authenticated("controller", MASTERS))
     pod.start(token="an-only-token")
     pod.syncs_another_foo()

@@ -97,7 +97,7 @@ class Compacting:
     maps: ConfigMapClient
 
     def expire(self, version: str) -> None:
-        """Wait until etcd has forgotten this version."""
+        """Wait until etcd has compacted this version."""
 
         def expired() -> bool:
             self.maps.patch("a", {"data": {"changed": uuid.uuid4().hex}})  # only changes let etcd forget
@@ -202,7 +202,7 @@ class OneSeat:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Take the seat: by a request whose body is not sent."""
+        """Occupy the seat with a request whose body is not sent."""
         address = urlsplit(self.config.host)
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -216,7 +216,7 @@ class OneSeat:
             yield
 
     def count(self, outcome: str) -> int:
-        """Return how many requests of this level the server has `dispatched` or `rejected`, by its metrics."""
+        """Return the number of `dispatched` or `rejected` requests of this level, from the metrics."""
         wanted = (f"apiserver_flowcontrol_{outcome}_requests_total{{", f'priority_level="{self.name}"')
         lines = self.admin.raw("GET", "/metrics").decode().splitlines()
         return sum(int(float(line.split()[-1])) for line in lines if all(part in line for part in wanted))
@@ -248,7 +248,7 @@ def test_rejected_request_is_retried_until_the_server_has_a_seat_for_it(seat: On
 
 
 def is_rejected(client: RESTClient, place: str) -> bool:
-    """Return whether a request is rejected as one too many; then the server says when to come back."""
+    """Return whether a request is rejected with 429 and a Retry-After."""
     try:
         Clientset(client).core_v1.config_maps(place).list(limit=1)
     except TooManyRequests as error:

@@ -1,4 +1,4 @@
-"""Three processes and sixty keys: whoever goes, however it goes, others take its keys in time, and never before."""
+"""Three processes and sixty keys: when a member ends in any way, others take its keys in time, never before."""
 
 import json
 import signal
@@ -28,7 +28,7 @@ MACHINE = 1.0
 
 @dataclass(frozen=True)
 class Work:
-    """One piece of work on a key, in this machine's monotonic seconds."""
+    """One piece of work on a key, in monotonic seconds."""
 
     key: str
     began: float
@@ -62,12 +62,12 @@ class Members:
     all: list[Member]
 
     def shared(self, moment: float, members: list[Member]) -> bool:
-        """Whether each of these, and nobody else, has worked since then, and every key was worked on."""
+        """Return whether exactly these members have worked since then, and every key was processed."""
         owners = [member.keys_since(moment) for member in members]
         return all(owners) and set().union(*owners) == set(KEYS)
 
-    def nobody_shared_a_key(self) -> None:
-        """No two pieces of work on one key at once, in two processes."""
+    def check_no_shared_keys(self) -> None:
+        """Fail if two processes worked on one key at the same time."""
         work = sorted((w.key, w.began, w.ended) for member in self.all for w in member.work() if w.valid)
         assert len(work) > len(KEYS)
         for (key, _, ended), (other, began, _) in pairwise(work):
@@ -106,7 +106,7 @@ def test_the_keys_of_a_killed_member_move_when_its_lease_expires_and_not_before(
     since = moment + LEASE + RETRY + MACHINE
     eventually(lambda: members.shared(since, others), seconds=20.0)
     assert all(had <= member.keys_since(since) for had, member in zip(kept, others, strict=True))
-    members.nobody_shared_a_key()
+    members.check_no_shared_keys()
 
 
 def test_a_member_that_is_told_to_stop_hands_over_at_once(members: Members) -> None:
@@ -117,7 +117,7 @@ def test_a_member_that_is_told_to_stop_hands_over_at_once(members: Members) -> N
     took = SYSTEM_CLOCK.now() - moment
     print(f"hand-over {took:.2f} s after the end of a member that was told to stop")
     assert took < 2 * RETRY + MACHINE
-    members.nobody_shared_a_key()
+    members.check_no_shared_keys()
 
 
 def test_a_member_that_is_suspended_past_its_lease_shares_no_key_when_it_wakes(members: Members) -> None:
@@ -128,4 +128,4 @@ def test_a_member_that_is_suspended_past_its_lease_shares_no_key_when_it_wakes(m
     suspended.child.signal(signal.SIGCONT)
     awake = SYSTEM_CLOCK.now()
     eventually(lambda: members.shared(awake + 4 * RETRY, members.all), seconds=20.0)
-    members.nobody_shared_a_key()
+    members.check_no_shared_keys()

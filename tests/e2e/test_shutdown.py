@@ -1,4 +1,4 @@
-"""SIGTERM, from the signal to the exit code: what is under way is finished, what hangs is left, and both are told."""
+"""SIGTERM, from the signal to the exit code: work in progress is finished, hanging work is abandoned and logged."""
 
 import signal
 import urllib.error
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60), pytest.mark.requires("in
 
 
 class Slow:
-    """A leading controller whose Deployments take a while to be created, and one Foo that asks for one."""
+    """Leading controller whose Deployments take a while to be created, and one Foo that needs one."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.folder, self.seconds = folder, seconds

@@ -1,4 +1,4 @@
-"""Webhooks on a real API server: the scenarios of tests/webhook that need no server of their own kind, once more."""
+"""Webhooks on a real API server: the scenarios of tests/webhook that run on any server."""
 
 import os
 import shutil
@@ -62,7 +62,7 @@ def cluster(manifests: Path) -> Iterator[Cluster]:  # the imported fixture
 
 @pytest.fixture
 def served(cluster: Cluster) -> Iterator[Cluster]:
-    """The cluster with its webhooks running; afterwards there is no Home."""
+    """Provide the cluster with its webhooks running; delete all Homes afterwards."""
     with running(cluster.webhooks()):
         # A real server takes a moment to heed new configurations, and to notice that its old connections are closed.
         eventually(lambda: refusal(cluster), lambda error: isinstance(error, Invalid), seconds=SECONDS)
@@ -74,7 +74,7 @@ def served(cluster: Cluster) -> Iterator[Cluster]:
 
 
 def refusal(cluster: Cluster) -> ApiError | None:
-    """Return the error of a dry run that the validator refuses."""
+    """Return the error of a dry run that the validator rejects."""
     try:
         cluster.v1.create(Home(ObjectMeta(name="probe"), HomeSpec()), dry_run=True)
     except ApiError as error:

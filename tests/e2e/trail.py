@@ -1,4 +1,4 @@
-"""Reads the bundled server's audit trail: who wrote what, in the order in which it took effect."""
+"""Reader of the bundled server's audit log: who wrote what, in the order of effect."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Write:
 
     @property
     def foo(self) -> str:
-        """The Foo it is about, whose Deployment has the same name; empty for other writes."""
+        """Foo of this write, whose Deployment has the same name; "" for other writes."""
         return (
             self.name
             if self.resource == "deployments" or (self.resource, self.subresource) == ("foos", "status")
@@ -30,13 +30,13 @@ class Write:
 
 
 def events(trail: Path) -> Iterator[dict[str, Any]]:
-    """Every event so far, in order; the server may be in the middle of writing one, which is left for later."""
+    """Return every event so far, in order; an incomplete last line is left for later."""
     complete, _, _ = trail.read_text(encoding="utf-8").rpartition("\n")
     return (json.loads(line) for line in complete.split("\n") if line)
 
 
 def writes(trail: Path) -> Iterator[Write]:
-    """Every write that was acknowledged, in order."""
+    """Return every acknowledged write, in order."""
     for event in events(trail):
         if 200 <= event["responseStatus"]["code"] < 300:
             what = event["objectRef"]

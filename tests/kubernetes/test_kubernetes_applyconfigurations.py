@@ -1,4 +1,4 @@
-"""Apply configurations of the built-in kinds: the fields of the types, none of which must be given."""
+"""Apply configurations of the built-in kinds: the fields of the types, all optional."""
 
 import importlib
 import pkgutil

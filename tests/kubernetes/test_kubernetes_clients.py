@@ -1,4 +1,4 @@
-"""The generated clientset, listers and informers of the built-in kinds, over the fake."""
+"""Generated clientset, listers and informers of the built-in kinds, over the fake."""
 
 import threading
 

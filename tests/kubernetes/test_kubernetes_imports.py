@@ -1,4 +1,4 @@
-"""Importing one group loads no other: a program pays for the groups it uses."""
+"""Imports of built-in groups: importing one does not import others."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ FOUNDATION = {"pods", "volumes", "shared", "factory"}
 
 
 def loaded_by(*statements: str) -> set[str]:
-    """The modules (no packages) of clientgo.kubernetes that a program of these statements loads."""
+    """Return the modules (not packages) of clientgo.kubernetes that these statements import."""
     lines = [*statements, "import sys", "print(*[m for m in sys.modules if m.startswith('clientgo.kubernetes.')])"]
     answer = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True, timeout=60

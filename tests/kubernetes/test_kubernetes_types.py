@@ -1,4 +1,4 @@
-"""The generated types hold everything the official client's models hold, under the same names."""
+"""Generated types have all fields of the official client's models, with the same names."""
 
 import functools
 import importlib
@@ -39,7 +39,7 @@ TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 class Choice:
-    """Chooses what a generated object has: everything, and always the same, unless given a source of randomness."""
+    """Choices for generated objects: all fields and always the same, or random ones."""
 
     TEXTS = ("some/text", "x", "naïve ☕ 文字", 'quo"te\\n', "0", "true", "2026-01-02", "a" * 300)
     NUMBERS = (7, 1, -1, 2**31 - 1, 2**53 + 1, -(2**31))
@@ -48,15 +48,15 @@ class Choice:
         self._random = random
 
     def keep(self) -> bool:
-        """Whether an optional part is there."""
+        """Return whether to set an optional field."""
         return self._random is None or self._random.random() < 0.5
 
     def count(self) -> int:
-        """How many items a list has."""
+        """Return the number of items of a list."""
         return 1 if self._random is None else self._random.randint(1, 3)
 
     def scalar(self, hint: Any) -> Any:
-        """A value of this type."""
+        """Return a value of this type."""
         first: dict[Any, tuple[Any, ...]] = {
             bytes: ("aGVsbG8=", "AA=="),
             str: self.TEXTS,
@@ -94,7 +94,7 @@ def id_of(cls: type[Any]) -> str:
 
 
 def value_of(hint: Any, depth: int, choice: Choice) -> Any:
-    """A value for a pydantic annotation, nothing below `depth` levels."""
+    """Return a value for a pydantic annotation, with at most `depth` levels."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return value_of(args[0], depth, choice)
@@ -125,7 +125,7 @@ def json_of(model: Any) -> Any:
 
 
 def plain_times(value: Any) -> Any:
-    """MicroTimes as the official client writes them: without six zeros."""
+    """Convert MicroTimes to the official client's format, without six zeros."""
     if isinstance(value, dict):
         return {k: plain_times(v) for k, v in value.items()}
     if isinstance(value, list):

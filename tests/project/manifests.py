@@ -1,4 +1,4 @@
-"""The manifests in artifacts/, read as files or rendered by kubectl, for the tests that hold them to their promises."""
+"""Manifests in artifacts/, read as files or rendered by kubectl."""
 
 import functools
 import shutil
@@ -24,7 +24,7 @@ def documents(path: Path) -> list[Object]:
 
 
 def gathered(folder: Path) -> list[Object]:
-    """The objects of a kustomization that at most adds labels, by following its resources; needs no kubectl."""
+    """Return the objects of a kustomization that adds at most labels, without kubectl."""
     found: list[Object] = []
     [kustomization] = documents(folder / "kustomization.yaml")
     assert set(kustomization) <= {"apiVersion", "kind", "resources", "namespace", "labels"}
@@ -47,26 +47,26 @@ def _kustomize(folder: Path) -> str:
 
 
 def rendered(folder: Path | str) -> list[Object]:
-    """What `kubectl kustomize` makes of a folder of artifacts/, or of one elsewhere."""
+    """Return the output of `kubectl kustomize` for a folder of artifacts/ or another one."""
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not installed")
     return [document for document in yaml.safe_load_all(_kustomize(ARTIFACTS / folder)) if document]
 
 
 def named(objects: Iterable[Object], kind: str, name: str = NAME) -> Object:
-    """The one object of this kind and name."""
+    """Return the object of this kind and name."""
     [found] = [each for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)]
     return found
 
 
 def pod(objects: Iterable[Object]) -> Object:
-    """The pod template of the controller's Deployment."""
+    """Return the pod template of the controller's Deployment."""
     template: Object = named(objects, "Deployment")["spec"]["template"]
     return template
 
 
 def container(objects: Iterable[Object]) -> Object:
-    """The controller's container, the only one of its pod."""
+    """Return the controller's container."""
     [only] = pod(objects)["spec"]["containers"]
     found: Object = only
     return found
@@ -77,7 +77,7 @@ Grant = tuple[str, str, str, str]
 
 
 def grants(role: Object) -> Iterator[Grant]:
-    """What a role allows, one by one."""
+    """Return the permissions of a role, one by one."""
     for rule in role["rules"]:
         for group in rule.get("apiGroups", ()):
             for resource in rule["resources"]:

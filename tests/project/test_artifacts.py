@@ -1,4 +1,4 @@
-"""The manifests: each is readable, they agree with each other, with the checkout and with the program they start."""
+"""The manifests are valid, and agree with each other, with the repository and with the program."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ CLUSTER_SCOPED = {"Namespace", "CustomResourceDefinition", "ClusterRole", "Clust
 
 @pytest.fixture(scope="module")
 def default() -> list[Object]:
-    """Everything `make deploy` applies, read from the files."""
+    """Return everything that `make deploy` applies, read from the files."""
     return gathered(ARTIFACTS / "default")
 
 
@@ -52,7 +52,7 @@ def test_kubectl_renders_the_same_objects_we_list(default: list[Object]) -> None
 
 
 def test_every_manifest_is_used_by_its_folder_s_kustomization() -> None:
-    """A file nobody lists is a file nobody applies."""
+    """A file that no kustomization lists is never applied."""
     for folder in {path.parent for path in ARTIFACTS.rglob("kustomization.yaml")}:
         [kustomization] = documents(folder / "kustomization.yaml")
         files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
@@ -182,7 +182,7 @@ def test_sharded_members_all_work() -> None:
 
 @pytest.mark.e2e
 def test_namespaced_controller_has_no_right_over_foos_elsewhere() -> None:
-    """The same rules, in one namespace; at the cluster's scope it may only ask about tokens."""
+    """The same rules in one namespace; cluster-scoped are only token reviews."""
     objects, everywhere = rendered("namespaced"), rendered("default")
     assert named(objects, "Role")["rules"] == named(everywhere, "ClusterRole")["rules"]
     assert named(objects, "RoleBinding")["roleRef"]["kind"] == "Role"

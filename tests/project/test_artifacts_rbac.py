@@ -1,4 +1,4 @@
-"""The permissions around the controller's own, which tests/e2e/test_rbac_exact.py takes away one by one."""
+"""Roles besides the controller's own, which tests/e2e/test_rbac_exact.py checks."""
 
 import threading
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def granted(role: Object) -> set[Request]:
 
 
 def test_election_asks_for_what_its_role_grants_and_for_no_other_lease(one: Callable[..., Object]) -> None:
-    """Creating, then renewing on release, of the lease the manifests' flags name."""
+    """It creates, renews and releases the lease that the manifests' flags name."""
     kube, stop = FakeKubernetes(), threading.Event()
     lock = LeaseLock(kube, NAMESPACE, NAME, "me")
     LeaderElector(lock, on_started_leading=lambda _: stop.set(), on_stopped_leading=lambda: None).run(stop)

@@ -1,4 +1,4 @@
-"""The manifests on a server: every object is accepted as it stands, the pod is locked down, make deploys them."""
+"""The manifests on a server: every object is accepted unchanged, the pod is restricted, make deploys them."""
 
 import copy
 import json
@@ -25,14 +25,14 @@ pytestmark = [
 
 
 class Shell:
-    """Runs programs against one server, with nobody's own files."""
+    """Runner of programs against one server, with an empty home."""
 
     def __init__(self, home: Path) -> None:
         mine = {"HOME": str(home), "KUBECACHEDIR": str(home / "cache"), "KUBECONFIG": str(home / "kubeconfig")}
         self.environ = {**os.environ, **mine}
 
     def run(self, *command: str, stdin: str = "", code: int = 0) -> str:
-        """What the program prints to both streams; it must end with this status."""
+        """Return the output of a program; its exit code must be this one."""
         done = subprocess.run(
             command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=self.environ,
             text=True, check=False, timeout=60,
@@ -47,7 +47,7 @@ class Shell:
         return self.run("make", "--no-print-directory", *arguments)
 
     def there(self) -> set[str]:
-        """kind/name of everything that belongs to the controller."""
+        """Return kind/name of everything that belongs to the controller."""
         kinds = "ns,crd,sa,role,clusterrole,rolebinding,clusterrolebinding,svc,deploy,pdb,netpol"
         selected = ("-l", f"app.kubernetes.io/name={NAME}", "-A", "-o", "json")
         items = json.loads(self.kubectl("get", kinds, *selected))["items"]
@@ -56,7 +56,7 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    """An empty cluster, and how to talk to it."""
+    """Provide an empty cluster and a shell for it."""
     with Environment(bundled=True, kubeconfig=tmp_path / "kubeconfig"):
         yield Shell(tmp_path)
 
@@ -67,7 +67,7 @@ def names(objects: list[Object]) -> set[str]:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_server_accepts_every_object_as_it_stands(shell: Shell, overlay: str) -> None:
-    """Strictly, so that a misspelt field is an error; and no warning is printed, such as one of Pod Security."""
+    """Strict field validation, and no warnings, such as those of Pod Security."""
     said = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{overlay}").splitlines()
     assert [line for line in said if not line.endswith(" created")] == []
     assert shell.there() == names(rendered(overlay))
@@ -103,7 +103,7 @@ def a_pod(spoil: Spoil = lambda spec, container: None) -> str:
 
 @pytest.fixture(scope="module")
 def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    """A cluster with nothing but the controller's namespace and account in it."""
+    """Provide a cluster with only the controller's namespace and account."""
     home = tmp_path_factory.mktemp("home")
     default = gathered(ROOT / "artifacts" / "default")
     prepared = [named(default, "Namespace", NAMESPACE), named(default, "ServiceAccount")]
@@ -139,7 +139,7 @@ def test_each_protection_of_the_pod_is_needed(restricted: Shell, spoil: Spoil, c
 
 @pytest.mark.feature("E-06")
 def test_nothing_of_the_pod_can_be_written_to() -> None:
-    """Which the restricted profile does not ask for."""
+    """The restricted profile does not require this."""
     spec = pod(gathered(ROOT / "artifacts" / "default"))["spec"]
     assert [each["securityContext"]["readOnlyRootFilesystem"] for each in spec["containers"]] == [True]
     assert "volumes" not in spec

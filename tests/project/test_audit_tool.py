@@ -1,4 +1,4 @@
-"""hack/audit.py: a vulnerability fails, and a service that knows nothing is not taken for one that found nothing."""
+"""hack/audit.py: a vulnerability fails, and a service without data does not count as clean."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def answer(*packages: dict[str, Any]) -> Answer:
 
 
 def audited(*answers: Answer, strict: bool = False) -> tuple[int, list[str], list[str]]:
-    """The exit code, what was printed, and which services were asked, if each gives the answer at its place."""
+    """Return the exit code, the output, and the services queried, for given answers."""
     said, asked = list[str](), list[str]()
 
     def ask(service: str, lock: str) -> Answer:
@@ -43,7 +43,7 @@ def test_vulnerability_fails_and_names_its_remedy() -> None:
 
 
 def test_second_service_is_asked_when_the_first_knows_nothing() -> None:
-    """As a mirror does that holds the packages and no advisories; pip-audit itself calls that clean."""
+    """A mirror with packages but without advisories; pip-audit itself reports that as clean."""
     code, said, asked = audited(answer(UNKNOWN), answer(VULNERABLE))
     assert (code, asked) == (1, ["pypi", "osv"])
     assert said[-1] == "osv looked up 1 packages: 1 findings"

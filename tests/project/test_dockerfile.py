@@ -1,4 +1,4 @@
-"""The image, without a container engine: what the Dockerfile says, and what its steps do when followed here."""
+"""The image, without a container engine: the Dockerfile, and the result of its steps."""
 
 import fnmatch
 import json
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Step(NamedTuple):
-    """One instruction; `stage` counts from 0, and instructions before the first FROM are of stage -1."""
+    """One instruction; `stage` counts from 0, and instructions before the first FROM have stage -1."""
 
     stage: int
     verb: str
@@ -44,7 +44,7 @@ def only(verb: str) -> str:
 
 
 def sent_to_the_builder(path: str) -> bool:
-    """Whether .dockerignore lets `path` through: the last rule that matches it, or a folder above it, decides."""
+    """Return whether .dockerignore includes `path`: the last rule that matches it or a folder above decides."""
     ignored = False
     for rule in (ROOT / ".dockerignore").read_text().splitlines():
         pattern = rule.lstrip("!").removeprefix("**/").removesuffix("/**")
@@ -91,7 +91,7 @@ def test_image_says_what_it_is_and_which_commit_it_was_made_of() -> None:
 
 
 def test_packages_are_installed_from_the_lock_alone() -> None:
-    """A release that was replaced under its version, or that nobody locked, ends the build."""
+    """A replaced release, or an unlocked package, fails the build."""
     commands = [command for step in steps() if step.verb == "RUN" for command in step.rest.split("&&")]
     installs = [command for command in commands if re.search(r"\bpip (\S+ )*install ", command)]
     assert len(installs) == 3
@@ -122,7 +122,7 @@ def test_hadolint_finds_nothing() -> None:
 
 
 class Image:
-    """The image's file system under a folder of its own: only the paths the Dockerfile names are moved there."""
+    """File system of the image in a folder; only the paths named by the Dockerfile are redirected there."""
 
     def __init__(self, root: Path, checkout: Path) -> None:
         self.root = root
@@ -135,7 +135,7 @@ class Image:
         return re.sub(r"(?<![\w/])(/opt/|/src\b|/app\b)", lambda found: f"{self.root}{found[0]}", text)
 
     def build(self) -> None:
-        """Follow the build stage, step by step; the final stage only copies what that one made."""
+        """Run the steps of the build stage; the final stage only copies its result."""
         workdir = self.root
         for step in steps():
             if step.stage == 0 and step.verb == "WORKDIR":
@@ -170,7 +170,7 @@ class Image:
         return set(self.root.rglob("*"))
 
     def content(self) -> dict[str, bytes]:
-        """What the final stage takes over: every file's bytes, and where every link leads."""
+        """Return the files of the final stage: bytes, and targets of links."""
         taken = [path for name in ("opt/venv", "app") for path in (self.root / name).rglob("*")]
         return {
             str(path.relative_to(self.root)): os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
@@ -181,7 +181,7 @@ class Image:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    """Built from a copy of what is sent to the builder, so that the checkout may change meanwhile."""
+    """Build from a copy of the build context, so that the repository may change meanwhile."""
     checkout = tmp_path_factory.mktemp("checkout")
     for name in ("clientgo", "controller", "generated", "hack"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -196,7 +196,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_second_build_holds_the_same_bytes(image: Image) -> None:
-    """Built at the same place, since compiled files name it, as they do in a real build's /app."""
+    """Built at the same path, because compiled files contain it."""
     before = image.content()
     shutil.rmtree(image.root)
     image.root.mkdir()

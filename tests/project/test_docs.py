@@ -1,4 +1,4 @@
-"""The documentation, held to the code: what it shows runs, what it names exists, what it lists is complete."""
+"""The documentation matches the code: examples run, names exist, lists are complete."""
 
 import ast
 import configparser
@@ -44,7 +44,7 @@ def fenced(text: str, language: str) -> list[str]:
 
 
 def rows(text: str) -> Iterator[list[str]]:
-    """The cells of a table's lines, without its two header lines."""
+    """Yield the cells of a table's rows, without the header."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     for line in lines[2:]:
         yield [cell.strip() for cell in line.strip("|").split("|")]
@@ -61,7 +61,7 @@ def example_environment(**extra: str) -> dict[str, str]:
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """A folder with the program and the CRD generated from it."""
+    """Return a folder with the program and the CRD generated from it."""
     [program] = fenced(EXAMPLE, "python")
     (tmp_path / "greeter.py").write_text(program)
     command = fenced(EXAMPLE, "sh")[1].splitlines()[0].split()
@@ -121,7 +121,7 @@ def test_every_dependency_is_explained_and_none_besides() -> None:
 
 
 def statements(parent: ast.AST, *, waits: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
-    """Every statement below a node, and whether it waits for a function to be called."""
+    """Yield every statement below a node, and whether it is inside a function."""
     waits = waits or isinstance(parent, ast.FunctionDef)
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(parent, block, ()):
@@ -132,7 +132,7 @@ def statements(parent: ast.AST, *, waits: bool = False) -> Iterator[tuple[ast.st
 
 @functools.cache
 def imports_of(path: Path) -> tuple[tuple[tuple[str, ...], bool], ...]:
-    """The modules that each import of a file names, and whether it waits."""
+    """Return the modules named by each import of a file, and whether it is lazy."""
     found = []
     for node, waits in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -143,7 +143,7 @@ def imports_of(path: Path) -> tuple[tuple[tuple[str, ...], bool], ...]:
 
 
 def imported_distributions() -> set[str]:
-    """What the library imports that is not Python's own, by the names packages are installed under."""
+    """Return the distributions that the library imports."""
     found = [modules for path in (ROOT / "clientgo").rglob("*.py") for modules, _ in imports_of(path)]
     modules = {module for names in found for module in names}
     tops = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {"clientgo"}
@@ -170,7 +170,7 @@ def test_every_guarantee_names_a_test() -> None:
 
 
 def test_every_import_that_waits_is_listed() -> None:
-    """An import inside a function is a decision: it saves start-up, and performance.md says how much."""
+    """An import inside a function is a decision; performance.md lists its saving."""
     sources = [ROOT / "main.py", *(ROOT / "clientgo").rglob("*.py"), *(ROOT / "controller").rglob("*.py")]
     waiting = {str(path.relative_to(ROOT)) for path in sources if any(waits for _, waits in imports_of(path))}
     listed = {

@@ -1,8 +1,7 @@
-"""The guide pages, held to the code: each page's program runs as it stands, and prints what the page says it prints.
+"""The guides match the code: each page's program runs, with the output on the page.
 
-A page's `python` blocks, in their order, are one program; what its `text` blocks hold in sum is what it prints. A page
-of tests is run by pytest instead. A page whose program needs more (a server, a signal) has tests of its own,
-`test_guides_<page>.py`, and is left to them.
+The `python` blocks of a page are one program, its `text` blocks the output. pytest runs a page of tests. A page whose
+program needs more (a server, a signal) has its own tests, `test_guides_<page>.py`.
 """
 
 import os
@@ -27,7 +26,7 @@ def has_own_tests(page: Path) -> bool:
 
 
 def run(program: Path) -> "subprocess.CompletedProcess[str]":
-    """The program in a fresh interpreter, a warning being an error."""
+    """Run a program in a new interpreter, with warnings as errors."""
     tests = re.search(r"^def test_", program.read_text(), re.MULTILINE)
     command = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if tests else ["-W", "error"]
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""The guide to leader election, held to the code: its program runs as it stands."""
+"""The guide to leader election: its program runs."""
 
 import inspect
 import os

@@ -1,4 +1,4 @@
-"""The rules that keep a test from blocking the run, and the layers of tests."""
+"""Layers of tests, and rules that keep a test from blocking the run."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ FILES = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("examples/**/*.py")]
 
 
 def unbounded(source: str) -> list[int]:
-    """The lines of calls that may wait for a process without a limit."""
+    """Return the lines of calls that may wait for a process without a limit."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     limits = {call: {keyword.arg for keyword in call.keywords} for call in calls}
     names = {call: ast.unparse(call.func) for call in calls}
@@ -28,7 +28,7 @@ def test_every_process_has_a_time_limit() -> None:
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A project of one test file with the plugin."""
+    """Return a project of one test file with the plugin."""
     pytester.makeconftest('pytest_plugins = ["tests.layers"]')
     marks = "".join(f"\n  {name}: x" for name in ("unit", "integration", "e2e", "slow"))
     pytester.makeini(f"[pytest]\ntimeout = 60\naddopts = -p no:cacheprovider\nmarkers ={marks}\npythonpath = {ROOT}")
@@ -90,7 +90,7 @@ def test_a_child_process_does_not_outlive_the_test_that_started_it(inner: pytest
 
 @pytest.mark.e2e
 def test_a_test_that_its_timeout_cannot_end_ends_its_process(inner: pytest.Pytester) -> None:
-    """The others run all the same: xdist starts another worker."""
+    """The other tests still run: xdist starts another worker."""
     inner.makepyfile("""
         import pytest, signal, tests.layers
         tests.layers.GRACE = 0.5

@@ -1,4 +1,4 @@
-"""The commands a newcomer types first: they are listed, and what stands in their way is said in one sentence."""
+"""Makefile and installation: targets are listed, and problems end in one-line messages."""
 
 import re
 import subprocess
@@ -91,7 +91,7 @@ def test_unfit_python_is_one_sentence(tmp_path: Path, body: str, sentence: str) 
 
 
 def test_installation_that_failed_is_tried_again(tmp_path: Path) -> None:
-    """The stamp is written last, so the next make does not take a half-made venv for a whole one."""
+    """The stamp is written last, so make repeats an interrupted installation."""
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     script(venv / "bin" / "python", "echo no index today; exit 1")

@@ -1,4 +1,4 @@
-"""The wheel: the library whole, and nothing but the library."""
+"""The wheel contains the whole library, and nothing else."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ INGREDIENTS = (
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that the checkout stays as it is; the copy has more in it than the wheel may have."""
+    """Build the wheel from a copy, which has more files than the wheel may contain."""
     source = tmp_path_factory.mktemp("source")
     for name in INGREDIENTS:
         if (ROOT / name).is_dir():
@@ -60,7 +60,7 @@ def test_wheel_carries_its_licence(wheel: Path) -> None:
 
 
 def test_library_imports_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
-    """Python reads a wheel like a folder; without the checkout on its path, the wheel is where clientgo comes from."""
+    """Python imports from a wheel like from a folder; the repository is not on its path."""
     code = "import clientgo.meta, clientgo.version as v; print(v.__file__)"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": str(wheel)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The tables of docs/parity/ and the script that keeps them."""
+"""Tables of docs/parity/, and their script."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the image is made of: locked with hashes, nothing missing, and listed in a bill of materials."""
+"""Packages of the image: locked with hashes, complete, and listed in the SBOM."""
 
 import configparser
 import json
@@ -51,7 +51,7 @@ def test_lock_names_no_index(path: Path) -> None:
 
 
 def test_lock_holds_what_the_controller_needs_and_fits_setup_cfg() -> None:
-    """A requirement that was raised or added without `make lock` shows here, without an index."""
+    """Detects a changed requirement without `make lock`, without an index."""
     pins = locked(LOCK)
     for requirement in [*wanted(), *wanted("secure-serving")]:
         assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)].version), requirement

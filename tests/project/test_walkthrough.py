@@ -1,4 +1,4 @@
-"""One Foo's way from the server's stream to its status, as ARCHITECTURE.md tells it in eight hops."""
+"""One Foo's way from the watch stream to its status, as in ARCHITECTURE.md."""
 
 import re
 import sys
@@ -24,7 +24,7 @@ ROW = re.compile(r"^\| \d \| (?:`(?P<thread>[\w-]+)`)? ?\| `(?P<hop>[\w.]+:[\w.]
 
 
 def documented_hops() -> list[tuple[str, str]]:
-    """(thread, module:function) of each row of the table; a row without a thread is in the one above."""
+    """Return (thread, module:function) of each row; a row without a thread belongs to the one above."""
     hops: list[tuple[str, str]] = []
     for row in ROW.finditer(ARCHITECTURE.read_text(encoding="utf-8")):
         hops.append((row["thread"] or hops[-1][0], row["hop"]))
@@ -32,7 +32,7 @@ def documented_hops() -> list[tuple[str, str]]:
 
 
 class Trace:
-    """Which of the documented functions were entered, in which thread."""
+    """Recorder of the documented functions that were entered, by thread."""
 
     def __init__(self, hops: list[str]) -> None:
         self._wanted = set(hops)
