@@ -81,7 +81,7 @@ def _hyphenated(name: str) -> str:
     return name.replace("_", "-")
 
 
-CLUSTER, LEASES, SERVING, LOGGING = "which cluster", "with other replicas", "what is served", "what is logged"
+CLUSTER, LEASES, SERVING, LOGGING = "cluster", "replicas", "servers", "logging"
 """Groups of the shared flags; a program may add flags of its own to them."""
 
 

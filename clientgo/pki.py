@@ -91,7 +91,7 @@ class CertificateAuthority:
         """Return a certificate for a server with these names and addresses.
 
         Raises:
-            ValueError: there is no host.
+            ValueError: `hosts` is empty.
         """
         names = [_general_name(host) for host in hosts]
         if not names:

@@ -7,7 +7,7 @@ from clientgo.commandline import CLUSTER, LEASES, ClientFlags, LoggingFlags, Par
 from clientgo.flags import port, positive, seconds
 from controller import COMPONENT
 
-WORK = "how it works"
+WORK = "controller"
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,10 @@ class Options(LoggingFlags, ServingFlags, ShardingFlags, ClientFlags):
     namespaces: tuple[str, ...] = flag(
         (), "namespace to watch; may be repeated (default: all)", group=CLUSTER, name="--namespace", metavar="NAME"
     )
-    embedded: bool = flag(False, "start the bundled API server instead of using a cluster", group=CLUSTER)
-    embedded_port: int = flag(0, "its port (default: any free one)", group=CLUSTER, metavar="PORT", type=port)
+    embedded: bool = flag(False, "start the bundled API server instead of connecting to a cluster", group=CLUSTER)
+    embedded_port: int = flag(
+        0, "port of the bundled API server (default: a free one)", group=CLUSTER, metavar="PORT", type=port
+    )
     leader_elect_resource_name: str = flag(
         COMPONENT, f"name of the Lease (default: {COMPONENT})", group=LEASES, metavar="NAME"
     )

@@ -1,1 +1,1 @@
-"""The kinds of the group samplecontroller.k8s.io, one module for each version."""
+"""Kinds of the API group samplecontroller.k8s.io, one module for each version."""

@@ -1,7 +1,7 @@
-"""samplecontroller.k8s.io/v1alpha1: the Foo.
+"""API group samplecontroller.k8s.io, version v1alpha1: the kind Foo.
 
-After a change here run hack/update-codegen.sh: the custom resource definition, the clients, listers and informers are
-made from these classes.
+After a change here run hack/update-codegen.sh: it generates the CustomResourceDefinition, clients, listers and
+informers from these classes.
 """
 
 from dataclasses import dataclass
@@ -12,19 +12,17 @@ from clientgo.meta import DNS_LABEL, Column, Int32, Meta, ObjectMeta, Scale, api
 
 @dataclass(frozen=True, slots=True)
 class FooSpec:
-    """What is wanted of a Foo."""
+    """Desired state of a Foo."""
 
     deployment_name: Annotated[str, DNS_LABEL, Meta(description="Name of the Deployment that the Foo keeps.")]
-    replicas: Annotated[Int32 | None, Meta(ge=1, le=10, description="How many pods the Deployment should have.")] = None
+    replicas: Annotated[Int32 | None, Meta(ge=1, le=10, description="Desired number of pods.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class FooStatus:
-    """What has been seen of a Foo."""
+    """Observed state of a Foo."""
 
-    available_replicas: Annotated[Int32 | None, Meta(description="How many pods of the Deployment are available.")] = (
-        None
-    )
+    available_replicas: Annotated[Int32 | None, Meta(description="Number of available pods of the Deployment.")] = None
 
 
 @api_type(
@@ -41,7 +39,7 @@ class FooStatus:
 )
 @dataclass(frozen=True, slots=True)
 class Foo:
-    """Keeps a Deployment of the name and size it says."""
+    """Foo keeps a Deployment with the given name and number of replicas."""
 
     metadata: ObjectMeta
     spec: FooSpec

@@ -8,7 +8,7 @@ from clientgo.meta import Column, Int32, Meta, ObjectMeta, Scale, api_type
 
 @dataclass(frozen=True, slots=True)
 class FooSpec:
-    """What is wanted of a Foo."""
+    """Desired state of a Foo."""
 
     image: Annotated[str, Meta(min_length=1)]
     replicas: Annotated[Int32, Meta(ge=0)] = 1
@@ -16,7 +16,7 @@ class FooSpec:
 
 @dataclass(frozen=True, slots=True)
 class FooStatus:
-    """What has been seen of a Foo."""
+    """Observed state of a Foo."""
 
     available_replicas: Int32 = 0
 
