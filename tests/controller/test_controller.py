@@ -1,4 +1,4 @@
-"""The controller against fake clientsets: one sync at a time, no threads of its own."""
+"""Controller with fake clientsets: one sync at a time, without threads."""
 
 import json
 from dataclasses import replace
@@ -43,7 +43,7 @@ def deployment_of(foo: Foo, *, version: int = 7, available: int | None = None) -
 
 
 class Fixture:
-    """A controller whose caches hold what the servers hold; nothing runs until the test says so."""
+    """Controller whose caches hold the servers' objects; nothing runs until the test calls it."""
 
     def __init__(self, *foos: Foo, deployments: tuple[Deployment, ...] = ()) -> None:
         self.foos, self.kube = FakeClientset(*foos), FakeKubernetes(*deployments)
@@ -83,7 +83,7 @@ def test_creates_the_deployment_and_reports_its_replicas_zero_included() -> None
 
 @pytest.mark.feature("A-31")
 @pytest.mark.behaviour("SC-02")
-def test_a_deployment_as_asked_for_is_left_alone_and_the_status_is_written_once() -> None:
+def test_matching_deployment_is_not_changed_and_the_status_is_written_once() -> None:
     foo = new_foo()
     fixture = Fixture(foo, deployments=(deployment_of(foo),))
     fixture.controller.sync(KEY)
@@ -91,7 +91,7 @@ def test_a_deployment_as_asked_for_is_left_alone_and_the_status_is_written_once(
     assert fixture.foos.writes == [status_update(foo, 0)]
 
 
-def test_a_sync_that_finds_everything_as_it_should_be_writes_and_reports_nothing() -> None:
+def test_sync_without_differences_writes_nothing() -> None:
     foo = new_foo(available=1)
     fixture = Fixture(foo, deployments=(deployment_of(foo, available=1),))
     fixture.controller.sync(KEY)
@@ -102,7 +102,7 @@ def test_a_sync_that_finds_everything_as_it_should_be_writes_and_reports_nothing
 
 @pytest.mark.feature("A-31")
 @pytest.mark.behaviour("SC-03")
-def test_scales_the_deployment_and_touches_nothing_else_of_it() -> None:
+def test_scaling_changes_only_the_replicas() -> None:
     foo = new_foo(replicas=2)
     fixture = Fixture(foo, deployments=(deployment_of(new_foo(replicas=1)),))
     fixture.controller.sync(KEY)
@@ -114,7 +114,7 @@ def test_scales_the_deployment_and_touches_nothing_else_of_it() -> None:
 
 @pytest.mark.feature("B-REC-12", "A-31")
 @pytest.mark.behaviour("SC-04")
-def test_a_deployment_of_somebody_else_is_left_alone_and_reported() -> None:
+def test_foreign_deployment_is_not_changed_and_is_reported() -> None:
     foo = new_foo()
     theirs = deployment_of(foo)
     theirs = changed(theirs, metadata=changed(theirs.metadata, owner_references=()))
@@ -127,19 +127,19 @@ def test_a_deployment_of_somebody_else_is_left_alone_and_reported() -> None:
     assert fixture.events() == [f"Warning ErrResourceExists {message}"]
 
 
-def test_writes_say_who_writes() -> None:
+def test_writes_have_a_field_manager() -> None:
     fixture = Fixture(new_foo())
     fixture.controller.sync(KEY)
     assert {write.field_manager for write in (*fixture.kube.writes, *fixture.foos.writes)} == {"sample-controller"}
 
 
-def test_a_foo_that_is_gone_needs_nothing() -> None:
+def test_deleted_foo_needs_nothing() -> None:
     fixture = Fixture()
     fixture.controller.sync(KEY)
     assert fixture.kube.writes == []
 
 
-def test_a_foo_without_a_deployment_name_is_reported_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_foo_without_a_deployment_name_is_reported_and_not_retried(caplog: pytest.LogCaptureFixture) -> None:
     fixture = Fixture(new_foo(deployment=""))
     fixture.controller.queue.add(KEY)
     fixture.controller.process_next()
@@ -149,7 +149,7 @@ def test_a_foo_without_a_deployment_name_is_reported_and_not_tried_again(caplog:
 
 
 @pytest.mark.feature("C-52")
-def test_what_was_just_written_is_not_written_again_while_the_cache_is_behind() -> None:
+def test_write_is_not_repeated_while_the_cache_is_behind() -> None:
     fixture = Fixture(new_foo())
     versioned(fixture)
     fixture.controller.sync(KEY)
@@ -161,7 +161,7 @@ def test_what_was_just_written_is_not_written_again_while_the_cache_is_behind() 
 
 
 def versioned(fixture: Fixture) -> None:
-    """Let the fakes answer writes as a server does: with a newer resourceVersion."""
+    """Let the fakes return a newer resourceVersion for each write, as a server does."""
     numbers = iter(range(100, 200))
 
     def answer(action: Action) -> tuple[bool, object]:
@@ -186,14 +186,14 @@ def test_a_deployment_that_vanished_is_created_again_at_once() -> None:
     assert [action.verb for action in fixture.kube.writes] == ["create"]
 
 
-def test_a_deployment_is_not_made_again_for_a_foo_that_only_the_cache_still_has() -> None:
+def test_deployment_is_not_recreated_for_a_deleted_foo_in_the_cache() -> None:
     fixture = Fixture(new_foo(available=1))
     fixture.foos.samplecontroller_v1alpha1.foos("default").delete("test")
     fixture.controller.sync(KEY)
     assert fixture.kube.writes == []
 
 
-def test_a_deployment_is_not_made_again_for_a_foo_whose_name_another_has_by_now() -> None:
+def test_deployment_is_not_recreated_for_a_replaced_foo() -> None:
     fixture = Fixture(new_foo(available=1))
     other = new_foo()
     fixture.foos.prepend_reactor(
@@ -214,7 +214,7 @@ def test_a_foo_that_is_being_deleted_is_left_to_the_garbage_collector(collected:
 
 
 @pytest.mark.feature("A-31")
-def test_a_failed_sync_comes_back_later_each_time_and_success_forgets_it() -> None:
+def test_failed_sync_is_retried_with_backoff_and_success_resets_it() -> None:
     fixture = Fixture(new_foo())
 
     def refuse(_: Action) -> tuple[bool, object]:
@@ -237,7 +237,7 @@ def waiting(fixture: Fixture) -> list[ObjectName]:
 
 
 @pytest.mark.feature("C-26", "A-31")
-def test_a_changed_deployment_leads_to_its_foo_and_a_resynced_one_does_not() -> None:
+def test_changed_deployment_enqueues_its_foo_and_a_resync_does_not() -> None:
     fixture = Fixture()
     old, new = deployment_of(new_foo(), version=1), deployment_of(new_foo(), version=2)
     fixture.controller.update_deployment(old, old)
@@ -246,7 +246,7 @@ def test_a_changed_deployment_leads_to_its_foo_and_a_resynced_one_does_not() -> 
     assert waiting(fixture) == [KEY]
 
 
-def test_a_resynced_foo_is_looked_at_again() -> None:
+def test_resynced_foo_is_enqueued() -> None:
     fixture = Fixture()
     fixture.controller.update_foo(new_foo(), new_foo())
     assert waiting(fixture) == [KEY]
@@ -254,7 +254,7 @@ def test_a_resynced_foo_is_looked_at_again() -> None:
 
 @pytest.mark.feature("A-31")
 @pytest.mark.parametrize("unseen", [pytest.param(False, id="seen"), pytest.param(True, id="unseen: a tombstone")])
-def test_a_deleted_deployment_leads_to_its_foo(unseen: bool) -> None:
+def test_deleted_deployment_enqueues_its_foo(unseen: bool) -> None:
     fixture = Fixture()
     gone = deployment_of(new_foo())
     fixture.controller.delete_deployment(
@@ -263,7 +263,7 @@ def test_a_deleted_deployment_leads_to_its_foo(unseen: bool) -> None:
     assert waiting(fixture) == [KEY]
 
 
-def test_deployments_of_others_lead_nowhere() -> None:
+def test_foreign_deployments_are_ignored() -> None:
     fixture = Fixture()
     made = deployment_of(new_foo())
     (owner,) = made.metadata.owner_references

@@ -1,4 +1,4 @@
-"""What a Foo asks for, decided without a cluster."""
+"""Desired state of a Foo."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_an_absent_deployment_is_created() -> None:
     assert plan(FOO, None) == Create(new_deployment(FOO))
 
 
-def test_a_deployment_as_asked_for_needs_nothing() -> None:
+def test_matching_deployment_needs_nothing() -> None:
     assert plan(FOO, new_deployment(FOO)) == Nothing(new_deployment(FOO))
 
 
@@ -59,7 +59,7 @@ def test_another_number_of_replicas_is_scaled_to() -> None:
     assert plan(wanted, new_deployment(FOO)) == Resize(new_deployment(FOO), 3)
 
 
-def test_a_foo_that_names_no_number_leaves_the_number_alone() -> None:
+def test_foo_without_replicas_does_not_scale() -> None:
     indifferent = replace(FOO, spec=replace(FOO.spec, replicas=None))
     assert plan(indifferent, new_deployment(FOO)) == Nothing(new_deployment(FOO))
 
@@ -67,7 +67,7 @@ def test_a_foo_that_names_no_number_leaves_the_number_alone() -> None:
 @pytest.mark.parametrize(
     "owners",
     [
-        pytest.param((), id="nobody's"),
+        pytest.param((), id="no owner"),
         pytest.param(
             (OwnerReference(kind="Foo", name="test", uid="an earlier foo of that name", controller=True),),
             id="of a Foo of the same name that is gone",

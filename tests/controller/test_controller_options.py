@@ -1,4 +1,4 @@
-"""The command line."""
+"""Command line of the controller."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from controller.options import parse
 
 
 @pytest.mark.feature("A-29")
-def test_without_flags_two_workers_look_at_every_namespace_each_half_minute() -> None:
+def test_defaults_are_two_workers_all_namespaces_and_resync_of_30_seconds() -> None:
     options = parse([])
     assert (options.workers, options.namespaces, options.resync_period) == (2, (), 30.0)
     assert (options.qps, options.log_level, options.log_format, options.embedded) == (0.0, "info", "text", False)
 
 
-def test_namespaces_may_be_given_several_times() -> None:
+def test_namespace_flag_can_be_repeated() -> None:
     assert parse(["--namespace", "a", "--namespace=b", "--namespace", "a"]).namespaces == ("a", "b")
 
 
@@ -29,9 +29,7 @@ def test_namespaces_may_be_given_several_times() -> None:
         pytest.param(["--log", "debug"], "unrecognized arguments", id="shortened flags are no flags"),
     ],
 )
-def test_a_wrong_flag_is_told_in_a_sentence(
-    flags: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_flag_is_reported(flags: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parse(flags)
     assert ended.value.code == 2

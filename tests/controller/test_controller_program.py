@@ -1,4 +1,4 @@
-"""Checks of the program, before and while it runs."""
+"""Requirements and health checks of the program."""
 
 import threading
 
@@ -30,7 +30,7 @@ def test_forbidden_list_names_the_manifests_that_grant_it(clientset: FakeClients
         wait_until_ready(CONFIG.host, requirements(client, parse([])), threading.Event())
 
 
-def test_worker_that_hangs_makes_the_program_unhealthy() -> None:
+def test_stuck_worker_makes_the_program_unhealthy() -> None:
     clock, diagnostics = FakeClock(), diagnostics_for(parse([]), CONFIG)
     queue = WorkQueue[str](name="Foos", clock=clock)
     diagnostics.queues.append(queue)

@@ -20,25 +20,25 @@ from tests.webhook.homes import GROUP, Home, HomeSpec, running
 from tests.webhook.test_webhook_cluster import (
     Cluster,
     manifests,
-    test_a_client_gets_the_causes_of_a_refusal,
     test_a_defaulted_field_appears_and_a_warning_is_printed,
-    test_a_dry_run_is_judged_and_defaulted_and_not_kept,
     test_both_versions_are_read_and_written_and_nothing_is_lost,
+    test_client_gets_the_causes_of_a_denial,
+    test_dry_run_is_validated_and_defaulted_but_not_stored,
     test_kubectl_explains_each_version_of_a_kind_that_is_converted,
-    test_kubectl_is_refused_with_the_validator_s_words,
-    test_who_asks_is_told_to_the_webhook,
+    test_kubectl_shows_the_validators_message,
+    test_webhook_gets_the_user,
 )
 
 # The fixtures and scenarios, with the `cluster` and the `kubectl` below.
 __all__ = [
     "manifests",
-    "test_a_client_gets_the_causes_of_a_refusal",
+    "test_client_gets_the_causes_of_a_denial",
     "test_a_defaulted_field_appears_and_a_warning_is_printed",
-    "test_a_dry_run_is_judged_and_defaulted_and_not_kept",
+    "test_dry_run_is_validated_and_defaulted_but_not_stored",
     "test_both_versions_are_read_and_written_and_nothing_is_lost",
     "test_kubectl_explains_each_version_of_a_kind_that_is_converted",
-    "test_kubectl_is_refused_with_the_validator_s_words",
-    "test_who_asks_is_told_to_the_webhook",
+    "test_kubectl_shows_the_validators_message",
+    "test_webhook_gets_the_user",
 ]
 
 pytestmark = [pytest.mark.e2e, pytest.mark.requires("a real server")]

@@ -1,4 +1,4 @@
-"""What the tests of an election share: a lease in a fake, candidates for it, and a server that answers by script."""
+"""Fixtures of leader election: a lease in a fake API server, candidates, and scripted responses."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ CANCELLED = ConnectionFailed("cancelled")
 
 
 def lease(**spec: Any) -> Lease:
-    """The lease foo/bar."""
+    """Return the lease foo/bar."""
     return Lease(metadata=ObjectMeta(name="bar", namespace="foo"), spec=LeaseSpec(**spec))
 
 
@@ -48,7 +48,7 @@ def candidate(
 
 
 def record_in(clientset: FakeClientset) -> LeaderElectionRecord:
-    """What the lease says; reading it is no action."""
+    """Return the record in the lease, without an action of the fake."""
     kept = clientset.tracker.get(api_of(Lease).gvr, "foo", "bar")["spec"]
     times = {key: MicroTime.of(MicroTime.fromisoformat(kept[key])) for key in ("acquireTime", "renewTime")}
     return LeaderElectionRecord(
@@ -65,9 +65,9 @@ def verbs(clientset: FakeClientset) -> list[str]:
 
 
 class Script:
-    """Answers requests for the lease in the order given, and fails the test at any other.
+    """Returns responses to lease requests in the given order, and fails the test at any other request.
 
-    An answer is a lease, an error to raise, or None for "as it was submitted".
+    A response is a lease, an error to raise, or None for the submitted object.
     """
 
     def __init__(self, *answers: tuple[str, Lease | ApiError | None]) -> None:
@@ -85,7 +85,7 @@ class Script:
 
 
 class Updates:
-    """Lets a test step in at the n-th update of the lease, counted from 1, and the same for any other verb."""
+    """Calls a function at the n-th update of the lease, counted from 1, or at the n-th request of another verb."""
 
     def __init__(self, clientset: FakeClientset, verb: str, step_in: Callable[[int], None]) -> None:
         self.count = 0
@@ -99,7 +99,7 @@ class Updates:
 
 
 class Gate:
-    """A place where a request waits until the test opens it."""
+    """Blocks a request until the test opens it."""
 
     def __init__(self) -> None:
         self._reached = threading.Event()
@@ -110,7 +110,7 @@ class Gate:
         assert self._opened.wait(SECONDS)
 
     def hold(self, _: object) -> tuple[bool, None]:
-        """`pass_through`, as a reactor, or as a leader's work that does not listen."""
+        """Block as `pass_through` does: as a reactor, or as work that ignores its stop event."""
         self.pass_through()
         return False, None
 
@@ -122,7 +122,7 @@ class Gate:
 
 
 class Bench:
-    """One elector over a fake, driven by a fake clock, with everything it did."""
+    """One elector with a fake API server and a fake clock, which records its actions."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Bench:
         )
 
     def work(self, stop: threading.Event) -> None:
-        """What the leader does: notes its beginning and its end."""
+        """Record the start and the end of the leader's work."""
         self.calls.append("began")
         self.led.set()
         assert stop.wait(SECONDS)
@@ -158,7 +158,7 @@ class Bench:
 
     @contextmanager
     def running(self) -> Iterator[Group]:
-        """`run` on another thread; it is stopped at the end of the block, and what it raised is raised here."""
+        """Run the elector in another thread; stop it at the end of the block, and raise its error here."""
         group = Group()
         group.start(self.elector.run, self.stop, name="elector")
         try:
@@ -168,6 +168,6 @@ class Bench:
             group.join(SECONDS)
 
     def step_through_sleep(self, number: int, seconds: float) -> None:
-        """Let `seconds` pass once the elector is in its sleep of that number, counted from 1."""
+        """Step the clock by `seconds` in the elector's n-th sleep, counted from 1."""
         self.clock.wait_for_sleeps(number)
         self.clock.step(seconds)

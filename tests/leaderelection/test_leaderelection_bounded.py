@@ -1,4 +1,4 @@
-"""Calls to a lock that end in time, whatever the lock does."""
+"""Time limits of calls to a lock."""
 
 import math
 import threading
@@ -41,7 +41,7 @@ def test_calls_are_passed_on_and_so_are_their_errors() -> None:
         pytest.param(math.inf, True, 0.05, id="stop"),
     ],
 )
-def test_a_call_is_given_up(deadline: float, stops: bool, waited: float) -> None:
+def test_call_is_abandoned(deadline: float, stops: bool, waited: float) -> None:
     clientset, clock, gate, stop = FakeClientset(), FakeClock(), Gate(), threading.Event()
     Updates(clientset, "get", lambda _: gate.pass_through())
     lock, given_up = bounded(clientset, clock), list[CallGivenUp]()
@@ -83,7 +83,7 @@ def test_an_answer_ends_the_wait_for_it_with_no_time_passing() -> None:
         group.join(SECONDS)
 
 
-def test_what_a_call_reads_after_it_was_given_up_is_no_ground_to_replace_it() -> None:
+def test_late_read_of_an_abandoned_call_is_ignored() -> None:
     clientset, clock, gate = FakeClientset(versioned=True), FakeClock(), Gate()
     one, other = bounded(clientset, clock), lease_lock(clientset, "other")
     one.create(RECORD)
@@ -109,7 +109,7 @@ def _give_up(lock: BoundedLock) -> None:
         lock.get()
 
 
-def test_no_call_is_begun_when_there_is_no_time_for_it() -> None:
+def test_no_call_starts_without_time_left() -> None:
     clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
     lock = bounded(clientset, clock)
     lock.limit(clock.now())

@@ -1,4 +1,4 @@
-"""One try to take or keep a lease, and its release: request by request."""
+"""Acquiring, renewing and releasing a lease, request by request."""
 
 import logging
 import math
@@ -40,7 +40,7 @@ def held_by(holder: str, at: float) -> Observation:
 
 
 def reports_of(one: Candidate) -> list[str]:
-    """What a program is told that starts to listen now."""
+    """Return the notifications for a program that starts to listen now."""
     told: list[str] = []
     reporter = Reporter(told.append, name="bar", clock=FakeClock())
     with reporter.reporting(threading.Event()):
@@ -50,7 +50,7 @@ def reports_of(one: Candidate) -> list[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """One try: what the server answers, what was seen before, and what must come of it."""
+    """One attempt: the server's responses, the earlier observation, and the expected result."""
 
     answers: tuple[tuple[str, Lease | NotFound | None], ...]
     before: Observation
@@ -154,7 +154,7 @@ def test_the_times_in_a_lease_decide_nothing() -> None:
     assert one.try_acquire_or_renew()
 
 
-def test_every_renewal_of_another_makes_a_candidate_wait_anew() -> None:
+def test_every_observed_renewal_restarts_the_wait() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
     other, one = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
@@ -194,7 +194,7 @@ def test_a_lease_counts_from_before_it_was_written() -> None:
     assert (clock.now(), one.expires) == (4.0, 10.0)
 
 
-def test_a_refusal_is_logged_and_nothing_is_held(caplog: pytest.LogCaptureFixture) -> None:
+def test_rejected_request_is_logged_and_nothing_is_held(caplog: pytest.LogCaptureFixture) -> None:
     script = Script(("get", Forbidden("you may not")))
     one = candidate(script.clientset, FakeClock())
     assert not one.try_acquire_or_renew()
@@ -205,7 +205,7 @@ def test_a_refusal_is_logged_and_nothing_is_held(caplog: pytest.LogCaptureFixtur
 
 
 @pytest.mark.parametrize("leads", [False, True])
-def test_call_given_up_by_a_shutdown_is_not_logged(leads: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_call_abandoned_by_a_shutdown_is_not_logged(leads: bool, caplog: pytest.LogCaptureFixture) -> None:
     clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
     lock = BoundedLock(lease_lock(clientset, "baz"), longest=5, clock=clock)
     one = Candidate(lock, lease_duration=10, metrics=ElectionMetrics("bar"), clock=clock, coordinated=False)
@@ -218,7 +218,7 @@ def test_call_given_up_by_a_shutdown_is_not_logged(leads: bool, caplog: pytest.L
     assert caplog.records == []
 
 
-def test_a_mistake_in_a_lock_is_not_taken_for_a_refusal() -> None:
+def test_bug_in_a_lock_is_raised() -> None:
     def fail(_: int) -> None:
         raise TypeError("a mistake")
 
@@ -229,7 +229,7 @@ def test_a_mistake_in_a_lock_is_not_taken_for_a_refusal() -> None:
 
 
 @pytest.mark.behaviour("LE-12")
-def test_a_released_lease_is_nobodys() -> None:
+def test_released_lease_has_no_holder() -> None:
     own = lease(holder_identity="baz")
     script = Script(("get", own), ("update", None), ("get", own), ("update", None))
     one, told = candidate(script.clientset, FakeClock()), list[str]()
@@ -251,7 +251,7 @@ def test_release_reads_the_lease_before_it_writes() -> None:
     clientset = FakeClientset(clock=clock, versioned=True)
     one = candidate(clientset, clock)
     assert one.try_acquire_or_renew()
-    # Somebody labels the lease: a release that did not read it would be refused.
+    # Another client labels the lease: a release without a read would be a conflict.
     clientset.coordination_v1.leases("foo").patch("bar", {"metadata": {"labels": {"a": "b"}}})
     clientset.clear_actions()
     assert one.release()
@@ -277,7 +277,7 @@ def test_release_tries_again_on_a_conflict() -> None:
 
 
 @pytest.mark.feature("B-LE-07")
-def test_whoever_does_not_lead_releases_nothing() -> None:
+def test_candidate_that_does_not_lead_releases_nothing() -> None:
     script = Script()
     one = candidate(script.clientset, FakeClock())
     one.observed = held_by("bing", 0.0)
@@ -301,7 +301,7 @@ def test_a_lease_that_cannot_be_released_is_logged(caplog: pytest.LogCaptureFixt
     assert [record.getMessage() for record in caplog.records] == ["cannot release lease"]
 
 
-def test_a_lease_counts_as_given_up_once_its_release_was_tried() -> None:
+def test_lease_counts_as_released_after_a_failed_release() -> None:
     clientset = FakeClientset()
     one = candidate(clientset, FakeClock())
     assert one.try_acquire_or_renew()
@@ -316,7 +316,7 @@ def test_a_lease_counts_as_given_up_once_its_release_was_tried() -> None:
     assert one.expires < 0
 
 
-def test_a_write_whose_answer_is_lost_is_found_by_reading() -> None:
+def test_write_with_a_lost_response_is_found_by_reading() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
     one = candidate(clientset, clock)
@@ -342,7 +342,7 @@ def test_a_lease_that_was_only_read_is_not_held_even_under_ones_own_name() -> No
     assert one.expires < 0
 
 
-def test_state_is_shown() -> None:
+def test_repr_shows_state() -> None:
     one = candidate(FakeClientset(), FakeClock())
     assert repr(one) == "<Candidate baz for foo/bar, held by none>"
 

@@ -1,4 +1,4 @@
-"""Whatever dies, leadership ends: work that died must not keep the lease, and nothing dies unheard."""
+"""Crashes end leadership: crashed work must not keep the lease, and no crash is lost."""
 
 import threading
 
@@ -12,10 +12,10 @@ EVENTS = ["Normal LeaderElection baz became leader", "Normal LeaderElection baz 
 
 
 class Boom(Exception):
-    """What something dies of here."""
+    """Cause of the crash."""
 
 
-def test_work_that_dies_ends_leadership_at_once_and_is_raised() -> None:
+def test_crash_of_the_work_ends_leadership_and_is_raised() -> None:
     def die(_: threading.Event) -> None:
         raise Boom("the work")
 
@@ -29,7 +29,7 @@ def test_work_that_dies_ends_leadership_at_once_and_is_raised() -> None:
     assert bench.calls == ["stopped"]
 
 
-def test_work_that_dies_while_it_is_told_to_stop_is_raised_too() -> None:
+def test_crash_during_shutdown_is_raised() -> None:
     def die_at_the_end(stop: threading.Event) -> None:
         assert stop.wait(SECONDS)
         raise Boom("the end")
@@ -60,7 +60,7 @@ def test_work_that_does_not_end_keeps_the_lease_until_it_expires_and_is_named() 
     gate.open()
 
 
-def test_work_has_no_longer_to_end_than_the_lease_lasts() -> None:
+def test_work_must_end_before_the_lease_expires() -> None:
     gate = Gate()
     bench = Bench(on_started_leading=gate.hold, lease_duration=0.5, renew_deadline=0.4, retry_period=0.1)
     with pytest.raises(StillRunning, match=r"^still running after 0\.1 s: leading-foo/bar$"), bench.running():
@@ -69,7 +69,7 @@ def test_work_has_no_longer_to_end_than_the_lease_lasts() -> None:
     gate.open()
 
 
-def test_a_listener_that_dies_ends_leadership() -> None:
+def test_crash_of_a_listener_ends_leadership() -> None:
     def die(identity: str) -> None:
         raise Boom(identity)
 
@@ -80,7 +80,7 @@ def test_a_listener_that_dies_ends_leadership() -> None:
     assert record_in(bench.clientset).holder_identity == ""
 
 
-def test_a_mistake_in_the_lock_ends_leadership_and_is_raised() -> None:
+def test_bug_in_the_lock_ends_leadership_and_is_raised() -> None:
     def fail(number: int) -> None:
         if number == 1:
             raise TypeError("a mistake")

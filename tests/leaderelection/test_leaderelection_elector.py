@@ -1,4 +1,4 @@
-"""Elections as a program sees them: when it leads, when it stops, and what others find in the lease then."""
+"""Elections: when a candidate leads, when it stops, and the contents of the lease then."""
 
 import threading
 
@@ -36,7 +36,7 @@ def test_a_leader_cancelled_during_an_update_releases_its_lease() -> None:
 
 
 @pytest.mark.behaviour("LE-16")
-def test_a_leader_cancelled_during_a_get_stops_even_if_it_can_release_nothing() -> None:
+def test_leader_cancelled_during_a_get_stops_without_a_release() -> None:
     bench, gate = Bench(), Gate()
 
     def update(number: int) -> None:
@@ -91,7 +91,7 @@ def test_a_renewal_that_conflicts_reads_and_goes_on_without() -> None:
 
 
 @pytest.mark.behaviour("LE-20")
-def test_health_may_be_asked_for_while_the_lease_is_renewed() -> None:
+def test_health_can_be_checked_during_a_renewal() -> None:
     bench = Bench(lease_duration=2, renew_deadline=1, retry_period=0.005)
     with bench.running():
         assert bench.led.wait(SECONDS)
@@ -139,7 +139,7 @@ def fail(_: object) -> tuple[bool, object]:
 
 
 def test_a_leader_never_leads_longer_than_its_lease() -> None:
-    """The deadline would come 18 s after the last renewal, but others may take the lease after 11."""
+    """The deadline is 18 s after the last renewal, but others may acquire the lease after 11 s."""
     bench = Bench(lease_duration=11, renew_deadline=9.7, retry_period=8, release_on_cancel=False)
     with bench.running() as group:
         bench.clock.wait_for_sleeps(1)
@@ -175,7 +175,7 @@ def test_a_leader_that_lost_the_server_for_a_while_releases_when_it_is_back() ->
         bench.step_through_sleep(2, 1.0)
         bench.clock.wait_for_sleeps(3)
         down.clear()
-        # Two seconds of failures are over; there is no time for another try.
+        # Two seconds of failures are over; no time is left for another try.
         bench.clock.step(1.0)
         group.join(SECONDS)
     assert record_in(bench.clientset).holder_identity == ""
@@ -245,7 +245,7 @@ def test_a_leader_is_stopped_while_its_request_hangs() -> None:
 
 
 @pytest.mark.feature("B-LE-09")
-def test_stopping_is_told_even_to_a_candidate_that_never_led() -> None:
+def test_on_stopped_leading_is_called_for_a_candidate_that_never_led() -> None:
     bench = Bench()
     bench.stop.set()
     bench.elector.run(bench.stop)
@@ -305,7 +305,7 @@ def test_an_elector_runs_once_at_a_time() -> None:
 
 
 @pytest.mark.feature("B-LE-10")
-def test_who_leads_is_known_to_leader_and_candidate() -> None:
+def test_leader_and_candidate_know_the_leader() -> None:
     clock = FakeClock()
     first = Bench(clock=clock, identity="first")
     second = Bench(clock=clock, identity="second", clientset=first.clientset)

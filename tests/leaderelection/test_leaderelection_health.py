@@ -1,4 +1,4 @@
-"""The health check of a leader."""
+"""Health check of a leader."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.leaderelection.election import HOURS, lease_lock
 
 
 def checked(holder: str, passed: float) -> HealthAdaptor:
-    """An adaptor over an elector that has seen `holder` lead, `passed` seconds ago."""
+    """Return an adaptor for an elector that saw `holder` lead `passed` seconds ago."""
     clock = FakeClock()
     elector = LeaderElector(
         lease_lock(FakeClientset(), "healthTest"),
@@ -28,7 +28,7 @@ def checked(holder: str, passed: float) -> HealthAdaptor:
 
 
 @pytest.mark.behaviour("LE-21")
-def test_without_an_elector_all_is_well() -> None:
+def test_health_without_an_elector_is_good() -> None:
     adaptor = HealthAdaptor(20)
     adaptor.check()
     assert adaptor.name == "leaderElection"
@@ -37,7 +37,7 @@ def test_without_an_elector_all_is_well() -> None:
 
 @pytest.mark.feature("B-LE-10")
 @pytest.mark.behaviour("LE-22")
-def test_a_leader_that_has_not_renewed_for_an_hour_is_ill() -> None:
+def test_leader_without_renewal_for_an_hour_is_unhealthy() -> None:
     adaptor = checked("healthTest", 1 * HOURS)
     with pytest.raises(LeaseNotRenewed, match=r"^failed election to renew leadership on lease foo$"):
         adaptor.check()
@@ -54,10 +54,10 @@ def test_a_leader_that_has_not_renewed_for_an_hour_is_ill() -> None:
         pytest.param("healthTest", 80, id="at the end of the tolerance"),
     ],
 )
-def test_all_is_well(holder: str, passed: float) -> None:
+def test_renewing_leader_is_healthy(holder: str, passed: float) -> None:
     checked(holder, passed).check()
 
 
-def test_a_moment_after_the_tolerance_it_is_ill() -> None:
+def test_leader_is_unhealthy_after_the_tolerance() -> None:
     with pytest.raises(LeaseNotRenewed):
         checked("healthTest", 80.001).check()

@@ -1,4 +1,4 @@
-"""One of several replicas works."""
+"""Work of the elected leader among several replicas."""
 
 import logging
 import threading
@@ -16,7 +16,7 @@ SECONDS = 10.0
 
 
 class Replica:
-    """One replica whose work notes what it does."""
+    """Replica whose work records its steps."""
 
     def __init__(self, clientset: FakeClientset, identity: str, clock: FakeClock) -> None:
         self.clock, self.clientset = clock, clientset
@@ -53,10 +53,10 @@ def clientset(clock: FakeClock) -> FakeClientset:
     return FakeClientset(clock=clock, versioned=True)
 
 
-def test_a_leader_told_to_stop_finishes_its_work_before_it_gives_the_lease_up(
+def test_stopped_leader_finishes_its_work_before_it_releases_the_lease(
     clientset: FakeClientset, clock: FakeClock
 ) -> None:
-    """However long the work takes to end: the lease is renewed meanwhile."""
+    """The lease is renewed until the work ends."""
     one = Replica(clientset, "one", clock)
     with Group() as group:
         group.start(one.run, name="one")
@@ -72,7 +72,7 @@ def test_a_leader_told_to_stop_finishes_its_work_before_it_gives_the_lease_up(
     assert one.holder() == ""
 
 
-def test_a_lost_lease_ends_the_program_and_nothing_may_be_written(clientset: FakeClientset, clock: FakeClock) -> None:
+def test_lost_lease_ends_the_program_and_forbids_writes(clientset: FakeClientset, clock: FakeClock) -> None:
     one = Replica(clientset, "one", clock)
     one.finish.set()
     with Group() as group:
@@ -86,10 +86,10 @@ def test_a_lost_lease_ends_the_program_and_nothing_may_be_written(clientset: Fak
     assert one.notes == [("two", False), "leader election lost"]
 
 
-def test_work_that_outlives_a_lost_lease_is_waited_for(
+def test_shutdown_waits_for_work_after_a_lost_lease(
     clientset: FakeClientset, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A worker may be in a request that nobody answers; it writes nothing more, and the end is an orderly one."""
+    """A worker may be in a request without a response; it writes nothing more, and the shutdown is orderly."""
     one = Replica(clientset, "one", clock)
     with Group() as group:
         group.start(one.run, name="one")
@@ -121,7 +121,7 @@ def test_a_standby_ends_at_once_and_leaves_the_lease_alone(clientset: FakeClient
         assert (two.notes, one.holder()) == ([], "one")
 
 
-def test_a_leader_whose_work_fails_gives_the_lease_up_and_says_what_failed(
+def test_failed_work_releases_the_lease_and_is_raised(
     clientset: FakeClientset, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(_: threading.Event) -> None:

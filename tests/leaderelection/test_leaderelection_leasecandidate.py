@@ -1,4 +1,4 @@
-"""Coordinated election: the API server gives the lease, and candidates say who they are."""
+"""Coordinated leader election: the API server assigns the lease among LeaseCandidates."""
 
 import threading
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ FUTURE = 1000 * HOURS
         pytest.param("baz", ["get", "update"], True, id="its own", marks=pytest.mark.behaviour("LE-10")),
     ],
 )
-def test_a_lease_is_renewed_only_if_it_was_given(holder: str, requests: list[str], holds: bool) -> None:
+def test_lease_is_renewed_only_if_assigned(holder: str, requests: list[str], holds: bool) -> None:
     found = lease(holder_identity=holder, strategy=OLDEST_EMULATION_VERSION)
     script = Script(*[(verb, found if verb == "get" else None) for verb in requests])
     one = candidate(script.clientset, FakeClock(), coordinated=True)
@@ -47,7 +47,7 @@ def test_a_lease_is_renewed_only_if_it_was_given(holder: str, requests: list[str
     assert one.observed.record.strategy == OLDEST_EMULATION_VERSION
 
 
-def test_a_lease_that_is_not_there_or_has_expired_is_the_server_s_to_give() -> None:
+def test_missing_or_expired_lease_is_left_to_the_server() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
     one = candidate(clientset, clock, coordinated=True)
@@ -62,7 +62,7 @@ def test_a_lease_that_is_not_there_or_has_expired_is_the_server_s_to_give() -> N
 
 
 class Given(Bench):
-    """An elector of the candidate baz, and what the server's coordinator does with the lease foo/bar."""
+    """Elector of the candidate baz, and the server's coordinator, which assigns the lease foo/bar."""
 
     def __init__(self) -> None:
         super().__init__(coordinated=True)
@@ -91,7 +91,7 @@ def test_a_leader_ends_its_term_as_soon_as_the_server_prefers_another() -> None:
 
 
 class Candidacy:
-    """A standing candidate over a fake server."""
+    """LeaseCandidacy with a fake server."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -105,16 +105,16 @@ class Candidacy:
         return self.client.get("foo").spec
 
     def step(self, seconds: float) -> bool:
-        """Let time pass; False, so that it can stand in a condition."""
+        """Step the clock; return False for use in a condition."""
         self.clock.step(seconds)
         return False
 
     def ping(self) -> None:
-        """What the server does that wants to know who is there."""
+        """Ping the candidate as the server does."""
         self.client.patch("foo", {"spec": {"pingTime": MicroTime.of(utc(self.clock)).wire()}})
 
     def seen(self, verb: str) -> threading.Event:
-        """Set once a request of that verb comes."""
+        """Return an event that is set at a request of that verb."""
         event = threading.Event()
 
         def note(_: Action) -> tuple[bool, object]:
@@ -134,7 +134,7 @@ class Candidacy:
 
 @pytest.mark.behaviour("LE-26")
 @pytest.mark.feature("B-LE-14")
-def test_whoever_stands_has_a_lease_candidate() -> None:
+def test_candidacy_creates_a_lease_candidate() -> None:
     candidacy = Candidacy()
     candidacy.standing.ensure()
     spec = candidacy.spec()
@@ -143,7 +143,7 @@ def test_whoever_stands_has_a_lease_candidate() -> None:
     assert spec.renew_time is not None
 
 
-def test_a_candidate_that_is_as_it_should_be_is_not_written_again() -> None:
+def test_unchanged_candidate_is_not_written() -> None:
     candidacy = Candidacy()
     candidacy.standing.ensure()
     candidacy.clientset.clear_actions()
@@ -152,7 +152,7 @@ def test_a_candidate_that_is_as_it_should_be_is_not_written_again() -> None:
     assert verbs(candidacy.clientset) == ["get"]
 
 
-def test_a_candidate_of_an_older_version_is_brought_up_to_date() -> None:
+def test_candidate_of_an_older_version_is_updated() -> None:
     candidacy = Candidacy()
     candidacy.standing.ensure()
     before = candidacy.client.get("foo")
@@ -179,7 +179,7 @@ def test_a_ping_is_answered_at_once_and_only_once() -> None:
     assert verbs(candidacy.clientset) == ["get"]
 
 
-def test_what_the_server_refuses_is_logged_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_rejected_requests_are_logged_and_retried(caplog: pytest.LogCaptureFixture) -> None:
     candidacy = Candidacy()
     refused, created = threading.Event(), candidacy.seen("create")
 

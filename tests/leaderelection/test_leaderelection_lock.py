@@ -1,4 +1,4 @@
-"""The lease as the record's keeper."""
+"""Lease lock."""
 
 import socket
 from datetime import UTC
@@ -56,7 +56,7 @@ def test_a_lease_that_is_missing_is_not_found() -> None:
 
 
 @pytest.mark.behaviour("LE-29")
-def test_what_was_created_is_read_back_and_its_record_is_json() -> None:
+def test_created_record_is_read_back() -> None:
     one = lock(FakeClientset())
     one.create(RECORD)
     assert one.get() == RECORD
@@ -102,7 +102,7 @@ def test_an_event_needs_neither_a_lease_nor_a_recorder() -> None:
     recorder = FakeRecorder(1)
     lock(FakeClientset(), recorder=recorder).record_event("stopped leading")
     assert recorder.drain() == ["Normal LeaderElection test-identity stopped leading"]
-    lock(FakeClientset()).record_event("nobody listens")
+    lock(FakeClientset()).record_event("without a recorder")
 
 
 def test_an_event_about_a_percentage_is_not_formatted() -> None:
@@ -169,7 +169,7 @@ def test_the_locks_own_labels_win_and_others_stay() -> None:
     assert labels_in(clientset) == {"custom-key": "custom-val", "custom-key-2": "custom-val-2"}
 
 
-def test_of_two_who_update_the_same_version_one_is_refused() -> None:
+def test_concurrent_updates_of_one_version_conflict() -> None:
     clientset = FakeClientset(versioned=True)
     first, second = lock(clientset), lock(clientset)
     first.create(RECORD)
@@ -181,7 +181,7 @@ def test_of_two_who_update_the_same_version_one_is_refused() -> None:
     assert second.get().leader_transitions == 3
 
 
-def test_what_others_put_on_the_lease_stays() -> None:
+def test_foreign_metadata_of_the_lease_is_kept() -> None:
     meta = ObjectMeta(name="test-name", namespace="test-namespace", annotations={"a": "b"}, finalizers=("f",))
     clientset = FakeClientset(Lease(metadata=meta, spec=LeaseSpec(holder_identity="go")))
     one = lock(clientset)

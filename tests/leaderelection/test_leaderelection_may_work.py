@@ -1,4 +1,4 @@
-"""Whether a leader may still write, asked before each write."""
+"""Fencing of a leader's writes (`may_work`)."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tests.leaderelection.election import CANCELLED, SECONDS, Bench, Gate, Updat
 
 
 def bench_that_asks(do: Callable[[threading.Event], object], **options: Any) -> tuple[Bench, SimpleQueue[bool]]:
-    """An election whose leader, once its work is over, asks whether it may work."""
+    """Return an election whose leader calls `may_work` after its work."""
     asked = SimpleQueue[bool]()
 
     def work(stop: threading.Event) -> None:
@@ -30,8 +30,8 @@ def test_a_candidate_may_not_work_before_it_leads_and_may_while_it_does() -> Non
         assert bench.elector.may_work()
 
 
-def test_a_leader_that_wakes_past_its_lease_may_not_work_although_nobody_has_told_it() -> None:
-    """The elector itself is still held up by a request when the work asks."""
+def test_leader_that_wakes_after_its_lease_may_not_work() -> None:
+    """The elector is still blocked in a request when the work checks."""
     woken, gate = threading.Event(), Gate()
     bench, asked = bench_that_asks(lambda _: woken.wait(SECONDS))
     Updates(bench.clientset, "update", lambda number: gate.pass_through() if number >= 2 else None)
@@ -46,7 +46,7 @@ def test_a_leader_that_wakes_past_its_lease_may_not_work_although_nobody_has_tol
 
 
 @pytest.mark.parametrize("lost", [True, False])
-def test_a_leader_may_finish_when_told_to_stop_and_may_not_when_its_lease_is_lost(lost: bool) -> None:
+def test_stopped_leader_may_finish_but_not_after_losing_the_lease(lost: bool) -> None:
     bench, asked = bench_that_asks(
         lambda stop: stop.wait(SECONDS), lease_duration=60, renew_deadline=10, retry_period=2
     )

@@ -1,4 +1,4 @@
-"""What is written into a lease, and who may take it."""
+"""Contents of a lease, and rules for acquiring it."""
 
 from datetime import UTC, datetime
 
@@ -45,7 +45,7 @@ def test_a_record_survives_the_spec_with_all_seven_fields(record: LeaderElection
     assert LeaderElectionRecord.from_spec(record.to_spec()) == record
 
 
-def test_an_empty_spec_reads_as_a_lease_of_nobody() -> None:
+def test_empty_spec_is_a_free_lease() -> None:
     assert LeaderElectionRecord.from_spec(LeaseSpec()) == LeaderElectionRecord()
 
 
@@ -65,7 +65,7 @@ HELD = LeaderElectionRecord(holder_identity="bing", lease_duration_seconds=10)
 @pytest.mark.parametrize(
     ("record", "identity", "passed", "may"),
     [
-        pytest.param(LeaderElectionRecord(), "baz", 0.0, True, id="nobody's"),
+        pytest.param(LeaderElectionRecord(), "baz", 0.0, True, id="free"),
         pytest.param(LeaderElectionRecord(lease_duration_seconds=10), "baz", 0.0, True, id="released"),
         pytest.param(HELD, "bing", 0.0, True, id="one's own"),
         pytest.param(HELD, "baz", 0.0, False, id="another's"),
@@ -73,11 +73,11 @@ HELD = LeaderElectionRecord(holder_identity="bing", lease_duration_seconds=10)
         pytest.param(HELD, "baz", 10.0, True, id="another's, expired"),
     ],
 )
-def test_who_may_take_a_lease(record: LeaderElectionRecord, identity: str, passed: float, may: bool) -> None:
+def test_lease_may_be_taken(record: LeaderElectionRecord, identity: str, passed: float, may: bool) -> None:
     assert Observation(record, 100.0).may_be_taken_by(identity, 100.0 + passed) is may
 
 
-def test_a_record_that_stays_the_same_ages_and_any_change_makes_it_young() -> None:
+def test_only_a_changed_record_updates_the_observation() -> None:
     seen = Observation(HELD, 1.0)
     assert seen.observe(HELD, 5.0) is seen
     renewed = LeaderElectionRecord(holder_identity="bing", lease_duration_seconds=10, renew_time=NOW)
@@ -118,12 +118,12 @@ def test_a_new_holder_is_one_more_transition_and_takes_the_lease_out_of_coordina
 
 
 @pytest.mark.parametrize(("seconds", "written"), [(0.1, 1), (1.0, 1), (1.5, 2), (15.0, 15)])
-def test_a_lease_is_never_written_shorter_than_it_is_meant(seconds: float, written: int) -> None:
+def test_lease_duration_is_rounded_up(seconds: float, written: int) -> None:
     assert claim(None, "baz", seconds, NOW).lease_duration_seconds == written
 
 
 @pytest.mark.feature("B-LE-07")
-def test_a_released_lease_is_nobodys_for_a_second_and_remembers_its_transitions() -> None:
+def test_released_lease_is_free_for_a_second_and_keeps_its_transitions() -> None:
     old = LeaderElectionRecord(
         holder_identity="baz", lease_duration_seconds=15, acquire_time=NOW, renew_time=NOW, leader_transitions=4
     )

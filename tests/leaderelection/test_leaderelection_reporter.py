@@ -1,4 +1,4 @@
-"""Reports of who leads."""
+"""Notifications of leader changes."""
 
 import threading
 
@@ -27,7 +27,7 @@ def test_a_leader_that_stays_over_two_elections_is_reported_once() -> None:
     assert told == ["a"]
 
 
-def test_what_a_handler_that_died_left_over_is_not_told_in_the_next_election() -> None:
+def test_notifications_left_by_a_crashed_handler_are_dropped() -> None:
     told: list[str] = []
 
     def die_of_a(identity: str) -> None:

@@ -1,4 +1,4 @@
-"""The promise itself, under every order of tries, lost requests and lost answers: never two leaders."""
+"""Safety under every order of attempts, lost requests and lost responses: never two leaders."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ DURATION = 10
 
 
 class Unreliable(LeaseLock):
-    """A lock whose next update may get lost on its way there or back, or take its time while another looks."""
+    """Lock whose next update may be lost, lose its response, or be delayed."""
 
     def __init__(self, clientset: FakeClientset, identity: str, clock: FakeClock) -> None:
         super().__init__(clientset, "foo", "bar", identity)
@@ -43,7 +43,7 @@ class Unreliable(LeaseLock):
 
 
 class Election(RuleBasedStateMachine):
-    """Three candidates, one lease, one clock for seconds, and dates that are wrong by years."""
+    """Three candidates, one lease, one clock for seconds, and dates that differ by years."""
 
     def __init__(self) -> None:
         super().__init__()

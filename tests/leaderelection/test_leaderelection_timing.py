@@ -1,4 +1,4 @@
-"""What an elector can't be made of, said in client-go's words."""
+"""Validation of an elector's configuration, with client-go's messages."""
 
 import re
 from typing import Any
@@ -51,6 +51,6 @@ def test_the_defaults_are_client_gos() -> None:
         ({"lock": None}, "Lock must not be nil."),
     ],
 )
-def test_what_cannot_work_is_refused_in_one_sentence(options: dict[str, Any], text: str) -> None:
+def test_invalid_configuration_is_rejected(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         elector(**options)

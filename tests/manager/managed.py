@@ -1,4 +1,4 @@
-"""A manager over objects in memory, run in a thread of its own for the length of a block."""
+"""A manager with a fake API server, run in a thread for the duration of a block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def manager_of(requester: FakeRequester, name: str = "test", **options: object) 
 
 @contextmanager
 def running(manager: Manager) -> Iterator[Group]:
-    """Run it, once it works; what it ends with is raised when the block ends."""
+    """Run the manager until the block ends, then raise the error that ended it, if any."""
     with Group() as group:
         group.start(manager.run, group.stop_event, name="manager")
         eventually(lambda: manager.elected.is_set() or group.stop_event.is_set(), seconds=30.0)

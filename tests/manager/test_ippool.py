@@ -1,4 +1,4 @@
-"""IPPool, the kind without namespaces: what its generated code has, and has not, and what its reconciler may do."""
+"""IPPool, the cluster-scoped kind of an example: its generated code, and the permissions of its reconciler."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def test_client_and_lister_have_no_namespace_and_share_types_and_cache_with_the_
 
 
 @pytest.mark.feature("A-34")
-def test_its_reconciler_may_do_what_its_markers_say() -> None:
+def test_reconciler_has_the_permissions_of_its_markers() -> None:
     role = yaml.safe_load((PROJECT / "config" / "rbac" / "role.yaml").read_text())
     rules = {resource: set(rule["verbs"]) for rule in role["rules"] for resource in rule["resources"]}
     assert role["kind"] == "ClusterRole"

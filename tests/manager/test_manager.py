@@ -1,4 +1,4 @@
-"""What a manager starts and ends, in which order, and how it fails."""
+"""Start, shutdown and failures of a manager."""
 
 import threading
 
@@ -17,7 +17,7 @@ from tests.manager.managed import fake, manager_of, new_foo, running
 
 
 class Part:
-    """Something to run that writes down when it begins and ends."""
+    """Runnable that records its start and end."""
 
     def __init__(self, name: str, notes: list[str], stage: str | None = None) -> None:
         self.name = name
@@ -46,7 +46,7 @@ def test_stages_begin_in_order_and_end_in_the_opposite_one() -> None:
     assert notes == [f"{name} begins" for name in begun] + [f"{name} ends" for name in reversed(begun)]
 
 
-def test_whatever_begins_together_with_the_caches_may_read_them() -> None:
+def test_runnables_of_the_cache_stage_can_read_caches() -> None:
     manager, seen = manager_of(fake(new_foo())), list[Foo]()
 
     class Reading:
@@ -62,7 +62,7 @@ def test_whatever_begins_together_with_the_caches_may_read_them() -> None:
 
 
 @pytest.mark.feature("A-11")
-def test_a_function_is_run_too_and_what_is_added_later_runs_at_once() -> None:
+def test_functions_are_runnables_and_late_ones_start_at_once() -> None:
     manager, notes = manager_of(fake()), list[str]()
 
     def early(stop: threading.Event) -> None:
@@ -76,7 +76,7 @@ def test_a_function_is_run_too_and_what_is_added_later_runs_at_once() -> None:
     assert notes[-1] == "late ends"
 
 
-def test_what_can_not_be_run_is_refused_at_once() -> None:
+def test_non_runnable_is_rejected() -> None:
     manager = manager_of(fake())
     with pytest.raises(TypeError, match=r"int is not a runnable: it has no start\(stop\)"):
         manager.add(7)  # type: ignore[arg-type]
@@ -86,7 +86,7 @@ def test_what_can_not_be_run_is_refused_at_once() -> None:
 
 
 @pytest.mark.feature("A-11")
-def test_what_one_part_raises_ends_all_and_is_raised() -> None:
+def test_error_of_a_runnable_stops_all_and_is_raised() -> None:
     manager, notes = manager_of(fake()), list[str]()
 
     def broken(stop: threading.Event) -> None:
@@ -100,7 +100,7 @@ def test_what_one_part_raises_ends_all_and_is_raised() -> None:
 
 
 @pytest.mark.feature("A-11")
-def test_what_does_not_end_in_time_is_named_and_may_write_no_more() -> None:
+def test_runnable_that_does_not_end_is_named_and_cannot_write() -> None:
     manager, release = manager_of(fake(), graceful_shutdown_timeout=0.05), threading.Event()
     refused: list[type[Exception]] = []
 
@@ -125,7 +125,7 @@ def test_grace_period_may_be_zero_or_unlimited(given: float, seconds: float | No
     assert Options().grace == 30.0
 
 
-def test_a_manager_runs_once() -> None:
+def test_manager_runs_only_once() -> None:
     manager = manager_of(fake())
     with running(manager):
         pass
@@ -133,13 +133,13 @@ def test_a_manager_runs_once() -> None:
         manager.run(threading.Event())
 
 
-def test_a_manager_needs_a_name() -> None:
+def test_manager_requires_a_name() -> None:
     with pytest.raises(ConfigError, match="the name of the cluster options must not be empty"):
         Options(name="")
 
 
 @pytest.mark.feature("B-CR-02")
-def test_leader_election_needs_an_id() -> None:
+def test_leader_election_requires_an_id() -> None:
     with pytest.raises(ConfigError, match="leader election needs an id"):
         LeaderElectionOptions(id="")
 
@@ -168,7 +168,7 @@ def test_a_stage_waits_until_the_one_before_is_ready() -> None:
 
 
 @pytest.mark.parametrize("election", [None, LeaderElectionOptions(id="test")])
-def test_a_manager_that_is_told_to_stop_before_it_began_just_ends(election: LeaderElectionOptions | None) -> None:
+def test_manager_stopped_before_its_start_ends(election: LeaderElectionOptions | None) -> None:
     manager, stop = manager_of(fake(new_foo()), leader_election=election), threading.Event()
     controller(manager).for_(Foo).named("early").complete(lambda _: None)
     stop.set()
@@ -184,7 +184,7 @@ def test_a_manager_is_not_ready_before_it_runs() -> None:
 
 
 @pytest.mark.feature("B-CR-01")
-def test_without_time_to_end_nothing_is_waited_for_and_nothing_is_said() -> None:
+def test_zero_grace_period_neither_waits_nor_reports() -> None:
     manager, release = manager_of(fake(), graceful_shutdown_timeout=0.0), threading.Event()
     manager.add(lambda _: release.wait(10.0))
     with running(manager):
@@ -193,7 +193,7 @@ def test_without_time_to_end_nothing_is_waited_for_and_nothing_is_said() -> None
 
 
 @pytest.mark.feature("B-CR-01")
-def test_ending_may_take_all_the_time_it_takes() -> None:
+def test_unlimited_grace_period_waits_until_the_end() -> None:
     manager, release = manager_of(fake(), graceful_shutdown_timeout=-1.0), threading.Event()
 
     def slow(stop: threading.Event) -> None:
@@ -215,7 +215,7 @@ def test_a_fake_clientset_stands_in_for_a_cluster() -> None:
     assert manager.requester is clientset.requester
 
 
-def test_a_manager_that_is_not_run_opens_no_connection_and_lets_go_of_its_name() -> None:
+def test_manager_that_never_runs_opens_no_connection_and_releases_its_name() -> None:
     for _ in range(2):
         manager = Manager(Config("http://127.0.0.1:9"), options=Options(name="closed"))
         assert manager.cluster._informer_name() is None  # it has the name already

@@ -1,4 +1,4 @@
-"""Putting a controller together."""
+"""Building controllers."""
 
 import gc
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ def config(name: str, **labels: str) -> ConfigMap:
 
 
 class Asked:
-    """A manager over some objects, and what its controller was asked to reconcile."""
+    """Manager with some objects, and the names its controller was asked to reconcile."""
 
     def __init__(self, *objects: object) -> None:
         self.requester: FakeRequester = fake(*objects)
@@ -54,7 +54,7 @@ def named_in(obj: ApiObject) -> Iterable[ObjectName]:
 
 @pytest.mark.feature("A-13")
 @pytest.mark.feature("B-CR-05")
-def test_a_controller_hears_of_its_kind_of_what_it_owns_and_of_what_it_watches() -> None:
+def test_controller_handles_events_of_its_owned_and_watched_kinds() -> None:
     foo, other = new_foo("a"), new_foo("b")
     asked = Asked(foo, other)
     made = controller(asked.manager).for_(Foo).owns(ConfigMap).watches(Deployment, lambda _: [B])
@@ -68,7 +68,7 @@ def test_a_controller_hears_of_its_kind_of_what_it_owns_and_of_what_it_watches()
 
 
 @pytest.mark.feature("A-13")
-def test_a_map_function_and_predicates_say_what_of_a_kind_matters() -> None:
+def test_map_function_and_predicates_select_events() -> None:
     asked = Asked()
     made = controller(asked.manager).named("configs").watches(ConfigMap, named_in, LabelSelector("foo"))
     made.with_predicates(GenerationChanged()).complete(asked.reconcile)
@@ -82,7 +82,7 @@ def test_a_map_function_and_predicates_say_what_of_a_kind_matters() -> None:
 
 
 @pytest.mark.feature("B-CR-05")
-def test_of_a_kind_the_metadata_alone_may_be_watched() -> None:
+def test_watches_metadata_only() -> None:
     asked = Asked(config("c", foo="a"))
     controller(asked.manager).named("configs").watches_metadata(ConfigMap, named_in).complete(asked)
     with running(asked.manager):
@@ -94,7 +94,7 @@ def test_of_a_kind_the_metadata_alone_may_be_watched() -> None:
 
 
 @pytest.mark.parametrize("any_owner", [False, True], ids=["controller", "any owner"])
-def test_a_kind_of_which_the_metadata_alone_is_read_may_own_others(any_owner: bool) -> None:
+def test_metadata_only_kind_can_own_others(any_owner: bool) -> None:
     foo = new_foo("a")
     asked = Asked(foo)
     foos = metadata_type(api_of(Foo).gvr, kind="Foo")
@@ -113,7 +113,7 @@ def test_an_owner_of_unknown_kind_is_rejected() -> None:
 
 
 @pytest.mark.feature("B-CR-08")
-def test_events_come_from_channels_functions_and_informers_too() -> None:
+def test_channels_functions_and_informers_are_sources() -> None:
     asked, own = Asked(config("c", foo="b")), manager_of(fake(config("d", foo="b")), name="another")
     channel: Channel[Foo] = Channel()
     channel.send(new_foo("a"))
@@ -127,7 +127,7 @@ def test_events_come_from_channels_functions_and_informers_too() -> None:
         asked.eventually(B)
 
 
-def test_a_controller_made_while_its_manager_runs_works_at_once() -> None:
+def test_controller_added_to_a_running_manager_starts_at_once() -> None:
     asked = Asked(new_foo("a"))
     with running(asked.manager):
         controller(asked.manager).for_(Foo).complete(asked)
@@ -135,7 +135,7 @@ def test_a_controller_made_while_its_manager_runs_works_at_once() -> None:
 
 
 @pytest.mark.feature("B-CR-05")
-def test_a_controller_is_for_one_kind() -> None:
+def test_controller_reconciles_one_kind() -> None:
     with pytest.raises(ValueError, match="this controller is already for Foo"):
         controller(manager_of(fake())).for_(Foo).for_(ConfigMap)
 
@@ -145,7 +145,7 @@ def tenant(request: ObjectName) -> dict[str, str]:
 
 
 @pytest.mark.feature("B-CR-05")
-def test_what_a_controller_is_told_is_what_it_is() -> None:
+def test_builder_sets_controller_options() -> None:
     manager, limiter = manager_of(fake()), ItemFastSlowRateLimiter[ObjectName](1.0, 2.0, 3)
     made = controller(manager).for_(Foo).with_workers(3).with_limiter(limiter)
     made = made.expecting(KeyError).expecting(ValueError).with_options(recover_panic=False).with_log_fields(tenant)
@@ -156,7 +156,7 @@ def test_what_a_controller_is_told_is_what_it_is() -> None:
 
 
 @pytest.mark.feature("B-CR-05")
-def test_what_makes_no_controller_is_refused_in_a_sentence() -> None:
+def test_invalid_controllers_are_rejected() -> None:
     manager = manager_of(fake())
     with pytest.raises(ValueError, match="cannot find the owner of ConfigMap"):
         controller(manager).named("x").owns(ConfigMap).complete(lambda _: None)
@@ -171,7 +171,7 @@ def test_what_makes_no_controller_is_refused_in_a_sentence() -> None:
 
 
 @pytest.mark.feature("B-CR-05")
-def test_no_two_controllers_of_a_process_have_one_name() -> None:
+def test_controller_names_are_unique_in_a_process() -> None:
     manager, other = manager_of(fake()), manager_of(fake(), name="other")
     first = controller(manager).for_(Foo).complete(lambda _: None)
     with pytest.raises(ValueError, match='a controller named "foo" already exists in this process'):

@@ -1,4 +1,4 @@
-"""Informers that are shared, and started when they are needed."""
+"""Shared informers that start when they are needed."""
 
 import threading
 
@@ -25,7 +25,7 @@ A = ObjectName("ns", "a")
 pytestmark = pytest.mark.feature("B-CR-03")
 
 
-def test_what_is_not_running_can_not_be_read() -> None:
+def test_cache_that_is_not_running_cannot_be_read() -> None:
     manager = manager_of(fake())
     with pytest.raises(CacheNotSynced, match="cannot read foos from the cache before the manager runs"):
         manager.client.find(Foo, A)
@@ -39,7 +39,7 @@ def refuse(_: Action) -> tuple[bool, object]:
     raise Forbidden("foos is forbidden")
 
 
-def test_a_cache_that_is_not_filled_in_time_says_why() -> None:
+def test_sync_timeout_reports_the_reason() -> None:
     requester = fake()
     requester.prepend_reactor("list", "foos", refuse)
     clock = FakeClock()
@@ -58,7 +58,7 @@ def test_a_cache_that_is_not_filled_in_time_says_why() -> None:
     cache.shutdown(10.0)
 
 
-def test_reads_may_be_kept_from_starting_informers() -> None:
+def test_fail_on_missing_informer_prevents_reads_from_starting_informers() -> None:
     manager = manager_of(fake(), cache=CacheOptions(fail_on_missing_informer=True))
     manager.cache.informer(ConfigMap)
     with running(manager):
@@ -67,7 +67,7 @@ def test_reads_may_be_kept_from_starting_informers() -> None:
             manager.client.list(Foo)
 
 
-def test_managed_fields_are_not_kept_and_objects_are_shown_again_every_ten_hours() -> None:
+def test_managed_fields_are_dropped_and_resync_is_ten_hours() -> None:
     foo = new_foo()
     foo = replace(foo, metadata=replace(foo.metadata, managed_fields=(ManagedFieldsEntry(manager="kubectl"),)))
     manager = manager_of(fake(foo))
@@ -76,7 +76,7 @@ def test_managed_fields_are_not_kept_and_objects_are_shown_again_every_ten_hours
         assert manager.cache.informer(Foo).resync == RESYNC_SECONDS == 36_000.0
 
 
-def test_namespaces_selectors_and_transforms_may_be_a_kind_s_own() -> None:
+def test_kinds_can_have_their_own_cache_options() -> None:
     def shortened(obj: ConfigMap) -> ConfigMap:
         return replace(obj, data={})
 
@@ -98,7 +98,7 @@ def test_namespaces_selectors_and_transforms_may_be_a_kind_s_own() -> None:
             manager.client.list(ConfigMap, namespace="ns")
 
 
-def test_what_is_cached_of_every_kind_may_be_selected_and_a_kind_may_have_its_own_way() -> None:
+def test_general_cache_options_apply_unless_overridden() -> None:
     configs = [
         ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", labels={"team": name})) for name in ("a", "b", "c")
     ]
@@ -116,7 +116,7 @@ def test_what_is_cached_of_every_kind_may_be_selected_and_a_kind_may_have_its_ow
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_bookmarks_may_be_done_without_but_by_a_list_that_is_streamed(wanted: bool) -> None:
+def test_bookmarks_are_optional_except_for_streaming_lists(wanted: bool) -> None:
     tweak = CacheOptions().tweak(ByObject(label_selector="a=b", bookmarks=wanted))
     assert tweak is not None
     watch = ListOptions(watch=True, allow_watch_bookmarks=True)
@@ -125,7 +125,7 @@ def test_bookmarks_may_be_done_without_but_by_a_list_that_is_streamed(wanted: bo
     assert not tweak(ListOptions()).allow_watch_bookmarks
 
 
-def test_handlers_are_shown_everything_again_a_little_later_and_not_all_in_one_moment() -> None:
+def test_resyncs_of_handlers_are_jittered() -> None:
     cache = Cache(fake(), Kinds(), CacheOptions(resync=100.0), rand=lambda: 0.5)
     KindSource(cache, Foo).start(lambda *_: None, (), threading.Event())
     (listener,) = cache.informer(Foo)._listeners
@@ -141,7 +141,7 @@ class OtherFoo:
     spec: FooSpec
 
 
-def test_one_class_stands_for_a_kind() -> None:
+def test_kind_has_one_class() -> None:
     manager = manager_of(fake())
     manager.cache.informer(Foo)
     with pytest.raises(ValueError, match="is Foo already, it can't be OtherFoo too"):
@@ -150,7 +150,7 @@ def test_one_class_stands_for_a_kind() -> None:
     manager.close()
 
 
-def test_an_index_is_made_once() -> None:
+def test_duplicate_index_is_rejected() -> None:
     manager = manager_of(fake())
     manager.cache.add_index(Foo, "spec.replicas", lambda foo: [str(foo.spec.replicas)])
     with pytest.raises(ValueError, match="indexer conflict"):
@@ -159,7 +159,7 @@ def test_an_index_is_made_once() -> None:
 
 
 @pytest.mark.parametrize("watched", [False, True])
-def test_a_written_object_that_was_deleted_is_not_read_any_more(watched: bool) -> None:
+def test_deleted_write_is_not_read(watched: bool) -> None:
     manager, found = manager_of(fake(new_foo())), list[Foo | None]()
     if watched:
         controller(manager).for_(Foo).complete(lambda request: found.append(manager.client.find(Foo, request)))
@@ -180,7 +180,7 @@ def test_a_written_object_that_was_deleted_is_not_read_any_more(watched: bool) -
 
 
 @pytest.mark.parametrize("watched", [False, True])
-def test_writes_are_dropped_when_the_cache_has_caught_up_although_nobody_reads_them(watched: bool) -> None:
+def test_writes_are_dropped_once_the_cache_has_caught_up_even_without_reads(watched: bool) -> None:
     manager = manager_of(fake(new_foo()))
     if watched:
         controller(manager).for_(Foo).complete(lambda _: None)
@@ -194,7 +194,7 @@ def test_writes_are_dropped_when_the_cache_has_caught_up_although_nobody_reads_t
         assert len(manager.cache.informer(Foo)._listeners) == 1
 
 
-def test_a_write_whose_answer_comes_after_the_deletion_is_not_read() -> None:
+def test_response_after_the_deletion_is_not_read() -> None:
     manager = manager_of(fake())
     with running(manager):
         client, indexer = manager.client, manager.cache.informer(Foo).indexer
@@ -206,7 +206,7 @@ def test_a_write_whose_answer_comes_after_the_deletion_is_not_read() -> None:
         assert client.list(Foo) == client.list(Foo, namespace="ns") == []
 
 
-def test_a_handler_is_not_shown_what_is_gone() -> None:
+def test_handler_does_not_read_a_deleted_object() -> None:
     requester, found = fake(), list[Foo | None]()
     manager = manager_of(requester)
     known = manager.cache.known(Foo)

@@ -1,4 +1,4 @@
-"""Reads from the cache, writes to the server, and one's own writes read back at once."""
+"""Cached reads, writes, and reading the client's own writes."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def names(objects: list[Foo]) -> list[str]:
 
 
 @pytest.mark.feature("B-CR-03")
-def test_the_first_read_starts_an_informer_and_no_later_read_asks_the_server(
+def test_first_read_starts_an_informer_and_later_reads_need_no_request(
     manager: Manager, requester: FakeRequester
 ) -> None:
     assert manager.client.get(Foo, A) == manager.api_reader.get(Foo, A) == manager.api_reader.find(Foo, A)
@@ -52,12 +52,12 @@ def test_the_first_read_starts_an_informer_and_no_later_read_asks_the_server(
     assert [action.verb for action in requester.actions if action.resource.resource == "configmaps"][:1] == ["list"]
 
 
-def test_what_is_not_there_is_not_found(manager: Manager) -> None:
+def test_missing_object_is_not_found(manager: Manager) -> None:
     with pytest.raises(NotFound, match=r'foos.samplecontroller.k8s.io "x" not found'):
         manager.client.get(Foo, ObjectName("ns", "x"))
 
 
-def test_a_name_must_have_a_namespace_just_where_its_kind_has_one(manager: Manager) -> None:
+def test_namespace_of_a_name_must_match_the_scope_of_its_kind(manager: Manager) -> None:
     with pytest.raises(ValueError, match="a Foo must have a namespace"):
         manager.client.get(Foo, ObjectName("", "a"))
     with pytest.raises(ValueError, match="a Node cannot have a namespace"):
@@ -81,7 +81,7 @@ def test_objects_are_listed_by_namespace_labels_and_indexed_fields(manager: Mana
 
 
 @pytest.mark.feature("C-39")
-def test_what_was_written_is_read_before_the_cache_has_heard_of_it(manager: Manager, requester: FakeRequester) -> None:
+def test_client_reads_its_own_writes(manager: Manager, requester: FakeRequester) -> None:
     client = manager.client
     client.get(Foo, A)
     informer = manager.cache.informer(Foo)
@@ -95,14 +95,14 @@ def test_what_was_written_is_read_before_the_cache_has_heard_of_it(manager: Mana
     assert informer.indexer.get_by_key(A) != updated
 
 
-def test_a_rehearsed_write_is_not_remembered(manager: Manager) -> None:
+def test_dry_run_write_is_not_read(manager: Manager) -> None:
     before = manager.client.get(Foo, A)
     manager.client.patch(before, {"spec": {"replicas": 5}}, dry_run=True)
     assert manager.client.get(Foo, A) == before
 
 
 @pytest.mark.feature("C-35")
-def test_every_write_goes_to_the_server_and_says_who_writes(manager: Manager, requester: FakeRequester) -> None:
+def test_every_write_has_a_field_manager(manager: Manager, requester: FakeRequester) -> None:
     client = manager.client
     foo = client.create(new_foo("d"))
     foo = client.update(replace(foo, spec=replace(foo.spec, replicas=2)))
@@ -125,7 +125,7 @@ def test_every_write_goes_to_the_server_and_says_who_writes(manager: Manager, re
 
 
 @pytest.mark.feature("C-35")
-def test_an_object_or_its_status_is_applied_and_is_the_program_s(manager: Manager, requester: FakeRequester) -> None:
+def test_object_and_status_are_applied(manager: Manager, requester: FakeRequester) -> None:
     foo = new_foo("d")
     assert manager.client.apply(foo).spec == foo.spec
     with_status = replace(foo, status=FooStatus(2))
@@ -141,7 +141,7 @@ def test_an_object_or_its_status_is_applied_and_is_the_program_s(manager: Manage
         manager.client.apply_configuration(FooApplyConfiguration(metadata=ObjectMetaApplyConfiguration(name="d")))
 
 
-def test_kinds_of_unknown_shape_are_read_from_the_server_unless_asked_for(requester: FakeRequester) -> None:
+def test_unstructured_kinds_are_read_from_the_server_by_default(requester: FakeRequester) -> None:
     cls = unstructured_type(api_of(Foo).gvr, kind="Foo")
     for cached in (False, True):
         manager = manager_of(requester, cache_unstructured=cached)
@@ -153,7 +153,7 @@ def test_kinds_of_unknown_shape_are_read_from_the_server_unless_asked_for(reques
             assert len(manager.cache.informers()) == int(cached)
 
 
-def test_finding_an_uncached_object_needs_no_permission_but_get(manager: Manager, requester: FakeRequester) -> None:
+def test_finding_an_uncached_object_needs_only_get(manager: Manager, requester: FakeRequester) -> None:
     cls = unstructured_type(api_of(Foo).gvr, kind="Foo")
     requester.clear_actions()
     found = manager.client.find(cls, A)
@@ -163,6 +163,6 @@ def test_finding_an_uncached_object_needs_no_permission_but_get(manager: Manager
     assert [action.verb for action in requester.actions] == ["get", "get"]
 
 
-def test_scale_and_whatever_else_a_kind_has_is_behind_its_typed_client(manager: Manager) -> None:
+def test_typed_client_has_scale_and_other_methods(manager: Manager) -> None:
     manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
     assert manager.client.typed(Deployment, "ns").get_scale("d").metadata.name == "d"

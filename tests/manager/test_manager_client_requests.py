@@ -1,4 +1,4 @@
-"""What the manager's client asks of the server, to the letter."""
+"""Requests that the manager's client sends."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.feature("B-CR-04")
 
 
 class Noting:
-    """Passes requests on, and keeps those that name no event and begin no informer."""
+    """Requester that records requests, except those of events and informers."""
 
     def __init__(self, inner: FakeRequester) -> None:
         self.requests: list[Request] = []
@@ -61,9 +61,7 @@ def write_in_every_way(client: Client) -> None:
     client.delete(foo)
 
 
-def test_what_the_server_does_about_unknown_fields_is_asked_for_with_every_write(
-    manager: Manager, server: Noting
-) -> None:
+def test_every_write_has_the_field_validation(manager: Manager, server: Noting) -> None:
     write_in_every_way(manager.client.writing(field_validation="Strict"))
     strict = {"fieldManager": "test", "fieldValidation": "Strict"}
     writes = [("create", strict), ("update", strict), ("update", strict), ("patch", strict), ("apply", strict)]
@@ -72,7 +70,7 @@ def test_what_the_server_does_about_unknown_fields_is_asked_for_with_every_write
     assert {query.get("fieldValidation") for _, query in server.queries()} == {None}
 
 
-def test_it_may_be_asked_for_once_for_all(server: Noting) -> None:
+def test_cluster_options_set_the_field_validation(server: Noting) -> None:
     manager = Manager(server, options=Options(name="test", field_validation="Warn"))
     with running(manager):
         manager.client.create(new_foo("d"))
@@ -85,12 +83,12 @@ def test_it_may_be_asked_for_once_for_all(server: Noting) -> None:
     ]
 
 
-def test_a_word_the_server_would_not_know_is_refused_at_once(manager: Manager) -> None:
+def test_invalid_field_validation_is_rejected(manager: Manager) -> None:
     with pytest.raises(ValueError, match="invalid field validation 'strict': expected one of Strict, Warn, Ignore"):
         manager.client.writing(field_validation="strict")  # type: ignore[arg-type]
 
 
-def test_no_more_is_listed_than_is_wanted(manager: Manager, server: Noting) -> None:
+def test_list_honours_the_limit(manager: Manager, server: Noting) -> None:
     assert len(manager.client.list(Foo, limit=2)) == 2
     assert len(manager.client.list(Foo)) == 3
     assert server.requests == []
@@ -98,7 +96,7 @@ def test_no_more_is_listed_than_is_wanted(manager: Manager, server: Noting) -> N
     assert server.queries() == [("list", {"limit": "2"})]
 
 
-def test_a_long_list_is_asked_for_page_by_page_when_it_is_wanted(manager: Manager, server: Noting) -> None:
+def test_each_lists_page_by_page_on_demand(manager: Manager, server: Noting) -> None:
     each = manager.api_reader.each(Foo, namespace="ns", labels="a!=b", field_selector="metadata.name!=x", page=2)
     assert server.requests == []
     assert [foo.metadata.name for foo in each] == ["a", "b", "c"]
@@ -106,7 +104,7 @@ def test_a_long_list_is_asked_for_page_by_page_when_it_is_wanted(manager: Manage
     assert server.queries()[0] == ("list", asked)
 
 
-def test_deletions_say_what_they_mean_and_what_goes_along(manager: Manager, server: Noting) -> None:
+def test_deletions_have_preconditions_and_propagation(manager: Manager, server: Noting) -> None:
     client = manager.client
     foo = next(foo for foo in client.list(Foo) if foo.metadata.name == "a")
     client.delete(foo, DeleteOptions(preconditions=Preconditions(uid=foo.metadata.uid), propagation_policy="Orphan"))
@@ -133,7 +131,7 @@ def test_a_subresource_is_read_and_written_in_classes_of_its_own(manager: Manage
     assert repr(scale) == "<Subresource scale>"
 
 
-def test_what_can_only_be_created_is_a_subresource_too(manager: Manager, server: Noting) -> None:
+def test_create_only_subresource(manager: Manager, server: Noting) -> None:
     pod = Pod(metadata=ObjectMeta(name="p", namespace="ns"))
     server._inner.prepend_reactor("create", "pods/eviction", lambda action: (True, action.object))
     manager.client.subresource("eviction").create(pod, Eviction(metadata=pod.metadata))

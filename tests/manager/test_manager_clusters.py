@@ -1,4 +1,4 @@
-"""A manager's further clusters, and the recorders of events that each has."""
+"""Additional clusters of a manager, with their event recorders."""
 
 import pytest
 
@@ -28,12 +28,12 @@ def config(name: str = "a") -> ConfigMap:
 
 
 def created(requester: FakeRequester) -> list[str]:
-    """Of which resources objects were created, in order."""
+    """Return the resources of created objects, in order."""
     return [action.resource.group_resource for action in requester.actions if action.verb == "create"]
 
 
 @pytest.mark.feature("B-CR-15")
-def test_one_controller_hears_of_several_clusters_and_reads_and_writes_each() -> None:
+def test_controller_watches_reads_and_writes_several_clusters() -> None:
     here, there, seen = fake(new_foo()), fake(config()), list[ObjectName]()
     manager = manager_of(here)
     east = manager.add_cluster(there, ClusterOptions(name="test-east"))
@@ -52,7 +52,7 @@ def test_one_controller_hears_of_several_clusters_and_reads_and_writes_each() ->
 
 
 @pytest.mark.feature("B-CR-15")
-def test_a_stand_by_writes_to_no_cluster() -> None:
+def test_standby_writes_to_no_cluster() -> None:
     manager = manager_of(fake(), leader_election=LeaderElectionOptions(id="test"))
     east = manager.add_cluster(fake(), ClusterOptions(name="test-east"))
     with pytest.raises(LeaseNotHeld):
@@ -65,7 +65,7 @@ def refuse(_: Action) -> tuple[bool, object]:
 
 
 @pytest.mark.feature("B-CR-15")
-def test_a_manager_does_not_begin_before_each_cluster_s_caches_are_filled() -> None:
+def test_manager_waits_for_the_caches_of_all_clusters() -> None:
     there, worked = fake(), list[str]()
     there.prepend_reactor("list", "configmaps", refuse)
     manager = manager_of(fake())
@@ -81,7 +81,7 @@ def test_a_manager_does_not_begin_before_each_cluster_s_caches_are_filled() -> N
 
 
 @pytest.mark.feature("B-CR-15")
-def test_a_cluster_added_to_a_manager_that_runs_is_run_and_ended_with_it() -> None:
+def test_cluster_added_to_a_running_manager_starts_and_stops_with_it() -> None:
     manager, there = manager_of(fake()), fake(config())
     with running(manager):
         east = manager.add_cluster(there, ClusterOptions(name="test-east"))
@@ -95,7 +95,7 @@ def test_a_cluster_added_to_a_manager_that_runs_is_run_and_ended_with_it() -> No
 
 @pytest.mark.feature("B-EV-01")
 @pytest.mark.parametrize("early", [True, False])
-def test_events_of_the_newer_group_name_an_action_and_a_related_object(early: bool) -> None:
+def test_events_v1_have_an_action_and_a_related_object(early: bool) -> None:
     requester = fake(new_foo())
     manager = manager_of(requester)
     recorder = manager.event_recorder() if early else None

@@ -1,4 +1,4 @@
-"""Conditions, and since when they hold."""
+"""Status conditions and their transition times."""
 
 from clientgo.clock import utc
 from clientgo.manager.conditions import (
@@ -31,14 +31,14 @@ def test_the_time_changes_with_the_status_alone() -> None:
     assert turned.last_transition_time == utc(clock)
 
 
-def test_a_condition_that_is_set_to_what_it_is_changes_nothing() -> None:
+def test_setting_an_equal_condition_changes_nothing() -> None:
     clock = FakeClock()
     before = set_status_condition((), READY, clock=clock)
     clock.step(60.0)
     assert set_status_condition(before, READY, clock=clock) is before
 
 
-def test_a_time_that_is_given_is_kept_when_the_status_turns() -> None:
+def test_given_transition_time_is_used_when_the_status_changes() -> None:
     at = utc(FakeClock())
     (turned,) = set_status_condition((), replace(READY, last_transition_time=at))
     assert turned.last_transition_time == at

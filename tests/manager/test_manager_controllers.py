@@ -1,4 +1,4 @@
-"""What becomes of a name after `reconcile`: one at a time, with a fake clock and no threads."""
+"""Processing of queued names: results, retries and priorities, with a fake clock and no threads."""
 
 import threading
 from collections.abc import Callable
@@ -21,7 +21,7 @@ A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
 
 
 class Fixture:
-    """A controller whose reconciler gives one answer after another, None at the end."""
+    """Controller whose reconciler returns one given result after another, then None."""
 
     def __init__(self, *answers: Result | Exception | None, **options: object) -> None:
         self.clock, self.requests = FakeClock(), list[ObjectName]()
@@ -49,7 +49,7 @@ class Fixture:
         self.controller.process_next()
 
     def waits(self) -> float | None:
-        """How many seconds the name waits for its turn; None if it is not in the queue."""
+        """Return the seconds until the name is due; None if it is not in the queue."""
         return dict(self.queue.state().waiting).get(A, 0.0 if len(self.queue) else None)
 
 
@@ -59,7 +59,7 @@ def counted(kept: RecordedMetrics, name: str, *labels: str) -> float:
 
 @pytest.mark.feature("A-12")
 @pytest.mark.parametrize("answer", [None, Result(), Result(requeue_after=-1.0)])
-def test_what_went_well_is_not_looked_at_again_and_its_failures_are_forgotten(answer: Result | None) -> None:
+def test_success_resets_the_backoff(answer: Result | None) -> None:
     fixture = Fixture(ConnectionFailed("refused"), answer)
     fixture.process()
     assert fixture.queue.num_requeues(A) == 1
@@ -73,7 +73,7 @@ def test_what_went_well_is_not_looked_at_again_and_its_failures_are_forgotten(an
 
 @pytest.mark.feature("A-12")
 @pytest.mark.feature("B-CR-09")
-def test_an_error_is_tried_again_later_each_time() -> None:
+def test_error_is_retried_with_backoff() -> None:
     fixture = Fixture(*[ConnectionFailed("refused")] * 3)
     delays = []
     for _ in range(3):
@@ -89,7 +89,7 @@ def test_an_error_is_tried_again_later_each_time() -> None:
 
 
 @pytest.mark.feature("A-12")
-def test_a_bug_is_an_error_that_is_counted_besides(caplog: pytest.LogCaptureFixture) -> None:
+def test_bug_is_an_error_with_its_own_counter(caplog: pytest.LogCaptureFixture) -> None:
     fixture = Fixture(KeyError("a bug"))
     fixture.process()
     assert fixture.waits() == 0.005
@@ -97,7 +97,7 @@ def test_a_bug_is_an_error_that_is_counted_besides(caplog: pytest.LogCaptureFixt
     assert caplog.records[0].exc_info is not None
 
 
-def test_an_expected_error_is_no_bug() -> None:
+def test_expected_error_is_not_a_bug() -> None:
     fixture = Fixture(KeyError("known"), expected=(KeyError,))
     fixture.process()
     assert fixture.waits() == 0.005
@@ -105,7 +105,7 @@ def test_an_expected_error_is_no_bug() -> None:
 
 
 @pytest.mark.feature("B-CR-09")
-def test_a_bug_ends_the_program_if_that_is_asked_for() -> None:
+def test_bug_ends_the_program_without_recover_panic() -> None:
     fixture = Fixture(ConnectionFailed("refused"), KeyError("a bug"), recover_panic=False)
     fixture.process()
     with pytest.raises(KeyError, match="a bug"):
@@ -113,7 +113,7 @@ def test_a_bug_ends_the_program_if_that_is_asked_for() -> None:
 
 
 @pytest.mark.feature("A-12")
-def test_a_terminal_error_is_counted_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_terminal_error_is_counted_and_not_retried(caplog: pytest.LogCaptureFixture) -> None:
     fixture = Fixture(ConnectionFailed("refused"), TerminalError("no such region"))
     fixture.process()
     fixture.clock.step(1.0)
@@ -126,7 +126,7 @@ def test_a_terminal_error_is_counted_and_not_tried_again(caplog: pytest.LogCaptu
 
 
 @pytest.mark.feature("A-12")
-def test_requeue_after_forgets_the_failures_and_looks_again_then() -> None:
+def test_requeue_after_resets_the_backoff() -> None:
     fixture = Fixture(ConnectionFailed("refused"), Result(requeue_after=60.0))
     fixture.process()
     fixture.clock.step(1.0)
@@ -137,7 +137,7 @@ def test_requeue_after_forgets_the_failures_and_looks_again_then() -> None:
 
 
 @pytest.mark.feature("C-31")
-def test_what_is_requeued_waits_with_the_priority_it_came_with_or_is_given() -> None:
+def test_requeue_keeps_or_sets_the_priority() -> None:
     fixture = Fixture(Result(requeue_after=1.0), Result(requeue_after=1.0, priority=5))
     fixture.controller.enqueue(A, LOW)
     fixture.controller.process_next()
@@ -150,7 +150,7 @@ def test_what_is_requeued_waits_with_the_priority_it_came_with_or_is_given() -> 
 
 
 @pytest.mark.feature("B-CR-09")
-def test_what_is_not_said_is_as_in_controller_runtime_but_that_queues_fill_before_the_lease_is_held() -> None:
+def test_defaults_are_controller_runtimes_except_for_warm_up() -> None:
     assert ControllerOptions() == ControllerOptions(
         workers=1,
         priority_queue=True,
@@ -170,7 +170,7 @@ def test_what_is_not_said_is_as_in_controller_runtime_but_that_queues_fill_befor
 
 
 @pytest.mark.feature("B-CR-05")
-def test_lines_logged_while_reconciling_carry_what_the_controller_adds() -> None:
+def test_log_fields_are_added_to_lines_of_a_reconciliation() -> None:
     seen: list[dict[str, object]] = []
     options = ControllerOptions(log_fields=lambda request: {"tenant": request.namespace})
     controller = Controller("foos", "Foo", lambda _: seen.append(current_fields()), (), options=options)
@@ -179,7 +179,7 @@ def test_lines_logged_while_reconciling_carry_what_the_controller_adds() -> None
     assert [(fields["name"], fields["tenant"]) for fields in seen] == [("a", "ns")]
 
 
-def test_a_queue_without_priorities_may_be_had() -> None:
+def test_plain_queue_is_available() -> None:
     fixture = Fixture(Result(requeue_after=5.0, priority=7), priority_queue=False)
     assert type(fixture.queue) is RateLimitingQueue
     fixture.process()
@@ -187,7 +187,7 @@ def test_a_queue_without_priorities_may_be_had() -> None:
 
 
 class Never:
-    """A source that never has put everything in."""
+    """Source that never syncs."""
 
     has_synced = False
 
@@ -200,7 +200,7 @@ class Never:
 
 @pytest.mark.feature("B-CR-09")
 @pytest.mark.feature("C-37")
-def test_workers_wait_until_the_sources_have_put_everything_in() -> None:
+def test_workers_wait_until_the_sources_have_synced() -> None:
     clock = FakeClock(auto=True)
     controller = Controller("foos", "Foo", lambda _: None, (Never(), Never()), why=lambda: "foos: refused", clock=clock)
     with pytest.raises(CacheNotSynced, match=r"foos: not synced within 120 s: never, never \(1\); foos: refused"):
@@ -208,14 +208,14 @@ def test_workers_wait_until_the_sources_have_put_everything_in() -> None:
     assert clock.now() >= 120.0
 
 
-def test_a_controller_that_is_stopped_before_its_sources_are_ready_just_ends() -> None:
+def test_controller_stopped_before_its_sources_sync_ends() -> None:
     stop = threading.Event()
     stop.set()
     Controller("foos", "Foo", lambda _: None, (Never(),), clock=FakeClock()).start(stop)
 
 
 @pytest.mark.feature("B-CR-09")
-def test_as_many_workers_as_asked_for_reconcile_at_once() -> None:
+def test_workers_reconcile_concurrently() -> None:
     barrier = threading.Barrier(3, timeout=10.0)
 
     def reconcile(_: ObjectName) -> None:
@@ -230,7 +230,7 @@ def test_as_many_workers_as_asked_for_reconcile_at_once() -> None:
 
 
 @pytest.mark.feature("A-11")
-def test_a_controller_that_is_stopped_finishes_what_it_is_at_and_no_more() -> None:
+def test_stopped_controller_finishes_only_the_current_object() -> None:
     began, release, done = threading.Event(), threading.Event(), list[ObjectName]()
 
     def reconcile(request: ObjectName) -> None:
@@ -256,7 +256,7 @@ def test_a_controller_that_is_stopped_finishes_what_it_is_at_and_no_more() -> No
         (Result(requeue_after="5s"), "requeue_after must be a number of seconds, got '5s'"),  # type: ignore[arg-type]
     ],
 )
-def test_a_result_that_is_none_is_a_bug_and_ends_no_worker(
+def test_invalid_result_is_a_bug_and_does_not_end_the_worker(
     returned: object, sentence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     fixture = Fixture(returned)  # type: ignore[arg-type]

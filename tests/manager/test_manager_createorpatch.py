@@ -1,4 +1,4 @@
-"""What is sent so that an object is as it should be."""
+"""Writes of create-or-patch and create-or-update."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def patches(requester: FakeRequester) -> list[tuple[str, object]]:
     return [(one.subresource, json.loads(one.patch)) for one in requester.actions if one.verb == "patch"]
 
 
-def test_what_is_not_there_is_created(manager: Manager) -> None:
+def test_missing_object_is_created(manager: Manager) -> None:
     config = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"))
     made, outcome = create_or_patch(manager.client, config, lambda obj: replace(obj, data={"a": "b"}))
     assert outcome == "created"
@@ -49,7 +49,7 @@ def test_what_is_not_there_is_created(manager: Manager) -> None:
     assert made.data == {"a": "b"}
 
 
-def test_what_is_as_it_should_be_is_left_alone(manager: Manager, requester: FakeRequester) -> None:
+def test_equal_object_is_not_written(manager: Manager, requester: FakeRequester) -> None:
     _, outcome = create_or_patch(manager.client, FOO, lambda obj: obj)
     assert outcome == Outcome.UNCHANGED
     assert [action.verb for action in requester.actions] == []
@@ -84,7 +84,7 @@ def test_unknown_fields_are_dropped_by_an_update_and_in_items_of_patched_lists(
     assert found == {"containers": [{"name": "a", "image": "b"}], **kept}
 
 
-def test_the_status_is_sent_apart(manager: Manager, requester: FakeRequester) -> None:
+def test_status_subresource_is_patched_separately(manager: Manager, requester: FakeRequester) -> None:
     _, outcome = create_or_patch(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
     assert outcome == Outcome.UPDATED_STATUS_ONLY
     assert patches(requester) == [("status", {"status": {"availableReplicas": 2}})]
@@ -97,7 +97,7 @@ def test_the_status_is_sent_apart(manager: Manager, requester: FakeRequester) ->
     assert (done.spec.replicas, done.status.available_replicas) == (None, None)
 
 
-def test_the_whole_object_may_be_updated_instead_if_nobody_else_has(manager: Manager, requester: FakeRequester) -> None:
+def test_create_or_update_replaces_an_unchanged_object(manager: Manager, requester: FakeRequester) -> None:
     wanted = replace(FOO.spec, replicas=3)
     done, outcome = create_or_update(manager.client, FOO, lambda obj: replace(obj, spec=wanted))
     assert (done.spec, outcome) == (wanted, Outcome.UPDATED)
@@ -110,13 +110,13 @@ def test_the_whole_object_may_be_updated_instead_if_nobody_else_has(manager: Man
     assert create_or_update(manager.client, config, lambda obj: obj)[1] == Outcome.CREATED
 
 
-def test_a_status_that_is_a_subresource_is_no_part_of_an_update(manager: Manager, requester: FakeRequester) -> None:
+def test_update_excludes_a_status_subresource(manager: Manager, requester: FakeRequester) -> None:
     done = create_or_update(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
     assert done[1] == Outcome.UNCHANGED
     assert requester.actions == []
 
 
-def test_an_object_keeps_its_name(manager: Manager) -> None:
+def test_change_of_the_name_is_rejected(manager: Manager) -> None:
     with pytest.raises(ValueError, match="ns/a was changed into ns/b: the name of an object cannot change"):
         create_or_patch(manager.client, FOO, lambda _: new_foo("b"))
 
@@ -130,7 +130,7 @@ OBJECTS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
 
 
 def patched(target: object, patch: object) -> object:
-    """RFC 7386, section 2."""
+    """Apply a merge patch (RFC 7386, section 2)."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}

@@ -1,4 +1,4 @@
-"""Finalizers: put on before anything is made, taken off after all is cleaned up."""
+"""Finalizers: added before resources are created, removed after the cleanup."""
 
 import json
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_objects_are_values_with_and_without_a_finalizer() -> None:
     assert without_finalizer(foo, NAME) is foo
 
 
-def test_a_finalizer_is_put_on_once_and_others_stay(manager: Manager, requester: FakeRequester) -> None:
+def test_finalizer_is_added_once_and_others_remain(manager: Manager, requester: FakeRequester) -> None:
     finalizer = Finalizer(manager.client, NAME)
     foo = finalizer.ensure(stored(manager))
     assert finalizer.ensure(foo) is foo
@@ -56,7 +56,7 @@ def test_a_finalizer_is_put_on_once_and_others_stay(manager: Manager, requester:
     assert len([action for action in requester.actions if action.is_write]) == 1
 
 
-def test_a_finalizer_of_somebody_else_who_was_quicker_is_not_lost(manager: Manager, requester: FakeRequester) -> None:
+def test_concurrently_added_finalizer_is_not_lost(manager: Manager, requester: FakeRequester) -> None:
     foo = stored(manager)
     sent: list[object] = []
 
@@ -71,7 +71,7 @@ def test_a_finalizer_of_somebody_else_who_was_quicker_is_not_lost(manager: Manag
     assert sent == [{"metadata": {"resourceVersion": version, "finalizers": [OTHER, NAME]}}]
 
 
-def test_it_is_taken_off_when_the_block_has_ended_well(manager: Manager) -> None:
+def test_finalizer_is_removed_after_a_successful_block(manager: Manager) -> None:
     finalizer = Finalizer(manager.client, NAME)
     foo = finalizer.ensure(stored(manager))
     with pytest.raises(ConnectionError), finalizer.cleaning_up(foo):
@@ -83,7 +83,7 @@ def test_it_is_taken_off_when_the_block_has_ended_well(manager: Manager) -> None
     assert finalizer.remove(stored(manager)) == stored(manager)
 
 
-def test_an_object_that_is_gone_by_then_is_no_error(manager: Manager, requester: FakeRequester) -> None:
+def test_object_deleted_meanwhile_is_not_an_error(manager: Manager, requester: FakeRequester) -> None:
     finalizer = Finalizer(manager.client, NAME)
     foo = finalizer.ensure(stored(manager))
 
@@ -101,14 +101,14 @@ BUCKET, ACCOUNT, OTHER = "example.com/bucket", "example.com/account", "example.o
 
 
 def going(*finalizers: str) -> Foo:
-    """A Foo that is being deleted and waits for these."""
+    """Return a Foo that is being deleted and has these finalizers."""
     foo = new_foo()
     metadata = replace(foo.metadata, finalizers=finalizers, deletion_timestamp=datetime(2024, 1, 1, tzinfo=UTC))
     return replace(foo, metadata=metadata)
 
 
 class Cleaning:
-    """Two registered functions, and whom they were called for."""
+    """Two registered cleanup functions, and the objects they were called for."""
 
     def __init__(self, *objects: Foo) -> None:
         self.requester: FakeRequester = fake(*objects)
@@ -141,7 +141,7 @@ def cleaning() -> Iterator[Cleaning]:
         yield made
 
 
-def test_what_is_missing_is_put_on_in_one_write_and_nothing_is_cleaned_up() -> None:
+def test_missing_finalizers_are_added_in_one_write() -> None:
     cleaning = Cleaning(with_finalizer(new_foo(), OTHER))
     with running(cleaning.manager):
         foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
@@ -151,7 +151,7 @@ def test_what_is_missing_is_put_on_in_one_write_and_nothing_is_cleaned_up() -> N
     assert (len(cleaning.writes()), cleaning.called) == (1, [])
 
 
-def test_of_a_deleted_object_each_is_cleaned_up_and_taken_off_and_the_status_written_before(cleaning: Cleaning) -> None:
+def test_deletion_cleans_up_and_removes_finalizers_after_the_status_write(cleaning: Cleaning) -> None:
     version = cleaning.stored.metadata.resource_version
     foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
     assert (cleaning.called, outcome) == ([BUCKET, ACCOUNT], Outcome.UPDATED_STATUS)
@@ -162,7 +162,7 @@ def test_of_a_deleted_object_each_is_cleaned_up_and_taken_off_and_the_status_wri
     assert last == {"metadata": {"resourceVersion": later, "finalizers": [OTHER]}}
 
 
-def test_one_that_fails_stays_on_and_keeps_no_other_from_cleaning_up(cleaning: Cleaning) -> None:
+def test_failed_cleanup_keeps_its_finalizer_and_does_not_prevent_others(cleaning: Cleaning) -> None:
     cleaning.fails[BUCKET] = ConnectionFailed("refused")
     with pytest.raises(ConnectionFailed, match="refused") as failed:
         cleaning.finalizers.finalize(cleaning.stored)
@@ -171,7 +171,7 @@ def test_one_that_fails_stays_on_and_keeps_no_other_from_cleaning_up(cleaning: C
     assert cleaning.called == [BUCKET, ACCOUNT]
 
 
-def test_several_that_fail_are_raised_as_a_group_and_nothing_is_written(cleaning: Cleaning) -> None:
+def test_several_failed_cleanups_are_raised_as_a_group(cleaning: Cleaning) -> None:
     cleaning.fails.update({BUCKET: ConnectionFailed("refused"), ACCOUNT: KeyError("a bug")})
     with pytest.raises(ExceptionGroup, match="several finalizers failed") as failed:
         cleaning.finalizers.finalize(cleaning.stored)
@@ -179,7 +179,7 @@ def test_several_that_fail_are_raised_as_a_group_and_nothing_is_written(cleaning
     assert cleaning.writes() == []
 
 
-def test_an_object_that_others_changed_is_a_conflict_and_one_that_is_gone_is_not(cleaning: Cleaning) -> None:
+def test_changed_object_is_a_conflict_and_deleted_one_is_not(cleaning: Cleaning) -> None:
     old = cleaning.stored
     cleaning.manager.client.patch(old, {"metadata": {"labels": {"a": "b"}}})
     with pytest.raises(Conflict):

@@ -1,4 +1,4 @@
-"""One replica works, the others stand by; whoever loses the lease ends."""
+"""Leader election of managers: one replica works, others stand by, a lost lease ends the program."""
 
 import threading
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def follow(manager: Manager, seen: list[ObjectName], **options: bool) -> Control
 
 
 @pytest.mark.feature("C-32")
-def test_a_stand_by_writes_nothing_fills_its_queue_and_takes_over() -> None:
+def test_standby_fills_its_queue_writes_nothing_and_takes_over() -> None:
     requester, seen = fake(new_foo()), list[ObjectName]()
     first, second = replica(requester, "first"), replica(requester, "second")
     follow(first, seen)
@@ -68,7 +68,7 @@ def test_a_stand_by_writes_nothing_fills_its_queue_and_takes_over() -> None:
 
 
 @pytest.mark.feature("C-32")
-def test_a_controller_may_leave_warming_up_to_the_leader() -> None:
+def test_controller_can_disable_warm_up() -> None:
     requester, seen = fake(new_foo()), list[ObjectName]()
     first, second = replica(requester, "first"), replica(requester, "second")
     cold = follow(second, seen, warm_up=False)
@@ -80,7 +80,7 @@ def test_a_controller_may_leave_warming_up_to_the_leader() -> None:
     assert cold.options == ControllerOptions(warm_up=False)
 
 
-def test_what_needs_no_leader_runs_in_every_replica() -> None:
+def test_runnables_without_leader_election_run_in_every_replica() -> None:
     requester, seen = fake(new_foo()), list[ObjectName]()
     first, second = replica(requester, "first"), replica(requester, "second")
     follow(second, seen, needs_leader_election=False)
@@ -90,7 +90,7 @@ def test_what_needs_no_leader_runs_in_every_replica() -> None:
 
 
 @pytest.mark.feature("B-CR-02")
-def test_whoever_loses_the_lease_ends_and_says_so() -> None:
+def test_losing_the_lease_ends_the_manager_with_an_error() -> None:
     requester = fake()
     manager, refused = replica(requester, "loser"), list[str]()
 
@@ -116,7 +116,7 @@ def test_whoever_loses_the_lease_ends_and_says_so() -> None:
     assert refused == ["create foos not sent: the lease is not held"]
 
 
-def test_times_that_can_not_work_together_are_refused() -> None:
+def test_inconsistent_times_are_rejected() -> None:
     odd = LeaderElectionOptions(id="test", lease_duration=1.0, renew_deadline=2.0)
     with pytest.raises(ConfigError, match="invalid leader election options: leaseDuration must be"):
         manager_of(fake(), "odd", leader_election=odd)

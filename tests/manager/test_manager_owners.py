@@ -1,4 +1,4 @@
-"""References to owners."""
+"""Owner references."""
 
 import pytest
 
@@ -27,20 +27,20 @@ def test_a_controller_is_set_once() -> None:
     assert set_controller_reference(FOO, owned) is owned
 
 
-def test_a_second_controller_is_refused_by_name() -> None:
+def test_second_controller_reference_is_rejected() -> None:
     owned = set_controller_reference(FOO, CONFIG)
     with pytest.raises(AlreadyOwnedError, match="ns/c is already controlled by Foo a") as refused:
         set_controller_reference(new_foo("b"), owned)
     assert refused.value.owner == new_controller_ref(FOO)
 
 
-def test_the_reference_to_an_owner_that_was_made_anew_is_put_right() -> None:
+def test_reference_to_a_recreated_owner_is_updated() -> None:
     owned = set_controller_reference(FOO, CONFIG)
     again = replace(FOO, metadata=replace(FOO.metadata, uid="another"))
     assert [one.uid for one in set_controller_reference(again, owned).metadata.owner_references] == ["another"]
 
 
-def test_an_owner_beside_the_controller_is_added_and_removed() -> None:
+def test_non_controlling_owner_is_added_and_removed() -> None:
     other = new_foo("b")
     owned = set_owner_reference(other, set_controller_reference(FOO, CONFIG))
     assert owned.metadata.owner_references[1] == OwnerReference(
@@ -58,12 +58,12 @@ def test_an_owner_beside_the_controller_is_added_and_removed() -> None:
         (Node(metadata=ObjectMeta(name="n")), "cluster-scoped"),
     ],
 )
-def test_an_owner_in_a_namespace_owns_only_what_is_there_too(owned: ConfigMap | Node, where: str) -> None:
+def test_namespaced_owner_owns_only_objects_of_its_namespace(owned: ConfigMap | Node, where: str) -> None:
     with pytest.raises(ValueError, match=where):
         set_controller_reference(FOO, owned)
 
 
-def test_an_owner_without_namespace_owns_anything() -> None:
+def test_cluster_scoped_owner_owns_anything() -> None:
     node = Node(metadata=ObjectMeta(name="n", uid="u"))
     assert has_controller_reference(set_controller_reference(node, CONFIG))
     assert has_controller_reference(set_controller_reference(node, replace(node, metadata=ObjectMeta(name="m"))))

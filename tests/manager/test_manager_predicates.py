@@ -1,4 +1,4 @@
-"""Which events predicates take."""
+"""Events accepted by predicates."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def changed(**fields: object) -> Foo:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_change_is_taken_and_an_update_without_it_is_not(predicate: Predicate, new: Foo) -> None:
+def test_predicates_accept_only_updates_with_their_change(predicate: Predicate, new: Foo) -> None:
     assert predicate.update(OLD, new)
     other = changed(finalizers=("x",))
     assert not predicate.update(OLD, other)
@@ -49,7 +49,7 @@ def test_a_change_is_taken_and_an_update_without_it_is_not(predicate: Predicate,
     assert predicate.generic(OLD)
 
 
-def test_a_label_selector_looks_at_the_labels_there_are_now() -> None:
+def test_label_selector_uses_the_current_labels() -> None:
     selector, other = LabelSelector("team=a"), changed(labels={"team": "b"})
     assert selector.create(OLD)
     assert selector.delete(OLD)
@@ -63,7 +63,7 @@ def answers(predicate: Predicate) -> tuple[bool, bool, bool, bool]:
     return predicate.create(OLD), predicate.update(OLD, OLD), predicate.delete(OLD), predicate.generic(OLD)
 
 
-def test_functions_are_asked_where_there_are_any() -> None:
+def test_funcs_accept_events_without_a_function() -> None:
     assert answers(Funcs()) == (True, True, True, True)
     never: Callable[..., bool] = lambda *_: False  # noqa: E731
     assert answers(Funcs(create=never)) == (False, True, True, True)
@@ -88,5 +88,5 @@ ALL, NONE = Predicate(), Not(Predicate())
         (Or(), False),
     ],
 )
-def test_predicates_are_put_together(predicate: Predicate, taken: bool) -> None:
+def test_predicates_can_be_combined(predicate: Predicate, taken: bool) -> None:
     assert answers(predicate) == (taken,) * 4

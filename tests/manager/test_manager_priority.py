@@ -1,4 +1,4 @@
-"""Keys in the order of their priorities."""
+"""Order of keys in the priority queue."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def test_a_live_event_overtakes_ten_thousand_of_the_initial_list() -> None:
 
 
 @pytest.mark.feature("C-30")
-def test_of_several_wishes_for_a_key_the_highest_counts() -> None:
+def test_highest_priority_of_a_key_counts() -> None:
     queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
     queue.add("a", priority=LOW)
     queue.add("b", priority=LOW)
@@ -38,7 +38,7 @@ def test_of_several_wishes_for_a_key_the_highest_counts() -> None:
 
 
 @pytest.mark.feature("C-53")
-def test_what_is_not_urgent_gets_each_sixteenth_turn() -> None:
+def test_every_sixteenth_key_is_the_oldest() -> None:
     queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
     for number in range(3):
         queue.add(f"listed-{number}", priority=LOW)
@@ -51,7 +51,7 @@ def test_what_is_not_urgent_gets_each_sixteenth_turn() -> None:
     assert taken(queue) == [f"live-{number}" for number in (45, 46, 47)]
 
 
-def test_what_left_by_either_order_does_not_pile_up_in_the_other() -> None:
+def test_outdated_entries_do_not_accumulate() -> None:
     order: ByPriority[int] = ByPriority()
     for number in range(10_000):
         if number % 2:
@@ -66,7 +66,7 @@ def test_what_left_by_either_order_does_not_pile_up_in_the_other() -> None:
 
 
 @pytest.mark.feature("B-CR-10")
-def test_the_depth_is_told_by_priority_and_a_raised_key_moves() -> None:
+def test_depth_is_exported_by_priority() -> None:
     with recorded_metrics() as kept:
         queue: PriorityQueue[str] = PriorityQueue(name="foos", clock=FakeClock())
         depths = {priority: kept["workqueue_depth", "foos", str(priority)] for priority in (NORMAL, LOW)}
@@ -84,7 +84,7 @@ def test_the_depth_is_told_by_priority_and_a_raised_key_moves() -> None:
     assert kept["workqueue_adds_total", "foos"].value == 3
 
 
-def test_a_key_that_is_raised_keeps_its_turn_among_those_it_joins() -> None:
+def test_raised_key_keeps_its_order_of_arrival() -> None:
     queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
     queue.add("early", priority=LOW)
     queue.add("later")
@@ -92,7 +92,7 @@ def test_a_key_that_is_raised_keeps_its_turn_among_those_it_joins() -> None:
     assert taken(queue) == ["early", "later"]
 
 
-def test_a_wish_for_a_key_in_process_holds_when_it_is_handed_out_again() -> None:
+def test_priority_of_a_key_in_process_applies_when_it_is_requeued() -> None:
     queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
     queue.add("a", priority=LOW)
     assert queue.get() == "a"
@@ -103,7 +103,7 @@ def test_a_wish_for_a_key_in_process_holds_when_it_is_handed_out_again() -> None
 
 
 @pytest.mark.feature("C-31")
-def test_a_key_that_failed_comes_back_with_the_priority_it_had() -> None:
+def test_failed_key_keeps_its_priority() -> None:
     clock = FakeClock()
     queue: PriorityQueue[str] = PriorityQueue(clock=clock)
     queue.add("a", priority=LOW)
@@ -115,7 +115,7 @@ def test_a_key_that_failed_comes_back_with_the_priority_it_had() -> None:
 
 
 @pytest.mark.feature("C-31")
-def test_a_delayed_key_may_be_given_another_priority() -> None:
+def test_delayed_key_can_have_another_priority() -> None:
     clock = FakeClock()
     queue: PriorityQueue[str] = PriorityQueue(clock=clock)
     queue.add("a", priority=LOW)
@@ -126,7 +126,7 @@ def test_a_delayed_key_may_be_given_another_priority() -> None:
     assert taken(queue) == ["a", "b"]
 
 
-def test_nothing_is_remembered_of_a_key_that_was_handed_out() -> None:
+def test_taken_key_leaves_no_state() -> None:
     queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
     queue.add("a", priority=7)
     assert taken(queue) == ["a"]
@@ -150,7 +150,7 @@ def test_keys_leave_by_priority_and_then_by_first_arrival(wishes: list[tuple[str
     assert order.taken == known
 
 
-def test_a_wish_for_later_moves_a_key_that_is_ready_at_once() -> None:
+def test_delayed_priority_raises_a_ready_key_at_once() -> None:
     queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
     queue.add("b")
     queue.add("a")

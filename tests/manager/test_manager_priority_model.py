@@ -1,4 +1,4 @@
-"""The priority queue against a model: nothing is lost, nothing comes twice, the most urgent comes first."""
+"""Priority queue against a model: no key is lost or duplicated, the highest priority comes first."""
 
 from hypothesis import settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""How long the requests of one reconciliation may take."""
+"""Time limit for the requests of one reconciliation."""
 
 import pytest
 
@@ -20,7 +20,7 @@ GET = Request(verb="get", resource=api_of(Foo).gvr, namespace="ns", name="a")
 
 
 class Slow:
-    """A server that takes two seconds for an answer, if it is given them."""
+    """Server that takes two seconds to respond, unless the timeout is shorter."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -37,7 +37,7 @@ class Slow:
         raise AssertionError
 
 
-def test_requests_get_what_time_is_left_and_none_is_sent_after() -> None:
+def test_requests_are_limited_to_the_remaining_time() -> None:
     clock = FakeClock()
     slow = Slow(clock)
     requester = LimitedRequester(slow)
@@ -72,7 +72,7 @@ def test_opening_a_watch_is_limited() -> None:
     assert (clock.now(), len(transport.sent)) == (2.5, 3)
 
 
-def test_without_a_limit_requests_are_as_they_were() -> None:
+def test_requests_without_a_limit_are_unchanged() -> None:
     clock = FakeClock()
     slow = Slow(clock)
     with limited(0.0, clock=clock):
@@ -83,7 +83,7 @@ def test_without_a_limit_requests_are_as_they_were() -> None:
 @pytest.mark.feature("B-CR-09")
 @pytest.mark.feature("B-CR-10")
 @pytest.mark.parametrize(("seconds", "timeouts"), [(4.0, 1), (3.0, 1), (5.0, 1), (0.0, 0)])
-def test_a_reconciliation_out_of_time_is_counted_and_tried_again(seconds: float, timeouts: int) -> None:
+def test_reconciliation_timeout_is_counted_and_retried(seconds: float, timeouts: int) -> None:
     clock = FakeClock()
     requester = LimitedRequester(Slow(clock))
 

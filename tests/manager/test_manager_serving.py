@@ -1,4 +1,4 @@
-"""What a manager serves: probes, metrics, and what its log tells of the start."""
+"""Servers of a manager: probes, metrics, and the log of the start."""
 
 import logging
 import ssl
@@ -32,7 +32,7 @@ def ask(url: str, context: ssl.SSLContext | None = None) -> tuple[int, str]:
 
 @pytest.mark.feature("A-11")
 @pytest.mark.feature("B-CR-01")
-def test_probes_answer_by_the_checks_there_are_until_all_has_ended() -> None:
+def test_probes_run_checks_until_the_shutdown_is_complete() -> None:
     manager, ending = manager_of(fake(), health_probe_bind_address="127.0.0.1:0"), threading.Event()
 
     def ends_slowly(stop: threading.Event) -> None:
@@ -58,7 +58,7 @@ def test_probes_answer_by_the_checks_there_are_until_all_has_ended() -> None:
 
 
 @pytest.mark.feature("A-26")
-def test_the_log_tells_of_the_start_in_order(caplog: pytest.LogCaptureFixture) -> None:
+def test_start_is_logged_in_order(caplog: pytest.LogCaptureFixture) -> None:
     before = provider()
     listening = {"metrics_bind_address": "127.0.0.1:0", "health_probe_bind_address": "127.0.0.1:0"}
     manager = manager_of(fake(new_foo()), **listening)
@@ -84,12 +84,12 @@ def test_the_log_tells_of_the_start_in_order(caplog: pytest.LogCaptureFixture) -
     assert 'controller_runtime_reconcile_total{controller="foo",result="success"}' in metrics
 
 
-def test_metrics_by_https_need_a_cluster_to_ask() -> None:
+def test_metrics_over_https_need_a_cluster() -> None:
     with pytest.raises(ConfigError, match="metrics over HTTPS need a Config"):
         manager_of(fake(), metrics_bind_address=":0")
 
 
-def test_metrics_by_https_are_for_whom_the_cluster_allows_them() -> None:
+def test_metrics_over_https_are_authorized_by_the_cluster() -> None:
     before = provider()
     options = Options(name="secure", metrics_bind_address="127.0.0.1:0", metrics_secure=True)
     manager = Manager(Config("http://127.0.0.1:9"), options=options)
@@ -103,7 +103,7 @@ def test_metrics_by_https_are_for_whom_the_cluster_allows_them() -> None:
 
 
 @pytest.mark.feature("B-CR-15")
-def test_a_certificate_that_is_replaced_is_the_one_metrics_are_served_with_next(tmp_path: Path) -> None:
+def test_metrics_are_served_with_a_replaced_certificate(tmp_path: Path) -> None:
     before, authority = provider(), CertificateAuthority.create("test-ca")
 
     def issue() -> str:

@@ -1,4 +1,4 @@
-"""Which names events lead to."""
+"""Mapping from events to requests."""
 
 import pytest
 
@@ -15,7 +15,7 @@ A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
 
 
 class Asked:
-    """What was put into a queue."""
+    """Names added to a queue."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[ObjectName, int]] = []
@@ -41,7 +41,7 @@ def reference(
 
 
 @pytest.mark.feature("A-13")
-def test_only_the_controlling_owner_of_the_kind_is_asked_for() -> None:
+def test_only_the_controlling_owner_of_the_kind_is_enqueued() -> None:
     owners = owners_of(Foo)
     assert list(owners(config(reference(), reference("b", controller=None)))) == [A]
     assert list(owners(config(reference(kind="Bar")))) == []
@@ -50,22 +50,22 @@ def test_only_the_controlling_owner_of_the_kind_is_asked_for() -> None:
 
 
 @pytest.mark.feature("A-13")
-def test_any_owner_is_asked_for_if_that_is_wanted() -> None:
+def test_any_owner_is_enqueued_on_request() -> None:
     owners = owners_of(Foo, any_owner=True)
     assert list(owners(config(reference(), reference("b", controller=None)))) == [A, B]
 
 
-def test_an_owner_is_found_whatever_the_version_of_its_kind() -> None:
+def test_owner_of_any_version_is_enqueued() -> None:
     assert list(owners_of(Foo)(config(reference(api_version="samplecontroller.k8s.io/v2")))) == [A]
 
 
-def test_an_owner_without_namespace_is_asked_for_without_one() -> None:
+def test_cluster_scoped_owner_is_enqueued_without_a_namespace() -> None:
     (found,) = owners_of(Node)(config(reference("n", api_version="v1", kind="Node")))
     assert found == ObjectName("", "n")
 
 
 @pytest.mark.feature("A-13")
-def test_an_update_asks_for_what_old_and_new_lead_to_each_once() -> None:
+def test_update_enqueues_names_of_old_and_new_object_once() -> None:
     asked = Asked()
     handler: EventHandler[ConfigMap] = EventHandler(owners_of(Foo, any_owner=True), Predicate(), asked)
     handler.updated(config(reference("a"), version="1"), config(reference("b"), reference("a"), version="2"))
@@ -73,7 +73,7 @@ def test_an_update_asks_for_what_old_and_new_lead_to_each_once() -> None:
 
 
 @pytest.mark.feature("B-CR-07")
-def test_what_was_there_and_what_has_not_changed_is_less_urgent() -> None:
+def test_initial_and_unchanged_objects_have_low_priority() -> None:
     asked, foo = Asked(), new_foo()
     handler: EventHandler[Foo] = EventHandler(itself, Predicate(), asked)
     handler.listed(foo)
@@ -85,7 +85,7 @@ def test_what_was_there_and_what_has_not_changed_is_less_urgent() -> None:
     assert asked.requests == [(A, LOW), (A, LOW), (A, NORMAL), (A, NORMAL), (A, NORMAL), (A, NORMAL)]
 
 
-def test_a_deletion_nobody_saw_asks_too() -> None:
+def test_missed_deletion_is_handled() -> None:
     asked = Asked()
     handler: EventHandler[Foo] = EventHandler(itself, Predicate(), asked)
     handler.deleted(DeletedFinalStateUnknown(A, new_foo()))
@@ -94,7 +94,7 @@ def test_a_deletion_nobody_saw_asks_too() -> None:
 
 
 @pytest.mark.feature("A-13")
-def test_predicates_are_asked_by_the_kind_of_event() -> None:
+def test_predicates_are_called_by_event_type() -> None:
     asked, foo, never = Asked(), new_foo(), lambda *_: False
     none = Funcs(create=never, update=never, delete=never, generic=never)
     handler: EventHandler[Foo] = EventHandler(itself, none, asked)
@@ -107,7 +107,7 @@ def test_predicates_are_asked_by_the_kind_of_event() -> None:
 
 
 @pytest.mark.feature("A-13")
-def test_a_map_function_s_repeated_names_are_asked_for_once() -> None:
+def test_repeated_names_of_a_map_function_are_enqueued_once() -> None:
     asked, foo = Asked(), new_foo()
     handler: EventHandler[Foo] = EventHandler(lambda obj: [object_name(obj)] * 3, Predicate(), asked)
     handler.created(foo)
@@ -115,7 +115,7 @@ def test_a_map_function_s_repeated_names_are_asked_for_once() -> None:
 
 
 @pytest.mark.feature("B-CR-07")
-def test_each_kind_of_event_may_lead_somewhere_else() -> None:
+def test_each_event_type_can_have_its_own_map_function() -> None:
     def moved(old: ConfigMap, new: ConfigMap) -> list[ObjectName]:
         return [ObjectName(old.metadata.resource_version, new.metadata.resource_version)]
 
@@ -137,7 +137,7 @@ def test_each_kind_of_event_may_lead_somewhere_else() -> None:
 
 
 @pytest.mark.feature("B-CR-07")
-def test_an_event_that_has_no_function_leads_nowhere() -> None:
+def test_event_without_a_map_function_is_ignored() -> None:
     asked = Asked()
     handler = EventHandler(MapFuncs[ConfigMap](), Predicate(), asked)
     handler.listed(config())

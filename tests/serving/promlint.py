@@ -1,4 +1,4 @@
-"""What `promtool check metrics` finds fault with, and what Prometheus itself would refuse: a lint of one scrape."""
+"""Lint of one scrape: the rules of `promtool check metrics`, and errors that Prometheus itself rejects."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ _PARTS = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("", "_sum", "_
 
 
 def problems(text: str) -> list[str]:
-    """What is wrong with an exposition in the text format; nothing if all is well."""
+    """Return the problems of an exposition in text format."""
     families = list(text_string_to_metric_families(text))
     found = [*_lines(text), *_declarations(text)]
     for family in families:
@@ -54,13 +54,15 @@ def _family(family: Metric) -> Iterator[str]:
         yield "the name is not in snake_case"
     words = set(family.name.split("_"))
     yield from (f"the name has its type {word!r} in it" for word in sorted(words & _TYPES))
-    yield from (f"the unit {word!r} is no base unit" for word in sorted(words & _UNITS))
+    yield from (f"the unit {word!r} is not a base unit" for word in sorted(words & _UNITS))
     if family.type != "counter" and family.name.endswith("_total"):
         yield "only a counter's name ends in _total"
     if family.type not in ("histogram", "summary") and family.name.endswith(("_bucket", "_sum", "_count")):
         yield "the ending is a histogram's"
     allowed = {family.name + part for part in _PARTS.get(family.type, ("",))}
-    yield from sorted({f"{sample.name} is no part of it" for sample in family.samples if sample.name not in allowed})
+    yield from sorted(
+        {f"{sample.name} does not belong to it" for sample in family.samples if sample.name not in allowed}
+    )
     yield from _labels(family)
     if family.type == "histogram":
         yield from _buckets(family)

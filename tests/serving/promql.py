@@ -1,4 +1,4 @@
-"""What a query in PromQL asks for: metrics, the labels it picks them by, and the labels it groups by."""
+"""Analysis of PromQL queries: metrics, label matchers and grouping labels."""
 
 import re
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ _VARIABLES = re.compile(r"\$(__rate_interval|__interval|__range)\b")
 
 @dataclass(frozen=True)
 class Selector:
-    """One metric that is asked for, and the labels with their values; a value is None if it is a pattern."""
+    """One metric in a query, and its labels with values; a value is None for a pattern."""
 
     metric: str
     labels: tuple[tuple[str, str | None], ...]
 
 
 def parsed(query: str) -> promql.Expr:
-    """The query as Prometheus' own grammar has it; ValueError if it is none."""
+    """Parse the query with Prometheus' grammar; ValueError if it is invalid."""
     return promql.parse(_VARIABLES.sub("5m", query))
 
 
 def selectors(query: str) -> list[Selector]:
-    """Every metric the query names."""
+    """Return every metric in the query."""
     return [
         Selector(
             selector.name or "",
@@ -36,7 +36,7 @@ def selectors(query: str) -> list[Selector]:
 
 
 def grouped(query: str) -> set[str]:
-    """The labels the query groups or joins by."""
+    """Return the labels by which the query groups or joins."""
     found = set[str]()
     for node in _nodes(parsed(query)):
         if isinstance(node, promql.AggregateExpr) and node.modifier is not None:

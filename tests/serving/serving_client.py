@@ -1,4 +1,4 @@
-"""A server on a free port of this machine, and clients that ask it: well-behaved ones, and a bare socket."""
+"""A server on a free local port, and its clients: a well-behaved one and a raw socket."""
 
 import http.client
 import socket
@@ -21,7 +21,7 @@ class Answer:
 
 @contextmanager
 def serving(routes: Mapping[str, Handler], address: str = "127.0.0.1:0", **options: Any) -> Iterator[Server]:
-    """The server, started; afterwards all of its threads have ended."""
+    """Run the server; all of its threads have ended after the block."""
     group = Group()
     server = Server(address, routes, **options)
     server.start(group)
@@ -41,7 +41,7 @@ def ask(
     headers: Mapping[str, str] | None = None,
     context: ssl.SSLContext | None = None,
 ) -> Answer:
-    """One request on a connection of its own."""
+    """Send one request on a new connection."""
     connection = (
         http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
         if context is None
@@ -57,13 +57,13 @@ def ask(
 
 @contextmanager
 def raw(server: Server) -> Iterator[socket.socket]:
-    """A bare socket, connected."""
+    """Return a connected raw socket."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
         yield sock
 
 
 def exchange(server: Server, data: bytes) -> bytes:
-    """What comes back for these bytes until the server closes; nothing more is sent."""
+    """Send these bytes and return the response up to the end of the connection."""
     with raw(server) as sock:
         sock.sendall(data)
         sock.shutdown(socket.SHUT_WR)
@@ -71,7 +71,7 @@ def exchange(server: Server, data: bytes) -> bytes:
 
 
 def until_closed(sock: socket.socket) -> bytes:
-    """All that comes until the other side closes, in order or not."""
+    """Return all data until the peer closes, gracefully or not."""
     received = b""
     try:
         while data := sock.recv(65536):
@@ -82,6 +82,6 @@ def until_closed(sock: socket.socket) -> bytes:
 
 
 def wait_until(condition: Callable[[], bool], sock: socket.socket) -> None:
-    """Look again each time something comes, for as long as the socket's timeout allows."""
+    """Check again after each received chunk, until the socket's timeout."""
     while not condition():
         assert sock.recv(1), "closed before the condition held"

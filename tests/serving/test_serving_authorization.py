@@ -1,4 +1,4 @@
-"""Who gets in by token: the bundled server with RBAC decides; what goes wrong on the way keeps everybody out."""
+"""Token authorization: by the bundled server with RBAC, and with failing reviews."""
 
 import logging
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ CANARY = "canary-token-7d1f"
 
 
 class FakeCluster:
-    """Knows tokens by name, and who may get which path; counts what it is asked."""
+    """Cluster with tokens by name and permitted paths; counts reviews."""
 
     def __init__(self) -> None:
         self.users: dict[str, str] = {CANARY: "jane"}
@@ -57,7 +57,7 @@ class Case:
         )
 
     def status(self, token: str = CANARY, path: str = "/metrics", method: str = "GET") -> int:
-        """What the answer would be; 200 if the request may pass."""
+        """Return the status of the response; 200 if the request may pass."""
         refusal = self.refusal(token, path, method)
         return 200 if refusal is None else refusal.status
 
@@ -70,7 +70,7 @@ def case() -> Case:
     return Case()
 
 
-def test_who_may_gets_in_and_is_not_asked_after_again_for_a_minute(case: Case) -> None:
+def test_allowed_access_is_cached_for_a_minute(case: Case) -> None:
     assert [case.status() for _ in range(3)] == [200] * 3
     assert case.cluster.asked == ["token", "get /metrics"]
     case.clock.step(60)
@@ -78,14 +78,14 @@ def test_who_may_gets_in_and_is_not_asked_after_again_for_a_minute(case: Case) -
     assert len(case.cluster.asked) == 4
 
 
-def test_a_right_that_is_taken_away_ends_within_a_minute(case: Case) -> None:
+def test_revoked_access_ends_within_a_minute(case: Case) -> None:
     assert case.status() == 200
     case.cluster.rights.clear()
     case.clock.step(60)
     assert case.status() == 403
 
 
-def test_a_refusal_is_kept_shorter(case: Case) -> None:
+def test_denial_is_cached_for_a_shorter_time(case: Case) -> None:
     assert [case.status("made-up") for _ in range(3)] == [401] * 3
     assert case.cluster.asked == ["token"]
     case.cluster.users["made-up"] = "jane"
@@ -93,7 +93,7 @@ def test_a_refusal_is_kept_shorter(case: Case) -> None:
     assert case.status("made-up") == 200
 
 
-def test_each_path_and_verb_is_asked_for(case: Case) -> None:
+def test_each_path_and_verb_is_reviewed(case: Case) -> None:
     assert case.status() == 200
     assert case.status(path="/debug/queue") == 403
     assert case.status(method="HEAD") == 403
@@ -101,7 +101,7 @@ def test_each_path_and_verb_is_asked_for(case: Case) -> None:
     assert case.cluster.asked[1::2] == ["get /metrics", "get /debug/queue", "head /metrics", "put /metrics"]
 
 
-def test_a_refusal_is_in_kubernetes_words(case: Case) -> None:
+def test_denial_has_kubernetes_message(case: Case) -> None:
     refusal = case.refusal(path="/debug/queue")
     assert refusal is not None
     assert refusal.body == 'Forbidden: user "jane" cannot get path "/debug/queue"\n'
@@ -122,12 +122,12 @@ def test_a_refusal_is_in_kubernetes_words(case: Case) -> None:
         ("", ""),
     ],
 )
-def test_a_token_is_what_stands_behind_bearer(header: str, token: str) -> None:
+def test_bearer_token_is_parsed(header: str, token: str) -> None:
     assert bearer_token({"authorization": header}) == token
     assert bearer_token({}) == ""
 
 
-def test_without_a_token_nobody_is_asked(case: Case) -> None:
+def test_request_without_a_token_needs_no_review(case: Case) -> None:
     refusal = case.authorizer(ServingRequest("GET", "/metrics"))
     assert refusal is not None
     assert (refusal.status, refusal.headers["WWW-Authenticate"]) == (401, "Bearer")
@@ -135,20 +135,20 @@ def test_without_a_token_nobody_is_asked(case: Case) -> None:
 
 
 @pytest.mark.parametrize("fault", [ConnectionFailed("refused"), Forbidden("may not create tokenreviews")])
-def test_nobody_gets_in_while_the_api_server_can_not_be_asked(
+def test_access_is_denied_while_the_api_server_is_unreachable(
     case: Case, fault: ApiError | ConnectionFailed, caplog: pytest.LogCaptureFixture
 ) -> None:
     case.cluster.fault = fault
     assert [case.status() for _ in range(3)] == [500] * 3
     assert [record.getMessage() for record in caplog.records] == ["cannot review tokens; denying access"]
     case.cluster.fault = None
-    assert case.status() == 200, "a failure is no answer to be kept"
+    assert case.status() == 200, "a failure must not be cached"
     case.cluster.fault = fault
     assert case.status("another") == 500
     assert len(caplog.records) == 2, "it had been reached in between"
 
 
-def test_who_was_let_in_stays_so_while_the_api_server_is_gone_for_less_than_a_minute(case: Case) -> None:
+def test_cached_access_survives_a_short_outage(case: Case) -> None:
     assert case.status() == 200
     case.cluster.fault = ConnectionFailed("refused")
     case.clock.step(59)
@@ -157,7 +157,7 @@ def test_who_was_let_in_stays_so_while_the_api_server_is_gone_for_less_than_a_mi
     assert case.status() == 500
 
 
-def test_an_authenticated_answer_without_a_user_is_none(case: Case) -> None:
+def test_review_without_a_user_is_a_denial(case: Case) -> None:
     made = TokenAuthorizer(
         lambda review: TokenReview(status=TokenReviewStatus(authenticated=True)), case.cluster.review_access
     )
@@ -166,7 +166,7 @@ def test_an_authenticated_answer_without_a_user_is_none(case: Case) -> None:
     assert refusal.status == 401
 
 
-def test_a_denied_access_counts_more_than_an_allowed_one(case: Case) -> None:
+def test_denied_overrides_allowed(case: Case) -> None:
     both = SubjectAccessReview(status=SubjectAccessReviewStatus(allowed=True, denied=True))
     made = TokenAuthorizer(case.cluster.review_token, lambda _: both)
     refusal = made(ServingRequest("GET", "/metrics", headers={"authorization": f"Bearer {CANARY}"}))
@@ -174,7 +174,7 @@ def test_a_denied_access_counts_more_than_an_allowed_one(case: Case) -> None:
     assert refusal.status == 403
 
 
-def test_tokens_made_up_do_not_push_out_who_was_let_in() -> None:
+def test_invented_tokens_do_not_evict_grants() -> None:
     case = Case(size=10)
     assert case.status() == 200
     assert {case.status(f"made-up-{number}") for number in range(100)} == {401}
@@ -184,7 +184,7 @@ def test_tokens_made_up_do_not_push_out_who_was_let_in() -> None:
     assert repr(case.authorizer) == "<TokenAuthorizer 1 allowed, 10 denied>"
 
 
-def test_no_more_reviews_than_allowed_are_made_at_once() -> None:
+def test_concurrent_reviews_are_limited() -> None:
     inner: list[int] = []
 
     def review(_: TokenReview) -> TokenReview:
@@ -221,7 +221,7 @@ def test_no_token_is_logged_or_shown(case: Case, caplog: pytest.LogCaptureFixtur
     assert not any(CANARY in str(answer) for answer in answers)
 
 
-def test_a_cache_forgets_the_oldest_and_what_is_too_old() -> None:
+def test_cache_evicts_oldest_and_expired_values() -> None:
     clock = FakeClock()
     cache: BoundedCache[str, int] = BoundedCache(10.0, 2, clock)
     cache.put("a", 1)
@@ -237,7 +237,7 @@ def test_a_cache_forgets_the_oldest_and_what_is_too_old() -> None:
 
 
 class Cluster:
-    """The bundled server as clusters are: TLS, tokens, RBAC. The controller may review, Prometheus may read."""
+    """Bundled server with TLS, tokens and RBAC. The controller may review, Prometheus may read."""
 
     def __init__(self, environment: Environment) -> None:
         admin = Clientset(environment.start())
@@ -297,7 +297,7 @@ def test_a_cluster_decides_by_its_roles(cluster: Cluster) -> None:
 
 
 @pytest.mark.integration
-def test_a_controller_that_may_not_review_lets_nobody_in(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_controller_without_review_permission_denies_access(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     clientset = Clientset(replace(cluster.stranger, timeout=5.0))
     with serving({"/metrics": lambda _: Response(200, "numbers")}, authorizer=asking(clientset)) as server:
         answer = ask(server, "/metrics", headers={"Authorization": f"Bearer {cluster.reader.token}"})

@@ -1,4 +1,4 @@
-"""Each ready-made check, against what it looks at."""
+"""Checks for probes."""
 
 import threading
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class FakeInformer:
 
 
 class Refusing:
-    """A source that refuses every request."""
+    """Source that rejects every request."""
 
     kind = ConfigMap
 
@@ -51,7 +51,7 @@ class Refusing:
 
 
 def why(check: Check) -> str:
-    """What is wrong; empty if nothing is."""
+    """Return the reason of a failed check; empty if it passes."""
     try:
         check()
     except Unhealthy as error:
@@ -59,11 +59,11 @@ def why(check: Check) -> str:
     return ""
 
 
-def test_ping_is_always_well() -> None:
+def test_ping_always_succeeds() -> None:
     assert why(ping) == ""
 
 
-def test_shutting_down_is_seen_at_once() -> None:
+def test_shutdown_fails_the_check_at_once() -> None:
     stop = threading.Event()
     check = not_shutting_down(stop)
     assert why(check) == ""
@@ -81,7 +81,7 @@ def test_informers_are_named_until_they_are_synced() -> None:
     assert why(check) == ""
 
 
-def test_an_informer_that_hangs_is_named() -> None:
+def test_stuck_informer_is_named() -> None:
     clock = FakeClock()
     foos, pods = FakeInformer("foos", last_active=clock.now()), FakeInformer("pods", last_active=clock.now())
     check = informers_alive([foos, pods], silent_seconds=60, clock=clock)
@@ -92,7 +92,7 @@ def test_an_informer_that_hangs_is_named() -> None:
     assert why(check) == "informers neither list nor watch: foos for 61 s"
 
 
-def test_of_two_informers_with_one_name_either_is_seen_to_hang() -> None:
+def test_stuck_informer_is_found_among_equal_names() -> None:
     clock = FakeClock()
     ours, others = FakeInformer("foos", last_active=clock.now()), FakeInformer("foos", last_active=61.0)
     check = informers_alive([ours, others], silent_seconds=60, clock=clock)
@@ -100,7 +100,7 @@ def test_of_two_informers_with_one_name_either_is_seen_to_hang() -> None:
     assert why(check) == "informers neither list nor watch: foos for 61 s"
 
 
-def test_an_informer_that_has_not_been_started_is_alive() -> None:
+def test_informer_that_was_not_started_is_alive() -> None:
     clock = FakeClock()
     check = informers_alive([FakeInformer("foos")], clock=clock)
     clock.step(1_000_000)
@@ -142,7 +142,7 @@ def test_a_thread_that_has_ended_is_named() -> None:
         assert why(check) == "threads have ended: worker-1"
 
 
-def test_a_worker_that_hangs_is_seen() -> None:
+def test_stuck_worker_fails_the_check() -> None:
     clock = FakeClock()
     queue: WorkQueue[str] = WorkQueue(name="foos", clock=clock)
     check = keys_not_stuck([queue], seconds=30)
@@ -162,5 +162,5 @@ def test_a_worker_that_hangs_is_seen() -> None:
 
 
 @pytest.mark.parametrize("made", [informers_synced([]), informers_alive([]), keys_not_stuck([], seconds=1)])
-def test_nothing_to_look_at_is_well(made: Check) -> None:
+def test_checks_without_objects_succeed(made: Check) -> None:
     assert why(made) == ""

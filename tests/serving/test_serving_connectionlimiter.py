@@ -1,4 +1,4 @@
-"""The connection limiter: never more than allowed, stalled clients are evicted in a crowd, answers are left alone."""
+"""Connection limiter: the limit holds, only stalled clients are evicted, responses are never interrupted."""
 
 import threading
 
@@ -14,7 +14,7 @@ CROWDED = 5.0
 
 
 class Client:
-    """Counts how often it is aborted, and stays."""
+    """Connection that counts aborts and stays."""
 
     def __init__(self) -> None:
         self.aborted = 0
@@ -36,7 +36,7 @@ def clients(limited: ConnectionLimiter[Client], number: int) -> list[Client]:
 
 
 def crowd(limited: ConnectionLimiter[Client], clock: FakeClock, seconds: float) -> None:
-    """Let another client wait for so long, in which no connection ends."""
+    """Let another client wait for this time, in which no connection ends."""
     assert not limited.wait_for_room(0)
     clock.step(seconds)
     assert not limited.wait_for_room(0)
@@ -86,7 +86,7 @@ def test_an_idle_connection_is_not_evicted_if_it_is_reused_in_the_crowd() -> Non
     assert client.aborted == 0
 
 
-def test_another_crowd_begins_once_there_was_room() -> None:
+def test_free_connection_ends_a_crowd() -> None:
     clock = FakeClock()
     limited = limiter(2, clock)
     first, second = clients(limited, 2)
@@ -148,7 +148,7 @@ def test_a_waiting_acceptor_evicts_a_client_once_it_stalls() -> None:
         group.join(10)
 
 
-def test_closing_lets_answers_go_out_and_accepts_nothing() -> None:
+def test_closing_finishes_responses_and_accepts_nothing() -> None:
     clock = FakeClock()
     limited = limiter(4, clock)
     reading, working, writing, idle = clients(limited, 4)
@@ -166,7 +166,7 @@ def test_closing_lets_answers_go_out_and_accepts_nothing() -> None:
 
 
 class Crowd(RuleBasedStateMachine):
-    """Any order of coming, working and leaving: the bound holds, and answers are never disturbed."""
+    """Any order of connecting, working and leaving: the limit holds, and responses are never interrupted."""
 
     def __init__(self) -> None:
         super().__init__()

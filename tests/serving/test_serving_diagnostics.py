@@ -27,7 +27,7 @@ METRICS, PROBES = ServingFlags(metrics_bind_address=LOOPBACK), ServingFlags(heal
 
 
 class Informer:
-    """An informer in a given state."""
+    """Informer in a given state."""
 
     def __init__(self, last_active: float | None = None) -> None:
         self.synced, self.last_active = False, last_active

@@ -1,4 +1,4 @@
-"""The debugging pages: what a queue and a cache hold, in JSON and as tables, and for whom."""
+"""Debug pages of queues and caches: JSON, tables and access control."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def queue(clock: FakeClock) -> Iterator[RateLimitingQueue[str]]:
-    """One key in process for 3 s, one queued for 1 s, one failed twice and due in 10 s."""
+    """Return a queue with one key in process for 3 s, one queued for 1 s, one failed twice and due in 10 s."""
     made: RateLimitingQueue[str] = RateLimitingQueue(
         ItemExponentialFailureRateLimiter(5.0, 60.0), name="foos", clock=clock
     )
@@ -76,7 +76,7 @@ def test_a_queue_is_a_table_for_people(queue: RateLimitingQueue[str]) -> None:
     assert route(ServingRequest("GET", "/", headers={"accept": "text/plain"})) == show(route, format="table")
 
 
-def test_no_more_keys_are_shown_than_asked_for_and_all_are_counted(queue: RateLimitingQueue[str]) -> None:
+def test_limit_applies_to_shown_keys_but_not_to_counts(queue: RateLimitingQueue[str]) -> None:
     for number in range(500):
         queue.add(f"default/{number}")
     [shown] = parsed(show(queue_route([queue])))["queues"]
@@ -87,19 +87,19 @@ def test_no_more_keys_are_shown_than_asked_for_and_all_are_counted(queue: RateLi
     assert "foos    queued       and 501 more   -         -\n" in str(text)
 
 
-def test_a_queue_is_picked_by_name(queue: RateLimitingQueue[str]) -> None:
+def test_queue_is_selected_by_name(queue: RateLimitingQueue[str]) -> None:
     assert parsed(show(queue_route([queue]), name="bars")) == {"queues": []}
     assert len(parsed(show(queue_route([queue]), name="foos"))["queues"]) == 1
 
 
 @pytest.mark.parametrize("limit", ["-1", "many", "٣", "9" * 5000])
-def test_a_limit_that_is_no_number_is_refused(limit: str) -> None:
+def test_invalid_limit_is_rejected(limit: str) -> None:
     response = show(queue_route([]), limit=limit)
     assert response.status == 400
     assert str(response.body).startswith("limit must be a whole number")
 
 
-def test_a_cache_shows_how_it_stands(clock: FakeClock) -> None:
+def test_cache_page_shows_informer_state(clock: FakeClock) -> None:
     now = clock.now()
     state = InformerState("foos", "Foo", True, 3, "42", 1, 2, 1, now, now, "boom", 7)
     clock.step(1.5)
@@ -127,7 +127,7 @@ def test_a_cache_shows_how_it_stands(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("route", [queue_route([]), caches_route([])])
-def test_these_pages_are_not_for_everybody(route: Route) -> None:
+def test_debug_pages_are_private(route: Route) -> None:
     far = ServingRequest("GET", "/x", peer="10.0.0.1")
     assert Router({"/x": route}).answer(far).status == 403
     assert Router({"/x": route}, lambda _: Response(401)).answer(far).status == 401

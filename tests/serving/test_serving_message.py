@@ -1,4 +1,4 @@
-"""Heads are read strictly: what could be meant in two ways is refused, whatever bytes come."""
+"""Strict parsing of request heads, for any input."""
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ def test_a_proxys_target_is_the_path_behind_the_host() -> None:
         ("GET / HTTP/1.0", False),
     ],
 )
-def test_a_connection_stays_as_its_version_has_it(line: str, keep: bool) -> None:
+def test_keep_alive_depends_on_the_http_version(line: str, keep: bool) -> None:
     assert parse(line, "Host: me").keep_alive is keep
     assert parse(line, "Host: me", "Connection: close").keep_alive is False
     assert parse(line, "Host: me", "Connection: Keep-Alive").keep_alive is True
@@ -65,14 +65,14 @@ def test_a_connection_stays_as_its_version_has_it(line: str, keep: bool) -> None
         (["GET /?" + "&".join("abcdefghij" * 11) + " HTTP/1.1", "Host: me"], 400),
     ],
 )
-def test_what_is_not_clear_is_refused(lines: list[str], status: int) -> None:
+def test_ambiguous_request_is_rejected(lines: list[str], status: int) -> None:
     with pytest.raises(RejectedRequest) as refused:
         parse_head("\r\n".join(lines).encode("utf-8"))
     assert refused.value.status == status
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_read_or_refused(head: bytes) -> None:
+def test_any_bytes_are_parsed_or_rejected(head: bytes) -> None:
     try:
         request = parse_head(head)
     except RejectedRequest:
@@ -93,7 +93,7 @@ def test_a_repr_shows_no_credential() -> None:
     assert "canary" not in repr(request)
 
 
-def test_a_response_tells_its_length_and_whether_the_connection_stays() -> None:
+def test_response_has_length_and_connection_headers() -> None:
     sent = render(Response(200, "grüße", headers={"X-One": "two"}), keep_alive=True)
     head, _, body = sent.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\nDate: ")
@@ -103,7 +103,7 @@ def test_a_response_tells_its_length_and_whether_the_connection_stays() -> None:
     assert body.decode() == "grüße"
 
 
-def test_a_head_alone_tells_the_length_of_the_body_it_lacks() -> None:
+def test_head_response_has_the_length_of_the_body() -> None:
     sent = render(Response(299, b"12345"), keep_alive=False, with_body=False)
     assert b"HTTP/1.1 299 Unknown\r\n" in sent
     assert b"\r\nContent-Length: 5\r\n" in sent

@@ -1,4 +1,4 @@
-"""The other pages: stacks of threads, the log level, statusz and flagz."""
+"""Debug pages: stacks, log level, statusz and flagz."""
 
 import io
 import logging
@@ -29,7 +29,7 @@ def wait_here(begun: threading.Event, stop: threading.Event) -> None:
 
 @pytest.fixture
 def worker() -> Iterator[None]:
-    """A named thread that hangs."""
+    """Run a named thread that hangs."""
     begun = threading.Event()
     with Group().ending_within(20) as group:
         group.start(wait_here, begun, group.stop_event, name="A-worker")
@@ -61,7 +61,7 @@ def test_stacks_are_dumped_beside_what_a_file_has_in_its_buffer(tmp_path: Path) 
         assert "--- end of stacks\n" in (tmp_path / "out").read_text()
 
 
-def test_a_dump_that_nobody_reads_does_no_harm() -> None:
+def test_dump_to_a_closed_pipe_is_harmless() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "w") as stream:  # noqa: PTH123  # a descriptor
@@ -78,7 +78,7 @@ def test_stacks_are_served() -> None:
 
 @pytest.fixture
 def level() -> Iterator[None]:
-    """The root's level, put back."""
+    """Restore the root logger's level."""
     before = logging.getLogger().level
     logging.getLogger().setLevel(logging.INFO)
     yield
@@ -100,7 +100,7 @@ def test_the_log_level_is_changed_while_the_program_runs(body: bytes, name: str)
 @pytest.mark.integration
 @pytest.mark.usefixtures("level")
 @pytest.mark.parametrize("body", [b"loud", b"", b"-1", b"\xff", b"4 4"])
-def test_a_level_there_is_none_of_is_refused_in_a_sentence(body: bytes) -> None:
+def test_unknown_level_is_rejected(body: bytes) -> None:
     with serving({"/debug/flags/v": log_level_route()}) as server:
         answer = ask(server, "/debug/flags/v", method="PUT", body=body)
         assert answer.status == 400
@@ -113,7 +113,7 @@ class Informer:
         return InformerState("foos", "Foo", True, 3, "42", 1, 2, 0, None, None, "")
 
 
-def test_statusz_tells_what_a_program_is_and_how_it_does() -> None:
+def test_statusz_shows_program_and_state() -> None:
     clock = FakeClock()
     queue: WorkQueue[str] = WorkQueue(name="foos", clock=clock)
     for key in "ab":
@@ -142,7 +142,7 @@ def test_statusz_tells_what_a_program_is_and_how_it_does() -> None:
     )
 
 
-def test_statusz_names_the_moment_of_the_start() -> None:
+def test_statusz_shows_the_start_time() -> None:
     text = str(statusz_route("x", version="1", clock=FakeClock())(GET).body)
     assert "\nStarted: Tue Nov 14 22:13:20 UTC 2023\nUp: 0 hr 00 min 00 sec\n" in text
 
@@ -163,7 +163,7 @@ def test_flagz_lists_flags_by_name_and_hides_credentials() -> None:
     assert "workers=2" in lines
 
 
-def test_flagz_writes_values_as_a_command_line_would() -> None:
+def test_flagz_formats_values_as_flags() -> None:
     flags: dict[str, object] = {"a": True, "b": 30.0, "c": ("x", "y"), "d": "", "e": 0.5}
     text = str(flagz_route("sample-controller", flags)(GET).body)
     assert text.endswith("\n\na=true\nb=30\nc=x,y\nd=\ne=0.5\n")

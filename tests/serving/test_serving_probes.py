@@ -1,4 +1,4 @@
-"""Probes answer in Kubernetes' words: what they list, and what they withhold."""
+"""Probe responses in Kubernetes' format."""
 
 import logging
 
@@ -26,7 +26,7 @@ def get(routes: dict[str, Handler], target: str) -> Response:
     return Router(routes, lambda _: Response(401)).answer(request)
 
 
-def test_all_is_well_in_two_letters() -> None:
+def test_passing_checks_return_ok() -> None:
     assert get(probe_routes({"a": passes}), "/healthz") == Response(200, "ok")
 
 
@@ -48,7 +48,7 @@ def test_verbose_lists_all() -> None:
 
 
 @pytest.mark.feature("A-25")
-def test_a_check_is_asked_alone_and_then_says_why() -> None:
+def test_single_check_shows_the_reason() -> None:
     routes = probe_routes({"a": passes, "b": fails, "c": breaks})
     assert get(routes, "/healthz/a") == Response(200, "ok")
     assert get(routes, "/healthz/b") == Response(500, "internal server error: the canary has died\n")
@@ -57,7 +57,7 @@ def test_a_check_is_asked_alone_and_then_says_why() -> None:
 
 
 @pytest.mark.feature("A-25")
-def test_a_check_is_excluded_and_an_unknown_one_warned_of() -> None:
+def test_check_is_excluded_and_unknown_one_is_reported() -> None:
     routes = probe_routes({"a": passes, "b": fails})
     assert get(routes, "/healthz?exclude=b") == Response(200, "ok")
     body = get(routes, "/healthz?verbose&exclude=b&exclude=x,y").body

@@ -1,4 +1,4 @@
-"""The provider keeps what the library counts; the page shows it to a real parser."""
+"""Metrics provider, and the exported page read by a real parser."""
 
 import gzip
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ parse_openmetrics: Callable[[str], Iterable[Metric]] = openmetrics
 
 @pytest.fixture
 def provider() -> Iterator[PrometheusProvider]:
-    """Set for the library while a test runs."""
+    """Set the provider for the duration of a test."""
     before = metrics.provider()
     made: metrics.Provider = PrometheusProvider(process=False)
     metrics.set_provider(made)
@@ -46,7 +46,7 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_what_is_counted_is_shown(provider: PrometheusProvider) -> None:
+def test_counted_metrics_are_exported(provider: PrometheusProvider) -> None:
     provider.counter("things_total", "Things", {"kind": "a"}).inc()
     provider.counter("things_total", "Things", {"kind": "a"}).inc(2)
     provider.gauge("level", "The level", {}).set(4.5)
@@ -64,7 +64,7 @@ def test_what_is_counted_is_shown(provider: PrometheusProvider) -> None:
     }
 
 
-def test_times_of_creation_are_not_shown_but_a_metric_of_such_a_name_is() -> None:
+def test_created_series_are_dropped_but_not_metrics_with_that_suffix() -> None:
     registry = CollectorRegistry()
     kept = PrometheusProvider(registry, process=False)
     kept.counter("things_total", "Things", {}).inc()
@@ -75,7 +75,7 @@ def test_times_of_creation_are_not_shown_but_a_metric_of_such_a_name_is() -> Non
     assert {name for name in names if name.endswith("_created")} == {"pod_created"}
 
 
-def test_openmetrics_is_given_to_whom_asks_for_it(provider: PrometheusProvider) -> None:
+def test_openmetrics_is_used_if_accepted(provider: PrometheusProvider) -> None:
     provider.counter("things_total", "Things", {}).inc()
     response = scrape(
         provider, accept="application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3"
@@ -85,7 +85,7 @@ def test_openmetrics_is_given_to_whom_asks_for_it(provider: PrometheusProvider) 
     assert (family.name, family.type, family.samples[0].value) == ("things", "counter", 1.0)
 
 
-def test_a_large_page_is_packed_for_whom_can_unpack_it() -> None:
+def test_large_page_is_compressed_if_accepted() -> None:
     kept = PrometheusProvider()
     kept.counter("things_total", "Things", {}).inc()
     packed = scrape(kept, accept_encoding="br, gzip;q=1.0")
@@ -95,19 +95,19 @@ def test_a_large_page_is_packed_for_whom_can_unpack_it() -> None:
     assert "Content-Encoding" not in scrape(kept).headers
 
 
-def test_a_small_page_is_not_packed(provider: PrometheusProvider) -> None:
+def test_small_page_is_not_compressed(provider: PrometheusProvider) -> None:
     provider.gauge("level", "The level", {}).set(1)
     assert "Content-Encoding" not in scrape(provider, accept_encoding="gzip").headers
 
 
-def test_the_process_python_and_its_collector_are_told_of() -> None:
+def test_process_and_python_metrics_are_exported() -> None:
     names = {family.name for family in parse_text(text_of(scrape(PrometheusProvider())))}
     assert {"process_resident_memory_bytes", "process_cpu_seconds", "python_info"} < names
     assert "python_gc_collections" in names
 
 
 @pytest.mark.parametrize("labels", [{}, {"other": "a"}, {"kind": "a", "more": "b"}])
-def test_other_labels_under_one_name_are_refused(provider: PrometheusProvider, labels: dict[str, str]) -> None:
+def test_other_labels_under_one_name_are_rejected(provider: PrometheusProvider, labels: dict[str, str]) -> None:
     provider.counter("things_total", "Things", {"kind": "a"})
     with pytest.raises(ValueError, match="metric 'things_total' has the labels kind, got"):
         provider.counter("things_total", "Things", labels)
@@ -125,14 +125,14 @@ def test_one_name_is_one_metric(provider: PrometheusProvider) -> None:
         provider.histogram("level", "The level", {}, buckets=(1,))
 
 
-def test_a_refused_name_leaves_nothing_behind(provider: PrometheusProvider) -> None:
+def test_rejected_name_leaves_no_metric(provider: PrometheusProvider) -> None:
     with pytest.raises(ValueError, match="must end in _total"):
         provider.counter("things", "Things", {})
     assert text_of(scrape(provider)) == ""
 
 
 @pytest.mark.feature("A-23")
-def test_a_queues_metrics_are_up_to_date_when_they_are_shown(provider: PrometheusProvider) -> None:
+def test_queue_metrics_are_updated_before_a_scrape(provider: PrometheusProvider) -> None:
     clock = FakeClock()
     queue: WorkQueue[str] = WorkQueue(name="foos", clock=clock)
     queue.add("a")

@@ -1,4 +1,4 @@
-"""The lint finds what it is for, so that a scrape it passes means something."""
+"""Self-test of the metrics lint."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_good_scrape_has_no_problem() -> None:
         ("level 1.0", 'level{camelCase="1"} 1.0', "level: the label 'camelCase' is not in snake_case"),
         ("level", "levelOf", "levelOf: the name is not in snake_case"),
         ("level", "level_gauge", "level_gauge: the name has its type 'gauge' in it"),
-        ("level", "level_ms", "level_ms: the unit 'ms' is no base unit"),
+        ("level", "level_ms", "level_ms: the unit 'ms' is not a base unit"),
         ("level", "level_total", "level_total: only a counter's name ends in _total"),
         ("level", "level_count", "level_count: the ending is a histogram's"),
         ("things_total", "things", "things: a counter's name ends in _total"),

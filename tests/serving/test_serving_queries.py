@@ -1,7 +1,7 @@
-"""A running controller's metrics, scraped over HTTPS with a token: well formed, bounded, and what the queries name.
+"""Metrics of a running controller, scraped over HTTPS with a token: valid, bounded, and consistent with all queries.
 
-The alert rules and the dashboard of artifacts/prometheus are held to this scrape: a query that names a metric, a label
-or a value that is not there would stay silent for ever.
+The alert rules and the dashboard of artifacts/prometheus are checked against this scrape: a query for a missing metric,
+label or value would silently return nothing.
 """
 
 import json
@@ -43,7 +43,7 @@ TARGET = {"job", "namespace", "pod"}
 
 @dataclass(frozen=True)
 class Scrapes:
-    """What was shown with a few Foos, and with many."""
+    """Scrapes with a few Foos and with many."""
 
     few: str
     many: str
@@ -81,7 +81,7 @@ def scrapes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrapes]:
 
 
 def create_foos(clientset: Clientset, first: int, last: int) -> None:
-    """Create Foos, and wait until each is synced."""
+    """Create Foos and wait until each is synced."""
     foos = clientset.samplecontroller_v1alpha1.foos("default")
     for number in range(first, last):
         foos.create(Foo(ObjectMeta(name=f"canary-{number}"), FooSpec(f"canary-{number}", 1)))
@@ -96,7 +96,7 @@ def scrape(url: str, token: str, trust: ssl.SSLContext) -> str:
 
 
 def values_of(text: str) -> dict[str, dict[str, set[str]]]:
-    """The labels of every time series' name, and the values they have."""
+    """Return the labels of each time series with their values."""
     found: dict[str, dict[str, set[str]]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -118,7 +118,7 @@ def test_the_metrics_of_a_running_controller_are_well_formed(scrapes: Scrapes) -
 
 
 @pytest.mark.e2e
-def test_every_part_of_the_program_counts(scrapes: Scrapes) -> None:
+def test_every_component_exports_metrics(scrapes: Scrapes) -> None:
     begun = {name.split("_")[0] for name in values_of(scrapes.many)}
     expected = {"workqueue", "rest", "leader", "controller", "informer", "reflector", "event", "process", "python"}
     assert expected <= begun
@@ -126,7 +126,7 @@ def test_every_part_of_the_program_counts(scrapes: Scrapes) -> None:
 
 @pytest.mark.e2e
 def test_more_foos_make_no_more_series(scrapes: Scrapes) -> None:
-    """But for codes and verbs of requests that had not been met before, of which there is an end."""
+    """Except for codes and verbs of new requests, whose number is limited."""
     new = series(scrapes.many) - series(scrapes.few)
     assert [name for name in new if not name.startswith("rest_client_")] == []
     assert len(new) <= 60
@@ -135,7 +135,7 @@ def test_more_foos_make_no_more_series(scrapes: Scrapes) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
-def test_a_query_names_what_there_is(scrapes: Scrapes, query: str) -> None:
+def test_queries_refer_to_existing_metrics(scrapes: Scrapes, query: str) -> None:
     shown = values_of(scrapes.many)
     asked = selectors(query)
     assert asked
@@ -152,7 +152,7 @@ def test_a_query_names_what_there_is(scrapes: Scrapes, query: str) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("query", [query for name, query in VARIABLES.items() if name != "datasource"])
-def test_a_variable_of_the_dashboard_asks_for_what_there_is(scrapes: Scrapes, query: str) -> None:
+def test_dashboard_variables_refer_to_existing_metrics(scrapes: Scrapes, query: str) -> None:
     found = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
     assert found is not None
     [selector] = selectors(found[1])
@@ -168,7 +168,7 @@ def test_a_query_keeps_to_this_controllers_service(query: str) -> None:
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
-def test_an_alert_says_what_is_wrong_and_what_to_do(alert: dict[str, Any]) -> None:
+def test_alerts_have_summary_and_action(alert: dict[str, Any]) -> None:
     assert alert["labels"]["severity"] in ("critical", "warning", "info")
     assert set(alert["annotations"]) == {"summary", "description"}
     kept = grouped(alert["expr"]) | TARGET | {"name", "controller", "kind", "code"}
@@ -195,7 +195,7 @@ def test_panels_do_not_overlap() -> None:
         taken |= squares
 
 
-def test_queries_use_only_variables_there_are() -> None:
+def test_queries_use_only_existing_variables() -> None:
     used = {name for query in QUERIES.values() for name in re.findall(r"\$(\w+)", query)}
     assert used <= VARIABLES.keys() | {"__rate_interval"}
 
@@ -204,6 +204,6 @@ def test_queries_use_only_variables_there_are() -> None:
     "query",
     ["rate(workqueue_depth", "sum by (x workqueue_depth", "rate(workqueue_depth)", "workqueue_depth{name=a}"],
 )
-def test_a_query_that_prometheus_would_refuse_is_noticed(query: str) -> None:
+def test_invalid_query_is_detected(query: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parsed(query)

@@ -1,4 +1,4 @@
-"""Who may ask what: open routes, guarded ones, and those for this machine alone."""
+"""Access control: open, authorized and private routes."""
 
 import pytest
 
@@ -29,12 +29,12 @@ def test_an_authorizer_guards_what_is_not_open() -> None:
     assert [status(router, path, NEAR) for path in ROUTES] == [200, 401, 200]
 
 
-def test_an_authorizer_lets_in() -> None:
+def test_authorizer_grants_access() -> None:
     router = Router(ROUTES, lambda _: None)
     assert [status(router, path, FAR) for path in ROUTES] == [200, 200, 200]
 
 
-def test_an_authorizer_that_breaks_lets_nobody_in(caplog: pytest.LogCaptureFixture) -> None:
+def test_failing_authorizer_denies_access(caplog: pytest.LogCaptureFixture) -> None:
     def breaks(_: ServingRequest) -> Response | None:
         raise RuntimeError("no answer")
 
@@ -57,11 +57,11 @@ def test_an_authorizer_that_breaks_lets_nobody_in(caplog: pytest.LogCaptureFixtu
         ("127.0.0.1", "localhost.evil.example", False),
     ],
 )
-def test_this_machine_is_known_by_address_and_by_the_name_it_uses(peer: str, host: str, near: bool) -> None:
+def test_local_client_is_recognized_by_address_and_host(peer: str, host: str, near: bool) -> None:
     assert from_this_machine(ServingRequest("GET", "/", peer=peer, headers={"host": host})) is near
 
 
-def test_the_nearest_of_two_trees_answers() -> None:
+def test_longest_prefix_handles_the_request() -> None:
     router = Router({"/a/": lambda _: Response(200, "outer"), "/a/b/": lambda _: Response(200, "inner")})
     assert router.answer(ServingRequest("GET", "/a/b/c")).body == "inner"
     assert router.answer(ServingRequest("GET", "/a/bc")).body == "outer"

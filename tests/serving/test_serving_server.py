@@ -1,4 +1,4 @@
-"""The server over real sockets: what it answers, whom it outlasts, and that it ends."""
+"""HTTP server over real sockets: responses, limits and shutdown."""
 
 import logging
 import math
@@ -21,7 +21,7 @@ GET = b"GET /hello HTTP/1.1\r\nHost: x\r\n"
 
 
 def hello(request: ServingRequest) -> Response:
-    return Response(200, f"hello {request.first('name', 'nobody')}\n")
+    return Response(200, f"hello {request.first('name', 'world')}\n")
 
 
 def echo(request: ServingRequest) -> Response:
@@ -29,7 +29,7 @@ def echo(request: ServingRequest) -> Response:
 
 
 def fails(_: ServingRequest) -> Response:
-    raise ValueError("the reason is nobody's business")
+    raise ValueError("the reason is secret")
 
 
 ROUTES: dict[str, Handler] = {
@@ -66,28 +66,28 @@ def test_a_head_is_a_get_without_its_body() -> None:
         ("GET", "/fails", 500, "Internal Server Error: see the program's log\n"),
     ],
 )
-def test_what_can_not_be_answered_is_said_in_a_sentence(method: str, path: str, status: int, body: str) -> None:
+def test_failed_request_gets_one_sentence(method: str, path: str, status: int, body: str) -> None:
     with serving(ROUTES) as server:
         answer = ask(server, path, method=method)
         assert (answer.status, answer.body) == (status, body)
 
 
-def test_a_refused_method_is_told_which_are_allowed() -> None:
+def test_rejected_method_gets_the_allowed_ones() -> None:
     with serving(ROUTES) as server:
         assert ask(server, "/hello", method="DELETE").headers["Allow"] == "HEAD, GET"
 
 
-def test_a_route_that_fails_is_told_of_in_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_handler_error_appears_only_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with serving(ROUTES) as server:
-        assert "nobody" not in ask(server, "/fails").body
-    assert "the reason is nobody's business" in caplog.text
+        assert "secret" not in ask(server, "/fails").body
+    assert "the reason is secret" in caplog.text
 
 
 def test_a_connection_is_kept_for_the_next_request() -> None:
     with serving(ROUTES) as server, raw(server) as sock:
         for _ in range(3):
             sock.sendall(GET + b"\r\n")
-            assert b"hello nobody" in sock.recv(4096)
+            assert b"hello world" in sock.recv(4096)
         sock.sendall(GET + b"Connection: close\r\n\r\n")
         assert b"\r\nConnection: close\r\n" in until_closed(sock)
 
@@ -107,7 +107,7 @@ def test_a_body_is_read_by_its_length() -> None:
     assert b"4321HTTP/1.1 200 OK" in received
 
 
-def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
+def test_expect_continue_is_answered() -> None:
     with serving(ROUTES) as server, raw(server) as sock:
         sock.sendall(b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
         assert sock.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -126,7 +126,7 @@ def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
         (b"PUT /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", b"501 Not Implemented"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_and_the_connection_ends(sent: bytes, status: bytes) -> None:
+def test_malformed_request_is_rejected_and_the_connection_closed(sent: bytes, status: bytes) -> None:
     with serving(ROUTES) as server:
         received = exchange(server, sent)
         assert received.startswith(b"HTTP/1.1 " + status)
@@ -134,7 +134,7 @@ def test_what_breaks_a_rule_is_refused_and_the_connection_ends(sent: bytes, stat
         assert ask(server, "/hello").status == 200
 
 
-def test_a_client_that_reads_late_gets_its_refusal_all_the_same() -> None:
+def test_slow_reader_gets_the_error_response() -> None:
     with serving(ROUTES) as server, raw(server) as sock:
         sock.sendall(b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 400000\r\n\r\n" + b"x" * 200_000)
         sock.sendall(b"x" * 200_000)
@@ -147,7 +147,7 @@ def send_until_refused(sock: socket.socket) -> None:
         sock.sendall(b"x" * 10_000)
 
 
-def test_a_refused_client_that_goes_on_sending_is_let_go_of() -> None:
+def test_rejected_client_that_keeps_sending_is_disconnected() -> None:
     with serving(ROUTES, limits=Limits(drain=0.1)) as server, raw(server) as sock:
         sock.sendall(b"nonsense\r\n\r\n")
         received = until_closed(sock)
@@ -157,13 +157,13 @@ def test_a_refused_client_that_goes_on_sending_is_let_go_of() -> None:
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET", GET, b"PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nonly"])
-def test_a_client_that_does_not_go_on_is_let_go_of(begun: bytes) -> None:
+def test_stalled_client_is_disconnected(begun: bytes) -> None:
     with serving(ROUTES, limits=Limits(request=0.1, idle=0.1)) as server, raw(server) as sock:
         sock.sendall(begun)
         assert until_closed(sock) == b""
 
 
-def test_a_client_that_sends_a_byte_now_and_then_gets_no_more_time_for_it() -> None:
+def test_slow_sender_gets_no_extra_time() -> None:
     with serving(ROUTES, limits=Limits(request=0.3)) as server, raw(server) as sock:
         sock.settimeout(0.05)
         sent = 0
@@ -180,10 +180,10 @@ def test_a_client_that_sends_a_byte_now_and_then_gets_no_more_time_for_it() -> N
         assert 2 <= sent <= 40
 
 
-def test_an_idle_connection_ends_after_its_time() -> None:
+def test_idle_connection_times_out() -> None:
     with serving(ROUTES, limits=Limits(idle=0.1)) as server, raw(server) as sock:
         sock.sendall(GET + b"\r\n")
-        assert until_closed(sock).endswith(b"hello nobody\n")
+        assert until_closed(sock).endswith(b"hello world\n")
 
 
 @pytest.mark.parametrize("used", [True, False])
@@ -191,13 +191,13 @@ def test_a_connection_may_be_idle_for_longer_than_a_request_may_take(used: bool)
     with serving(ROUTES, limits=Limits(request=0.05)) as server, raw(server) as sock:
         if used:
             sock.sendall(GET + b"\r\n")
-            assert sock.recv(4096).endswith(b"hello nobody\n")
+            assert sock.recv(4096).endswith(b"hello world\n")
         sock.settimeout(0.3)
         with pytest.raises(TimeoutError):
             sock.recv(1)
 
 
-def test_clients_that_say_nothing_do_not_keep_others_out() -> None:
+def test_silent_clients_do_not_block_others() -> None:
     with serving(ROUTES, limits=Limits(connections=3, crowded=0.1)) as server:
         silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(9)]
         try:
@@ -208,14 +208,14 @@ def test_clients_that_say_nothing_do_not_keep_others_out() -> None:
                 sock.close()
 
 
-def test_clients_that_say_nothing_end_in_time_where_none_is_evicted() -> None:
+def test_silent_clients_time_out_without_eviction() -> None:
     with serving(ROUTES, limits=Limits(connections=1, crowded=math.inf, idle=0.2)) as server, raw(server) as silent:
         assert ask(server, "/hello").status == 200
         assert until_closed(silent) == b""
 
 
 class Slow:
-    """A handler that answers once it is let go."""
+    """Handler that responds once it is released."""
 
     def __init__(self) -> None:
         self.asked, self.go = threading.Semaphore(0), threading.Event()
@@ -260,7 +260,7 @@ def test_an_idle_connection_makes_room_for_another_client() -> None:
             assert working.recv(4096).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_stopping_ends_idle_connections_and_lets_an_answer_go_out() -> None:
+def test_stop_closes_idle_connections_and_finishes_responses() -> None:
     go, asked = threading.Event(), threading.Event()
 
     def slow(_: ServingRequest) -> Response:
@@ -286,7 +286,7 @@ def test_stopping_ends_idle_connections_and_lets_an_answer_go_out() -> None:
     server.stop()
 
 
-def test_a_group_that_stops_takes_its_server_along() -> None:
+def test_group_stop_stops_the_server() -> None:
     with Group().ending_within(20) as group:
         server = Server("127.0.0.1:0", ROUTES)
         server.start(group)
@@ -295,7 +295,7 @@ def test_a_group_that_stops_takes_its_server_along() -> None:
 
 
 @pytest.mark.parametrize("address", ["0", None])
-def test_a_server_that_is_off_does_nothing(address: str | None) -> None:
+def test_server_without_an_address_does_nothing(address: str | None) -> None:
     group, server = Group(), Server(address, ROUTES)
     server.start(group)
     assert group.alive() == []
@@ -314,23 +314,23 @@ def test_every_interface_is_listened_on() -> None:
 def test_every_interface_means_both_protocols() -> None:
     with serving(ROUTES, address=":0") as server, socket.create_connection(("::1", server.port), timeout=10) as sock:
         sock.sendall(GET + b"Connection: close\r\n\r\n")
-        assert until_closed(sock).endswith(b"hello nobody\n")
+        assert until_closed(sock).endswith(b"hello world\n")
 
 
 @pytest.mark.parametrize("address", ["8081", "localhost", "[::1", "1:2:3", ":65536", ""])
-def test_what_is_no_address_is_said(address: str) -> None:
+def test_invalid_address_is_rejected(address: str) -> None:
     with pytest.raises(ConfigError, match=r"address|port"):
         Server(address, ROUTES)
 
 
-def test_an_address_that_is_taken_is_said() -> None:
+def test_address_in_use_is_reported() -> None:
     with serving(ROUTES) as server:
         other = Server(f"127.0.0.1:{server.port}", ROUTES)
         with Group() as group, pytest.raises(ConfigError, match=rf"cannot listen on 127\.0\.0\.1:{server.port}: "):
             other.start(group)
 
 
-def test_access_is_logged_at_debug_without_what_was_asked(caplog: pytest.LogCaptureFixture) -> None:
+def test_access_log_has_no_query_or_headers(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "clientgo.serving")
     with serving(ROUTES, name="metrics") as server:
         ask(server, "/hello?name=canary", headers={"Authorization": "Bearer canary"})
@@ -342,7 +342,7 @@ def test_access_is_logged_at_debug_without_what_was_asked(caplog: pytest.LogCapt
 
 
 class Pieces(socket.socket):
-    """A client that sends a few bytes at a time, and never ends."""
+    """Client that sends a few bytes at a time, without end."""
 
     def settimeout(self, value: float | None, /) -> None:
         pass
@@ -351,7 +351,7 @@ class Pieces(socket.socket):
         return bytes(512)
 
 
-def test_a_body_costs_what_its_length_does_however_it_comes() -> None:
+def test_reading_a_body_takes_linear_time() -> None:
     length = 4 * 1024 * 1024
     with Pieces() as sock:
         connection = ServingConnection(sock, "", Limits(body=length, request=1000), SYSTEM_CLOCK)

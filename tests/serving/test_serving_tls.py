@@ -1,4 +1,4 @@
-"""HTTPS over real sockets: certificates from files that change, one of its own, and clients that can't agree."""
+"""HTTPS over real sockets: certificates from changing files, self-signed ones, and failing handshakes."""
 
 import shutil
 import ssl
@@ -41,7 +41,7 @@ def trusting(authority: CertificateAuthority) -> ssl.SSLContext:
 
 
 def issue(authority: CertificateAuthority, folder: Path) -> bytes:
-    """A new pair in the folder, as a Secret is mounted."""
+    """Write a new pair to the folder, as in a mounted Secret."""
     certificate, key = authority.server(["127.0.0.1"])
     (folder / "tls.crt").write_bytes(certificate)
     (folder / "tls.key").write_bytes(key)
@@ -83,9 +83,7 @@ def test_a_new_certificate_is_served_and_open_connections_go_on(
         assert tls.recv(4096).endswith(b"hello")
 
 
-def test_who_comes_while_a_new_pair_is_loaded_is_served_with_it(
-    tmp_path: Path, authority: CertificateAuthority
-) -> None:
+def test_connection_during_a_reload_gets_the_new_certificate(tmp_path: Path, authority: CertificateAuthority) -> None:
     group, served, answered = Group(), list[ssl.SSLContext](), threading.Event()
 
     class Slow(CertificateDirectory):
@@ -96,7 +94,7 @@ def test_who_comes_while_a_new_pair_is_loaded_is_served_with_it(
         def _load(self, pair: tuple[bytes, bytes]) -> ssl.SSLContext:
             if hasattr(self, "_context"):  # not the first
                 group.start(self.second, name="second")
-                answered.wait(0.2)  # as long as a load may take; whoever is not kept waiting answers at once
+                answered.wait(0.2)  # as long as a load may take; a thread that does not wait answers at once
             return super()._load(pair)
 
     issue(authority, tmp_path)
@@ -110,7 +108,7 @@ def test_who_comes_while_a_new_pair_is_loaded_is_served_with_it(
 
 
 @pytest.mark.parametrize("harm", ["half", "others", "gone", "empty"])
-def test_a_pair_that_can_not_be_used_is_told_of_once_and_the_former_stays(
+def test_invalid_pair_is_logged_once_and_the_previous_one_stays(
     harm: str, tmp_path: Path, authority: CertificateAuthority, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, key = issue(authority, tmp_path), tmp_path / "tls.key"
@@ -133,7 +131,7 @@ def test_a_pair_that_can_not_be_used_is_told_of_once_and_the_former_stays(
         assert shown(server.port).encode() == second
 
 
-def test_a_mounted_secret_that_is_swapped_is_noticed(tmp_path: Path, authority: CertificateAuthority) -> None:
+def test_swapped_secret_mount_is_reloaded(tmp_path: Path, authority: CertificateAuthority) -> None:
     """The kubelet changes what a link points to, not the files."""
     for name in ("old", "new"):
         (tmp_path / name).mkdir()
@@ -155,9 +153,7 @@ def test_without_a_usable_pair_the_server_does_not_start(tmp_path: Path, authori
 
 
 @pytest.mark.e2e
-def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(
-    tmp_path: Path, authority: CertificateAuthority
-) -> None:
+def test_encrypted_key_is_rejected_without_a_prompt(tmp_path: Path, authority: CertificateAuthority) -> None:
     issue(authority, tmp_path)
     key = tmp_path / "tls.key"
     openssl = shutil.which("openssl")
@@ -170,7 +166,7 @@ def test_an_encrypted_key_is_refused_and_nobody_asked_for_its_passphrase(
         serving_certificate(tmp_path)
 
 
-def test_tls_1_1_is_refused(tmp_path: Path, authority: CertificateAuthority) -> None:
+def test_tls_1_1_is_rejected(tmp_path: Path, authority: CertificateAuthority) -> None:
     issue(authority, tmp_path)
     old = trusting(authority)
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
@@ -182,11 +178,11 @@ def test_tls_1_1_is_refused(tmp_path: Path, authority: CertificateAuthority) -> 
         assert ask(server, "/hello", context=trusting(authority)).status == 200
 
 
-def test_a_client_can_not_ask_for_new_keys_again_and_again(authority: CertificateAuthority) -> None:
+def test_renegotiation_is_disabled(authority: CertificateAuthority) -> None:
     assert serving_context(b"".join(authority.server(["127.0.0.1"]))).options & ssl.OP_NO_RENEGOTIATION
 
 
-def test_clients_that_do_not_shake_hands_keep_nobody_waiting(tmp_path: Path, authority: CertificateAuthority) -> None:
+def test_missing_handshakes_do_not_block_others(tmp_path: Path, authority: CertificateAuthority) -> None:
     issue(authority, tmp_path)
     limits = Limits(handshake=0.2)
     with serving(ROUTES, tls=CertificateDirectory(tmp_path), limits=limits) as server, raw(server) as silent:
@@ -198,7 +194,7 @@ def test_clients_that_do_not_shake_hands_keep_nobody_waiting(tmp_path: Path, aut
 
 
 class Interrupted(ssl.SSLContext):
-    """Has something else done while it takes over a socket."""
+    """Context that runs a callback while it wraps a socket."""
 
     meanwhile: Callable[[], None]
 
@@ -231,7 +227,7 @@ def test_a_server_that_stops_during_a_handshake_waits_for_no_request(
             assert tls.recv(1) == b""
 
 
-def test_without_files_it_makes_a_certificate_for_its_names() -> None:
+def test_self_signed_certificate_is_for_its_hosts() -> None:
     with serving(ROUTES, tls=serving_certificate(hosts=["metrics.example.svc"])) as server:
         pem = shown(server.port)
         trust = ssl.create_default_context(cadata=pem)
@@ -241,7 +237,7 @@ def test_without_files_it_makes_a_certificate_for_its_names() -> None:
     assert {"metrics.example.svc", "localhost"} <= set(names.value.get_values_for_type(x509.DNSName))
 
 
-def test_its_own_certificate_is_made_anew_long_before_it_ends() -> None:
+def test_self_signed_certificate_is_renewed_early() -> None:
     clock = FakeClock()
     own = SelfSigned(clock=clock)
     first = own.context()
@@ -251,7 +247,7 @@ def test_its_own_certificate_is_made_anew_long_before_it_ends() -> None:
     assert own.context() is not first
 
 
-def test_its_own_certificate_is_valid_now() -> None:
+def test_self_signed_certificate_is_valid_now() -> None:
     with serving(ROUTES, tls=SelfSigned()) as server:
         certificate = x509.load_pem_x509_certificate(shown(server.port).encode())
     now = utc(SYSTEM_CLOCK)
@@ -259,7 +255,7 @@ def test_its_own_certificate_is_valid_now() -> None:
 
 
 @pytest.mark.e2e
-def test_without_the_library_one_sentence_says_what_to_do() -> None:
+def test_missing_library_is_reported_with_a_fix() -> None:
     program = (
         "import sys; sys.modules['cryptography'] = None\n"
         "from clientgo.errors import ConfigError\n"

@@ -1,7 +1,7 @@
-"""Replicas over a pretended server, one request at a time: everything that can come between two requests may.
+"""Replicas with a simulated API server, one request at a time: anything may happen between two requests.
 
-No threads: a replica acts when the test lets it tick, and inside each of its requests the test may let others act, time
-pass, and the request or its answer get lost, or come late.
+There are no threads: a replica acts when the test calls its tick, and inside each of its requests the test may let
+others act, let time pass, and lose or delay the request or its response.
 """
 
 import random
@@ -25,7 +25,7 @@ KEYS = [f"uid-{number}" for number in range(12)]
 
 @dataclass
 class Server:
-    """The leases, and writes that are still under way to them."""
+    """Leases, and writes in progress to them."""
 
     slots: dict[int, Slot] = field(default_factory=dict)
     under_way: list[Callable[[], object]] = field(default_factory=list)
@@ -45,9 +45,9 @@ class Server:
 
 @dataclass
 class Line:
-    """One replica's way to the server, with the faults of its next requests, in order. Implements `Slots`.
+    """Connection of one replica to the server, with faults for its next requests, in order. Implements `Slots`.
 
-    `meanwhile()` is called at each fault named "meanwhile", before and after the request is answered.
+    `meanwhile()` is called at each fault named "meanwhile", before and after the request is handled.
     """
 
     server: Server
@@ -91,7 +91,7 @@ class Line:
 
 
 class Replica:
-    """A member, and the keys that its workers are at."""
+    """Member, and the keys its workers process."""
 
     def __init__(self, server: Server, clock: FakeClock, name: str, *, count: int, seed: int = 0) -> None:
         self.line = Line(server, clock)
@@ -119,12 +119,12 @@ class Replica:
             self.member.end(key)
 
     def busy_with(self) -> set[str]:
-        """The keys that it works on and may still write about."""
+        """Return the keys in progress for which it may still write."""
         return {key for key in self.working if self.member.valid(key)}
 
 
 class World:
-    """A server and replicas, all of whose clocks run equally fast."""
+    """Server and replicas, whose clocks run at the same speed."""
 
     def __init__(self, *, replicas: int, count: int) -> None:
         self.clock = FakeClock()
@@ -142,7 +142,7 @@ class World:
         return replica
 
     def rounds(self, seconds: float) -> None:
-        """Let that many seconds pass undisturbed, everybody ticking as its `run` would."""
+        """Let this many seconds pass without faults, while every replica ticks as its `run` would."""
         until = self.clock.now() + seconds
         due = {replica.name: self.clock.now() for replica in self.replicas}
         while self.clock.now() < until:
@@ -156,7 +156,7 @@ class World:
         return [replica for replica in self.replicas if replica.member.allows(key)]
 
     def check(self) -> None:
-        """The promise: no key is worked on by two who may still write."""
+        """Assert that no key is in progress at two replicas that may still write."""
         for key in KEYS:
             busy = [replica for replica in self.replicas if key in replica.busy_with()]
             assert len(busy) <= 1, f"{key}: {busy}"

@@ -1,4 +1,4 @@
-"""One replica among others, without faults: how keys are shared, and how long moves take."""
+"""One member among others, without faults: distribution of keys, and duration of moves."""
 
 import pytest
 
@@ -9,7 +9,7 @@ SOON = 3 * RETRY
 
 
 def shared(world: World) -> dict[str, str]:
-    """Who owns each key; exactly one does."""
+    """Return the owner of each key; there is exactly one."""
     owners = {key: world.owners(key) for key in KEYS}
     assert {key: len(who) for key, who in owners.items()} == dict.fromkeys(KEYS, 1)
     return {key: who[0].name for key, who in owners.items()}
@@ -28,7 +28,7 @@ def test_every_key_has_one_owner_and_every_member_has_keys(replicas: int) -> Non
     assert all(len(replica.member.members()) == replicas for replica in world.replicas)
 
 
-def test_one_more_replica_than_slots_stands_by_and_takes_the_slot_and_the_keys_of_one_that_is_released() -> None:
+def test_extra_replica_stands_by_and_takes_over_a_released_slot() -> None:
     world = settled(4)
     before = shared(world)
     [standby] = [replica for replica in world.replicas if replica.member.slot < 0]
@@ -39,7 +39,7 @@ def test_one_more_replica_than_slots_stands_by_and_takes_the_slot_and_the_keys_o
     world.replicas.remove(leaving)
     world.rounds(SOON)
     after = shared(world)
-    # The slot draws, not its holder: nobody else's key has moved.
+    # The slot is hashed, not its holder: no other key has moved.
     assert after == {key: standby.name if name == leaving.name else name for key, name in before.items()}
 
 
@@ -76,7 +76,7 @@ def test_a_new_member_gets_its_keys_within_two_periods_and_only_those_move() -> 
     assert all(after[key] == new.name for key in moved)
 
 
-def test_a_key_in_flight_holds_up_its_new_owner_until_it_is_finished() -> None:
+def test_new_owner_waits_for_a_key_in_progress() -> None:
     world = settled(2)
     busy = world.replicas[0]
     kept = {key: busy.begin(key) for key in KEYS}
@@ -95,7 +95,7 @@ def test_a_key_in_flight_holds_up_its_new_owner_until_it_is_finished() -> None:
 
 
 def frozen(world: World) -> tuple[Replica, str]:
-    """A member that was suspended with a key in its hands until after its lease."""
+    """Return a member that was suspended with a key in progress until its lease expired."""
     before = shared(world)
     replica = world.replicas.pop(0)
     key = next(key for key in KEYS if before[key] == replica.name)
@@ -104,7 +104,7 @@ def frozen(world: World) -> tuple[Replica, str]:
     return replica, key
 
 
-def test_a_member_suspended_past_its_lease_wakes_to_nothing_it_may_do() -> None:
+def test_member_suspended_past_its_lease_may_do_nothing() -> None:
     world = settled(3)
     replica, key = frozen(world)
     assert len(world.owners(key)) == 1
@@ -200,7 +200,7 @@ def test_a_view_that_may_have_been_written_counts_until_a_write_is_confirmed() -
     world.clock.step(RETRY)
     old.line.faults = ["unanswered", "", "lost", ""]
     old.member.tick()
-    # It forgets the new one, and takes everything for its own again; nobody hears of that.
+    # It drops the new one and owns everything again, without telling others.
     world.clock.step(LEASE - 5 * RETRY + 0.1)
     old.line.faults = ["lost", "", "lost", ""]
     old.member.tick()
@@ -217,7 +217,7 @@ def test_keys_gained_by_a_view_that_was_not_written_are_not_begun() -> None:
     one, other = world.replicas
     world.replicas.remove(other)
     world.rounds(LEASE - RETRY)
-    # It forgets the other one, and nobody hears of that.
+    # It drops the other one, without telling others.
     one.line.faults = ["lost", "", "lost", ""]
     world.clock.step(RETRY)
     one.member.tick()

@@ -1,4 +1,4 @@
-"""Rendezvous hashing: fair, stable, and the same for everybody."""
+"""Rendezvous hashing: balanced, stable and equal in all processes."""
 
 import math
 import random
@@ -25,7 +25,7 @@ def test_keys_are_spread_evenly(slots: int) -> None:
         counts[owner(uid, frozenset(range(slots)))] += 1
     expected = 12_000 / slots
     chi_square = sum((count - expected) ** 2 / expected for count in counts)
-    # Mean slots - 1, variance twice that; beyond four deviations chance is no explanation.
+    # Mean slots - 1, variance twice that; beyond four deviations chance cannot explain the difference.
     assert chi_square < slots - 1 + 4 * math.sqrt(2 * (slots - 1))
 
 
@@ -50,7 +50,7 @@ def test_it_makes_no_difference_how_many_slots_are_drawn_for(key: str, view: fro
 
 
 def test_the_owners_are_those_of_every_release() -> None:
-    # Replicas of two releases must agree, or nobody may work on some keys while the one replaces the other.
+    # Replicas of two releases must agree, or no replica may work on some keys while the one replaces the other.
     view = frozenset(range(5))
     assert [owner(f"uid-{number}", view) for number in range(12)] == FIXED
 
@@ -58,7 +58,7 @@ def test_the_owners_are_those_of_every_release() -> None:
 FIXED = [1, 2, 4, 0, 0, 3, 3, 4, 0, 1, 0, 3]
 
 
-def test_a_view_of_nobody_has_no_owner_and_the_last_slot_can_win() -> None:
+def test_empty_view_has_no_owner_and_the_last_slot_can_win() -> None:
     with pytest.raises(ValueError, match="empty"):
         owner("x", frozenset())
     assert owner("x", frozenset({MOST_SLOTS - 1})) == MOST_SLOTS - 1

@@ -1,6 +1,6 @@
-"""The promise itself, under every order of requests, faults, freezes and deaths: never two owners of a key.
+"""Safety under every order of requests, faults, suspensions and crashes: a key never has two owners.
 
-And its other half: once nothing disturbs, every key is allowed at exactly one member, within a bound.
+Liveness: without further faults, exactly one member owns each key within a time limit.
 """
 
 from itertools import cycle
@@ -23,7 +23,7 @@ CALM = LEASE + 10 * RETRY
 
 
 class Sharding(RuleBasedStateMachine):
-    """Four replicas for three slots, of which any may be frozen (not ticking), killed, and replaced."""
+    """Four replicas for three slots; any may be suspended, killed and replaced."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Shards as a program uses them: the thread that keeps the slot, callbacks, metrics, and the end."""
+"""Shards in a program: the thread that keeps the slot, callbacks, metrics and shutdown."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ KEYS = [f"uid-{number}" for number in range(24)]
 
 
 class Recording(metrics.NoMetrics):
-    """A provider that keeps the last value of each name."""
+    """Provider that keeps the last value of each metric."""
 
     def __init__(self) -> None:
         self.values: dict[str, float] = {}
@@ -43,7 +43,7 @@ class Recording(metrics.NoMetrics):
 
 
 class Number:
-    """A counter or gauge."""
+    """Counter or gauge."""
 
     def __init__(self, values: dict[str, float], name: str) -> None:
         self._values = values
@@ -60,7 +60,7 @@ class Number:
 
 
 class Bench:
-    """Shards over one fake, on one clock; `changes` holds what is owned at each `on_change`."""
+    """Several Shards with one fake API server and one clock; `changes` has the owned keys at each `on_change`."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -107,7 +107,7 @@ def test_a_replica_alone_owns_everything_and_says_so_once() -> None:
     assert repr(shards) == "<Shards ns/foo, slot 0 of 1 held>"
 
 
-def test_two_replicas_are_told_of_every_move_that_gives_them_keys() -> None:
+def test_replicas_are_notified_of_every_gain_of_keys() -> None:
     bench = Bench()
     one, other = bench.shards("a"), bench.shards("b")
     one.step()
@@ -127,7 +127,7 @@ def test_two_replicas_are_told_of_every_move_that_gives_them_keys() -> None:
     assert one.members == ("a",)
 
 
-def test_a_change_there_and_back_is_told_because_keys_were_refused_meanwhile() -> None:
+def test_change_back_and_forth_is_reported() -> None:
     bench = Bench()
     one, other = bench.shards("a"), bench.shards("b")
     for shards in (one, other, one, other, one):
@@ -194,7 +194,7 @@ def test_work_that_does_not_end_keeps_the_slot_until_it_expires(caplog: pytest.L
     assert "leaving the shard slot to expire" in caplog.text
 
 
-def test_what_on_change_raises_ends_run_and_releases_the_slot() -> None:
+def test_error_of_on_change_ends_run_and_releases_the_slot() -> None:
     bench = Bench()
 
     def fail() -> None:
@@ -279,7 +279,7 @@ def test_losing_the_slot_ends_the_wait_for_a_retry() -> None:
     assert len(transport.sent) == 1
 
 
-def test_what_is_not_taken_is_not_held_up() -> None:
+def test_unowned_key_is_not_blocked() -> None:
     bench = Bench()
     standby = bench.shards("b", count=1)
     bench.shards("a", count=1).step()
@@ -290,7 +290,7 @@ def test_what_is_not_taken_is_not_held_up() -> None:
     assert standby.slot == -1
 
 
-def test_a_block_that_raises_gives_the_key_back() -> None:
+def test_key_is_released_when_the_block_raises() -> None:
     bench = Bench()
     shards = bench.shards("a")
     shards.step()
@@ -300,7 +300,7 @@ def test_a_block_that_raises_gives_the_key_back() -> None:
     assert shards.may_write()
 
 
-def test_a_thread_that_looks_after_nothing_is_not_well() -> None:
+def test_inactive_thread_fails_the_check() -> None:
     bench = Bench()
     shards = bench.shards("a")
     shards.check()
@@ -312,7 +312,7 @@ def test_a_thread_that_looks_after_nothing_is_not_well() -> None:
         shards.check()
 
 
-def test_a_server_that_refuses_is_asked_again_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_requests_are_logged_and_retried(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
 
     def refuse(action: Action) -> tuple[bool, object]:
@@ -349,6 +349,6 @@ def test_members_slot_and_moves_are_counted() -> None:
         ({"count": 1, "renew_deadline": 20.0}, "leaseDuration must be greater than renewDeadline"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, object], words: str) -> None:
+def test_invalid_options_are_rejected(options: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Shards(FakeClientset(), **options)  # type: ignore[arg-type]

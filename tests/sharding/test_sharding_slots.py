@@ -1,4 +1,4 @@
-"""Slots as Leases: what is written, what is read back, and what others may have done to them."""
+"""Slots stored as Leases: format, and changes by others."""
 
 from collections.abc import Mapping
 
@@ -47,7 +47,7 @@ def test_a_slot_is_a_lease_as_an_elector_writes_it_with_its_holder_s_view(
     assert repr(slots) == "<LeaseSlots ns/foo-*>"
 
 
-def test_what_others_put_on_a_lease_stays_and_a_released_one_has_no_view(
+def test_foreign_metadata_of_a_lease_is_kept_and_a_released_one_has_no_view(
     clientset: FakeClientset, slots: LeaseSlots
 ) -> None:
     leases = clientset.coordination_v1.leases("ns")
@@ -69,9 +69,7 @@ def test_the_first_of_two_who_write_at_once_wins(slots: LeaseSlots) -> None:
         slots.write(0, RECORD, frozenset({0}), None)
 
 
-def test_a_lease_that_somebody_made_without_our_label_is_found_after_the_first_try(
-    clientset: FakeClientset, slots: LeaseSlots
-) -> None:
+def test_unlabelled_lease_is_found_after_the_first_attempt(clientset: FakeClientset, slots: LeaseSlots) -> None:
     clientset.coordination_v1.leases("ns").create(lease("foo-0", labels={"team": "a"}, annotations={}))
     assert slots.read() == {}
     with pytest.raises(AlreadyExists):
@@ -81,14 +79,14 @@ def test_a_lease_that_somebody_made_without_our_label_is_found_after_the_first_t
 
 
 @pytest.mark.parametrize("name", ["foo", "foo-", "foo-x", "foo-01", "foo--1", "foo-1024", "foo-99999999999", "bar-1"])
-def test_a_lease_that_is_no_slot_is_left_alone(clientset: FakeClientset, slots: LeaseSlots, name: str) -> None:
+def test_other_leases_are_ignored(clientset: FakeClientset, slots: LeaseSlots, name: str) -> None:
     labels = {"sharding.clientgo/prefix": "foo"}
     clientset.coordination_v1.leases("ns").create(lease(name, labels=labels, annotations={}))
     assert slots.read() == {}
 
 
 @pytest.mark.parametrize("view", ["", "0", "v2/1,2", "v1/", "v1/0,2", "v1/1,x", "v1/1,9999", "v1/1,", None])
-def test_a_holder_whose_view_can_not_be_read_is_taken_to_own_everything(
+def test_invalid_view_counts_as_owning_everything(
     clientset: FakeClientset, slots: LeaseSlots, view: str | None
 ) -> None:
     annotations = {} if view is None else {"sharding.clientgo/view": view}
@@ -103,7 +101,7 @@ def test_a_holder_whose_view_can_not_be_read_is_taken_to_own_everything(
     assert slots.read()[1].view == frozenset({0, 1})
 
 
-def test_a_slot_that_can_not_be_read_is_not_taken_for_one_that_is_not_there() -> None:
+def test_undecodable_slot_is_an_error() -> None:
     bad = {"metadata": {"name": "foo-1", "namespace": "ns"}, "spec": {"leaseDurationSeconds": "long"}}
     answer = reply({"kind": "LeaseList", "metadata": {"resourceVersion": "1"}, "items": [bad]})
     slots = LeaseSlots(RESTClient(Config("http://fake"), transport=FakeTransport(answer)), "ns", "foo")
@@ -112,6 +110,6 @@ def test_a_slot_that_can_not_be_read_is_not_taken_for_one_that_is_not_there() ->
 
 
 @pytest.mark.parametrize("prefix", ["", "-a", "a-", "A", "a.b", "a" * 59, "a/b"])
-def test_a_prefix_that_can_not_name_a_lease_is_refused(clientset: FakeClientset, prefix: str) -> None:
+def test_invalid_prefix_is_rejected(clientset: FakeClientset, prefix: str) -> None:
     with pytest.raises(ValueError, match="invalid lease prefix"):
         LeaseSlots(clientset, "ns", prefix)

@@ -1,4 +1,4 @@
-"""A webhook server for Homes, and the authority that its clients trust."""
+"""Webhook server for Homes, and the certificate authority that its clients trust."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A kind with webhooks, in two versions, and what an API server sends about it."""
+"""Kind with webhooks in two versions, and AdmissionReviews of its objects."""
 
 import http.client
 import json
@@ -61,14 +61,14 @@ class HomeSpecV2:
 @api_type(group=GROUP, version="v2", kind="Home", status=False, conversion=WebhookConversion())
 @dataclass(frozen=True, slots=True)
 class HomeV2:
-    """The hub."""
+    """Hub version."""
 
     metadata: ObjectMeta
     spec: HomeSpecV2 = HomeSpecV2()
 
 
 def grown(home: Home) -> HomeV2:
-    """v1 -> v2; what v2 can't hold is kept in an annotation, so that nothing is lost on the way back."""
+    """Convert v1 to v2; fields that v2 lacks are kept in an annotation."""
     meta = home.metadata
     if not home.spec.heated:
         meta = replace(meta, annotations={**meta.annotations, "ajd/cold": "true"})
@@ -77,7 +77,7 @@ def grown(home: Home) -> HomeV2:
 
 
 def shrunk(home: HomeV2) -> Home:
-    """v2 -> v1."""
+    """Convert v2 to v1."""
     annotations = dict(home.metadata.annotations)
     heated = annotations.pop("ajd/cold", "") != "true"
     spec = HomeSpec(owner=" & ".join(home.spec.owners), rooms=home.spec.rooms, heated=heated)
@@ -94,7 +94,7 @@ def shrunk(home: HomeV2) -> Home:
     name="mhome-v1.kb.io",
 )
 class HomeDefaulter:
-    """One room is the least that a home has."""
+    """Defaulter: a home has at least one room."""
 
     def __init__(self) -> None:
         self.asked: list[AdmissionRequest] = []
@@ -114,7 +114,7 @@ class HomeDefaulter:
     name="vhome-v1.kb.io",
 )
 class HomeValidator:
-    """A home has an owner, and does not shrink; an old one is not torn down."""
+    """Validator: a home has an owner and does not shrink; an old one cannot be deleted."""
 
     def __init__(self) -> None:
         self.asked: list[AdmissionRequest] = []
@@ -124,7 +124,7 @@ class HomeValidator:
         spec = field.Path("spec")
         problems = []
         if not obj.spec.owner:
-            problems.append(field.required(spec / "owner", "somebody must live there"))
+            problems.append(field.required(spec / "owner", "a home needs an owner"))
         if obj.spec.rooms is not None and obj.spec.rooms < 1:
             problems.append(field.invalid(spec / "rooms", obj.spec.rooms, "must be at least 1"))
         field.raise_if_any(problems)
@@ -138,7 +138,7 @@ class HomeValidator:
 
     def validate_delete(self, obj: Home, request: AdmissionRequest) -> Warnings:
         self.asked.append(request)
-        if obj.spec.owner == "nobody":
+        if obj.spec.owner == "none":
             raise Denied("this one is a monument")
         return None
 
@@ -153,7 +153,7 @@ def home(name: str = "villa", **spec: Any) -> Object:
 
 
 def review(operation: str = "CREATE", obj: Object | None = None, old: Object | None = None, **more: Any) -> Object:
-    """What an API server sends about a Home; members that Go leaves out are not there, objects that miss are null."""
+    """Return an API server's review of a Home: omitted fields are absent, missing objects are null."""
     kind = {"group": GROUP, "version": "v1", "kind": "Home"}
     resource = {"group": GROUP, "version": "v1", "resource": "homes"}
     request = {
@@ -181,7 +181,7 @@ def posted(body: bytes | Object, path: str = "/x", content_type: str = "applicat
 
 
 def answer_of(response: Response) -> Object:
-    """The `response` of a review that was answered with 200."""
+    """Return the `response` of a review with status 200."""
     assert response.status == 200, response.body
     assert response.content_type == "application/json"
     review = json.loads(response.body)
@@ -190,14 +190,14 @@ def answer_of(response: Response) -> Object:
 
 
 def patch_of(answer: Object) -> list[Object]:
-    """The operations of a patch, as an API server reads them."""
+    """Return the operations of a patch, decoded as an API server does."""
     assert answer["patchType"] == "JSONPatch"
     found: list[Object] = json.loads(b64decode(answer["patch"], validate=True))
     return found
 
 
 def certificate(folder: Path, authority: CertificateAuthority | None = None) -> CertificateAuthority:
-    """Write a serving certificate for this machine; gives the authority that vouches for it."""
+    """Write a local serving certificate and return the authority that signed it."""
     signer = authority if authority is not None else CertificateAuthority.create("test-ca")
     folder.mkdir(exist_ok=True)
     for name, content in zip(("tls.crt", "tls.key"), signer.server(["localhost", "127.0.0.1"]), strict=True):
@@ -207,7 +207,7 @@ def certificate(folder: Path, authority: CertificateAuthority | None = None) -> 
 
 @contextmanager
 def running(server: WebhookServer) -> Iterator[WebhookServer]:
-    """The server, started; afterwards all of its threads have ended."""
+    """Run the server; all of its threads have ended after the block."""
     with Group().ending_within(20) as group:
         group.start(server.start, group.stop_event, name="webhooks")
         if not server.ready.wait(10):
@@ -218,7 +218,7 @@ def running(server: WebhookServer) -> Iterator[WebhookServer]:
 def ask(
     server: WebhookServer, path: str, body: bytes | Object, authority: CertificateAuthority, **headers: str
 ) -> Response:
-    """One request over TLS, by a client that trusts the authority."""
+    """Send one request over TLS as a client that trusts the authority."""
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)
     data = body if isinstance(body, bytes) else json.dumps(body).encode()

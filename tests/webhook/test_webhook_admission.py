@@ -1,4 +1,4 @@
-"""AdmissionReviews as an API server sends them, by Kubernetes' documentation, and what they are answered."""
+"""AdmissionReviews as in Kubernetes' documentation, and their responses."""
 
 import json
 from base64 import b64decode
@@ -29,7 +29,7 @@ def written(response: AdmissionResponse) -> dict[str, Any]:
 
 
 @pytest.mark.feature("A-15")
-def test_a_request_is_read_with_all_that_it_says() -> None:
+def test_request_is_decoded_completely() -> None:
     request = read_review(recorded("update"))
     assert (request.uid, request.operation) == ("0df28fbd-5f5f-11e8-bc74-36e6bb280816", "UPDATE")
     assert (request.namespace, request.name, request.dry_run) == ("default", "villa", True)
@@ -41,14 +41,14 @@ def test_a_request_is_read_with_all_that_it_says() -> None:
     assert (request.decode(Home).spec.rooms, request.decode_old(Home).spec.rooms) == (2, 3)
 
 
-def test_a_subresource_s_request_is_read_too() -> None:
+def test_subresource_request_is_decoded() -> None:
     request = read_review(recorded("scale"))
     assert (request.sub_resource, request.request_sub_resource, request.kind.kind) == ("scale", "scale", "Scale")
     assert request.user_info.extra == {"some-key": ("some-value1", "some-value2")}
     assert request.object["spec"] == {"replicas": 4}
 
 
-def test_what_is_null_or_unknown_or_left_out_is_no_matter() -> None:
+def test_null_unknown_and_missing_fields_are_accepted() -> None:
     request = {"uid": "u", "name": None, "subResource": None, "options": None, "userInfo": None, "extra": [1]}
     body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request, "response": None}
     found = read_review(json.dumps(body).encode())
@@ -73,12 +73,12 @@ def test_what_is_null_or_unknown_or_left_out_is_no_matter() -> None:
         (b"[" * 100_000, "the body is not an AdmissionReview"),
     ],
 )
-def test_what_is_no_review_is_refused_in_a_sentence(body: bytes, why: str) -> None:
+def test_invalid_review_is_rejected(body: bytes, why: str) -> None:
     with pytest.raises(BadReview, match=why):
         read_review(body)
 
 
-def test_an_object_of_another_kind_or_that_is_not_there_is_refused_in_a_sentence() -> None:
+def test_object_of_another_kind_or_missing_object_is_rejected() -> None:
     request = read_review(json.dumps(review("CREATE", home())).encode())
     with pytest.raises(BadReview, match=r"for ajd.my.domain/v2, Kind=Home, got ajd.my.domain/v1"):
         request.decode(HomeV2)
@@ -89,7 +89,7 @@ def test_an_object_of_another_kind_or_that_is_not_there_is_refused_in_a_sentence
 
 
 @pytest.mark.feature("B-CR-12")
-def test_helpers_make_the_answers_that_controller_runtime_s_make() -> None:
+def test_helpers_return_controller_runtimes_responses() -> None:
     assert written(allowed()) == {"allowed": True, "status": {"metadata": {}, "code": 200}}
     assert written(allowed("fine"))["status"] == {"metadata": {}, "code": 200, "message": "fine"}
     assert written(denied("no")) == {
@@ -114,7 +114,7 @@ def test_a_patch_is_base64_with_its_type() -> None:
     assert written(patch_response({"a": 1}, {"a": 1})).keys() == {"allowed", "status"}
 
 
-def test_an_api_server_s_error_is_answered_in_its_words() -> None:
+def test_api_error_becomes_the_status_of_the_denial() -> None:
     assert written(rejected(NotFound("no such owner", details=StatusDetails(name="ann", kind="owners"))))["status"] == {
         "metadata": {},
         "code": 404,

@@ -1,4 +1,4 @@
-"""Webhooks by HTTP: what is refused, what is counted, and that nothing a stranger sends ends in silence."""
+"""HTTP handling of webhooks: rejected requests, metrics, and a response to every request."""
 
 import json
 import logging
@@ -61,18 +61,18 @@ def test_an_invalid_object_is_denied_and_logged_without_a_traceback(
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON"])
-def test_json_is_taken(content_type: str) -> None:
+def test_json_is_accepted(content_type: str) -> None:
     assert ROUTE(posted(review("CREATE", home(owner="a")), content_type=content_type)).status == 200
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/yaml", "application/vnd.kubernetes.protobuf"])
-def test_anything_but_json_is_refused(content_type: str) -> None:
+def test_other_content_types_are_rejected(content_type: str) -> None:
     response = ROUTE(posted(review("CREATE", home(owner="a")), content_type=content_type))
     assert response.status == 415
     assert response.body == f"invalid content type {content_type or 'nothing'}: expected application/json\n"
 
 
-def test_bodies_that_are_empty_or_too_long_or_no_review_are_refused_in_a_sentence() -> None:
+def test_invalid_bodies_are_rejected() -> None:
     assert ROUTE(posted(b"")).status == 400
     longest = json.dumps(review("CREATE", home(owner="ann"))).encode().ljust(LARGEST_ADMISSION)
     assert ROUTE(posted(longest)).status == 200
@@ -84,7 +84,7 @@ def test_bodies_that_are_empty_or_too_long_or_no_review_are_refused_in_a_sentenc
     )
 
 
-def test_a_denial_is_logged_for_who_wants_to_know(caplog: pytest.LogCaptureFixture) -> None:
+def test_denial_is_logged_at_debug(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="clientgo.webhook"):
         ROUTE(posted(review("CREATE", home(owner="ann"))))
         assert caplog.records == []
@@ -108,7 +108,7 @@ def test_a_handler_s_bug_denies_with_500_and_is_logged_with_the_uid(
     assert record.exc_info is not None
 
 
-def test_what_a_handler_logs_carries_the_request() -> None:
+def test_log_lines_of_a_handler_have_the_request() -> None:
     seen: dict[str, Any] = {}
 
     def handler(request: AdmissionRequest) -> AdmissionResponse:
@@ -165,14 +165,14 @@ def test_any_body_is_answered(body: bytes) -> None:
 
 
 @given(st.dictionaries(st.sampled_from([*review("CREATE")["request"], "subResource"]), JSON, max_size=4))
-def test_any_member_of_a_request_may_be_anything(members: dict[str, Any]) -> None:
+def test_request_fields_of_any_type_are_answered(members: dict[str, Any]) -> None:
     body = review("CREATE", home(owner="a"))
     body["request"].update(members)
     assert DEFAULTING(posted(body)).status in (200, 400)
 
 
 @given(st.dictionaries(st.sampled_from(MEMBERS), JSON), JSON)
-def test_any_object_is_judged_or_refused(members: dict[str, Any], spec: Any) -> None:
+def test_any_object_is_handled_or_rejected(members: dict[str, Any], spec: Any) -> None:
     for obj in ({**home(owner="a"), **members}, {**home(), "spec": spec}):
         for route in (ROUTE, DEFAULTING):
             answer = answer_of(route(posted({**review(), "request": {**review()["request"], "object": obj}})))

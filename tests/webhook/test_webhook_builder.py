@@ -1,4 +1,4 @@
-"""Webhooks of a kind, put together and found where the manifests say."""
+"""Building a kind's webhooks at the paths in the manifests."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.webhook.homes import (
 
 
 class Registered:
-    """A server that only notes what it is given."""
+    """Registry that records registrations."""
 
     def __init__(self) -> None:
         self.handlers: dict[str, Any] = {}
@@ -41,7 +41,7 @@ def test_paths_are_those_of_kubebuilder() -> None:
     assert validate_path(Pod) == "/validate--v1-pod"
 
 
-def test_all_that_a_kind_has_is_registered() -> None:
+def test_all_webhooks_of_a_kind_are_registered() -> None:
     server = Registered()
     builder = webhook_managed_by(server).for_(HomeV2).with_conversion(Home, to_hub=grown, from_hub=shrunk)
     builder.complete()
@@ -53,13 +53,13 @@ def test_all_that_a_kind_has_is_registered() -> None:
 
 
 @pytest.mark.feature("C-34")
-def test_a_path_of_one_s_own_is_taken() -> None:
+def test_custom_path_is_used() -> None:
     server = Registered()
     webhook_managed_by(server).for_(Home).with_validator(HomeValidator(), path="/strict").complete()
     assert list(server.handlers) == ["/strict"]
 
 
-def test_wrong_use_is_told_at_once() -> None:
+def test_wrong_use_is_rejected() -> None:
     server = Registered()
     with pytest.raises(ValueError, match="Home has no webhook: add a defaulter"):
         webhook_managed_by(server).for_(Home).complete()
@@ -84,7 +84,7 @@ def test_the_server_has_each_path_once() -> None:
     assert repr(server) == "<WebhookServer :0: /convert, /validate-ajd-my-domain-v1-home>"
 
 
-def test_what_is_registered_judges() -> None:
+def test_registered_handler_is_called() -> None:
     server = WebhookServer(port=0)
     webhook_managed_by(server).for_(Home).with_validator(HomeValidator()).complete()
     [handler] = server._routes.values()

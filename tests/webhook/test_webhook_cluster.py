@@ -1,4 +1,4 @@
-"""Webhooks as a cluster calls them: the manifests that the generator makes, the bundled server, kubectl, load."""
+"""Webhooks called by the bundled server: generated manifests, kubectl and load."""
 
 import os
 import shutil
@@ -55,7 +55,7 @@ class HomesV2(TypedClient[HomeV2]):
 
 
 class Cluster:
-    """A server that calls webhooks here, and what they have been asked."""
+    """API server that calls webhooks of this process, and the requests they received."""
 
     def __init__(self, environment: Environment, config: Config, client: RESTClient) -> None:
         assert environment.webhooks is not None
@@ -65,14 +65,14 @@ class Cluster:
         self.v1, self.v2 = Homes(client, "default"), HomesV2(client, "default")
 
     def server(self) -> WebhookServer:
-        """A server that converts, where the API server calls it."""
+        """Run a server with conversion, at the address known to the API server."""
         install = self.install
         server = WebhookServer(port=install.port, host=install.host, cert_dir=install.cert_dir)
         webhook_managed_by(server).for_(HomeV2).with_conversion(Home, to_hub=grown, from_hub=shrunk).complete()
         return server
 
     def webhooks(self) -> WebhookServer:
-        """A server with all webhooks of the kind."""
+        """Run a server with all webhooks of the kind."""
         server = self.server()
         webhook_managed_by(server).for_(Home).with_defaulter(self.defaulter).with_validator(self.validator).complete()
         return server
@@ -80,7 +80,7 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The CRD and the configurations, made of the declarations in tests/webhook/homes.py."""
+    """Return the CRD and the webhook configurations generated from tests/webhook/homes.py."""
     folder = tmp_path_factory.mktemp("manifests")
     here = ("--crd-dir", "crd", "--webhook-dir", "webhook", "--generators", "crd,webhook", "--root", str(folder))
     module = ("--input-module", "tests.webhook.homes", "--declarations", "tests.webhook.homes")
@@ -100,7 +100,7 @@ def cluster(manifests: Path) -> Iterator[Cluster]:
 
 @pytest.fixture
 def served(cluster: Cluster) -> Iterator[Cluster]:
-    """The cluster with its webhooks running; afterwards there is no Home."""
+    """Run the cluster's webhooks, and delete all Homes afterwards."""
     cluster.defaulter.asked.clear()
     cluster.validator.asked.clear()
     with running(cluster.webhooks()):
@@ -118,18 +118,18 @@ def kubectl(served: Cluster, manifests: Path, tmp_path: Path) -> Kubectl:
 
 @pytest.mark.feature("A-16")
 @pytest.mark.feature("A-35")
-def test_kubectl_is_refused_with_the_validator_s_words(kubectl: Kubectl) -> None:
+def test_kubectl_shows_the_validators_message(kubectl: Kubectl) -> None:
     said = kubectl.apply(home(rooms=0), code=1)
     # How kubectl prints a 422 with its causes.
     assert said == (
-        'The Home "villa" is invalid: \n* spec.owner: Required value: somebody must live there\n'
+        'The Home "villa" is invalid: \n* spec.owner: Required value: a home needs an owner\n'
         "* spec.rooms: Invalid value: 0: must be at least 1\n"
     )
     assert kubectl.apply(home(owner="ann", rooms=2)) == "home.ajd.my.domain/villa created\n"
     said = kubectl.apply(home(owner="ann", rooms=1), code=1)
     assert 'admission webhook "vhome-v1.kb.io" denied the request: a home does not shrink' in said
     assert "Warning: build another one" in kubectl.apply(home(owner="ann", rooms=1), code=1)
-    kubectl.apply(home("monument", owner="nobody"))
+    kubectl.apply(home("monument", owner="none"))
     assert "denied the request: this one is a monument" in kubectl.run("delete", "homes", "monument", code=1)
     # The hub's client asks for v2, which the webhooks see as v1 all the same.
     patch = '[{"op":"replace","path":"/spec/owners","value":["eve"]}]'
@@ -147,7 +147,7 @@ def test_a_defaulted_field_appears_and_a_warning_is_printed(kubectl: Kubectl) ->
 
 
 @pytest.mark.feature("A-16")
-def test_a_dry_run_is_judged_and_defaulted_and_not_kept(kubectl: Kubectl, served: Cluster) -> None:
+def test_dry_run_is_validated_and_defaulted_but_not_stored(kubectl: Kubectl, served: Cluster) -> None:
     said = kubectl.apply(home(owner="ann"), "--dry-run=server", "-o", "jsonpath={.spec.rooms}")
     assert said == "1"
     assert "must live there" in kubectl.apply(home(), "--dry-run=server", code=1)
@@ -155,7 +155,7 @@ def test_a_dry_run_is_judged_and_defaulted_and_not_kept(kubectl: Kubectl, served
     assert {request.dry_run for request in served.validator.asked} == {True}
 
 
-def test_a_client_gets_the_causes_of_a_refusal(served: Cluster) -> None:
+def test_client_gets_the_causes_of_a_denial(served: Cluster) -> None:
     with pytest.raises(Invalid) as caught:
         served.v1.create(Home(ObjectMeta(name="x"), HomeSpec(rooms=0)))
     assert [cause.field for cause in caught.value.details.causes] == ["spec.owner", "spec.rooms"]
@@ -163,7 +163,7 @@ def test_a_client_gets_the_causes_of_a_refusal(served: Cluster) -> None:
 
 
 @pytest.mark.feature("A-15")
-def test_who_asks_is_told_to_the_webhook(served: Cluster) -> None:
+def test_webhook_gets_the_user(served: Cluster) -> None:
     served.v1.create(Home(ObjectMeta(name="x"), HomeSpec(owner="ann")))
     [request] = served.validator.asked
     assert (request.operation, request.name, request.namespace) == ("CREATE", "x", "default")
@@ -191,7 +191,7 @@ def test_kubectl_explains_each_version_of_a_kind_that_is_converted(kubectl: Kube
 
 @pytest.fixture
 def unasked_of_deletions(cluster: Cluster) -> Iterator[None]:
-    """The validating webhook's rules name no DELETE for the length of a test."""
+    """Remove DELETE from the validating webhook's rules for the duration of a test."""
 
     def operations(*words: str) -> None:
         patch = encode_value([{"op": "replace", "path": "/webhooks/0/rules/0/operations", "value": words}])
@@ -205,15 +205,15 @@ def unasked_of_deletions(cluster: Cluster) -> Iterator[None]:
 
 @pytest.mark.feature("A-16")
 @pytest.mark.usefixtures("unasked_of_deletions")
-def test_a_deletion_is_judged_only_if_the_rules_name_it(served: Cluster) -> None:
-    served.v1.create(Home(ObjectMeta(name="monument"), HomeSpec(owner="nobody")))
+def test_deletion_is_validated_only_if_the_rules_include_it(served: Cluster) -> None:
+    served.v1.create(Home(ObjectMeta(name="monument"), HomeSpec(owner="none")))
     served.v1.delete("monument")
     assert [request.operation for request in served.validator.asked] == ["CREATE"]
 
 
 @pytest.fixture
 def lenient(cluster: Cluster) -> Iterator[None]:
-    """The webhooks' policy is Ignore for the length of a test."""
+    """Set the webhooks' failurePolicy to Ignore for the duration of a test."""
 
     def policy(word: str) -> None:
         patch = encode_value([{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": word}])
@@ -226,13 +226,13 @@ def lenient(cluster: Cluster) -> Iterator[None]:
     policy("Fail")
 
 
-def test_a_webhook_that_is_away_fails_the_write(cluster: Cluster) -> None:
+def test_unreachable_webhook_fails_the_write(cluster: Cluster) -> None:
     with pytest.raises(InternalError, match=r'failed calling webhook "mhome-v1.kb.io".*connection refused'):
         cluster.v1.create(Home(ObjectMeta(name="away"), HomeSpec(owner="eve")))
 
 
 @pytest.mark.usefixtures("lenient")
-def test_a_webhook_that_is_away_is_passed_over_if_its_policy_says_so(cluster: Cluster) -> None:
+def test_unreachable_webhook_is_ignored_with_failure_policy_ignore(cluster: Cluster) -> None:
     with running(cluster.server()):  # a server that answers 404 where the others should be
         made = cluster.v1.create(Home(ObjectMeta(name="away"), HomeSpec(owner="")))
         cluster.v1.delete("away")

@@ -1,4 +1,4 @@
-"""Conversion between versions: through the hub, in order, with metadata untouched."""
+"""Conversion between versions: through the hub, in order, with unchanged metadata."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ Object = dict[str, Any]
 
 @api_type(group=GROUP, version="v3", kind="Home", storage=False)
 class HomeV3(HomeSpecV2):
-    """Marked, and with no way to the hub."""
+    """Version without conversions."""
 
 
 @api_type(group=GROUP, version="v1")
@@ -140,7 +140,7 @@ def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> 
         ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "Home: invalid object: "),
     ],
 )
-def test_what_is_not_known_or_no_such_object_is_told(obj: Object, desired: str, why: str) -> None:
+def test_unknown_versions_and_kinds_are_reported(obj: Object, desired: str, why: str) -> None:
     result = answer_of(route()(posted(asked(desired, obj))))["result"]
     assert result["status"] == "Failure"
     assert why in result["message"]
@@ -170,14 +170,14 @@ def test_an_invalid_object_is_logged_in_one_line_and_a_bug_with_its_traceback(
     "body",
     [b"{", b"{}", b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}', asked("v1")["request"]],
 )
-def test_what_is_no_review_is_refused_in_a_sentence(body: Any) -> None:
+def test_invalid_review_is_rejected(body: Any) -> None:
     assert route()(posted(body)).status == 400
     assert route()(posted(asked("v1", home(owner="x" * 100_000)))).status == 413
 
 
 @pytest.mark.feature("B-CR-12")
 @pytest.mark.feature("C-36")
-def test_versions_may_know_the_way_themselves() -> None:
+def test_versions_can_define_their_conversions() -> None:
     @api_type(group=GROUP, version="v1alpha1", kind="Home")
     class Old(HomeV2):
         def convert_to(self) -> HomeV2:
@@ -194,7 +194,7 @@ def test_versions_may_know_the_way_themselves() -> None:
     assert both.convert(home(owner="a & b"), f"{GROUP}/v1alpha1")["spec"] == {"owners": ["a", "b"]}
 
 
-def test_wrong_use_is_told_at_once() -> None:
+def test_wrong_use_is_rejected() -> None:
     with pytest.raises(ValueError, match="HomeV3 has no conversion: define convert_to and convert_from"):
         hub().spoke(HomeV3)  # type: ignore[type-var]  # that is what is shown
     with pytest.raises(ValueError, match="is already a version of Home"):

@@ -1,4 +1,4 @@
-"""Problems with fields, in Kubernetes' own words."""
+"""Errors of fields with Kubernetes' messages."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_path_reads_as_kubernetes_writes_it() -> None:
         (field.internal_error("f", OSError("gone")), "InternalError", "Internal error: gone"),
     ],
 )
-def test_each_kind_of_problem_has_its_reason_and_words(problem: Error, reason: str, message: str) -> None:
+def test_each_problem_has_kubernetes_reason_and_message(problem: Error, reason: str, message: str) -> None:
     assert (problem.reason, problem.message, str(problem)) == (reason, message, f"f: {message}")
     assert (problem.cause.reason, problem.cause.message, problem.cause.field) == (reason, message, "f")
 
@@ -51,7 +51,7 @@ def test_several_problems_are_one_sentence_that_has_each_once() -> None:
     assert Errors([one, two, one]).problems == (one, two, one)
 
 
-def test_no_problem_is_no_refusal() -> None:
+def test_no_problems_raise_nothing() -> None:
     field.raise_if_any([])
     with pytest.raises(Errors):
         field.raise_if_any([field.required("a")])

@@ -1,4 +1,4 @@
-"""Defaulters and validators: when they are asked, and what becomes of what they say."""
+"""Defaulters and validators: calls, results and errors."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def request(*args: Any, **more: Any) -> AdmissionRequest:
 
 
 class Default:
-    """A defaulter made of a function."""
+    """Defaulter made of a function."""
 
     def __init__(self, change: Callable[[Home], Any]) -> None:
         self.change = change
@@ -52,7 +52,7 @@ def test_the_result_of_defaulting_is_a_patch_of_what_changed() -> None:
 
 
 @pytest.mark.feature("A-16")
-def test_the_defaulter_is_asked_of_new_and_changed_objects_and_never_of_deletions() -> None:
+def test_defaulter_is_called_for_creations_and_updates_only() -> None:
     defaulter = HomeDefaulter()
     handler = defaulting(Home, defaulter)
     assert handler(read_review(recorded("delete"))).allowed
@@ -61,13 +61,13 @@ def test_the_defaulter_is_asked_of_new_and_changed_objects_and_never_of_deletion
     assert [one.operation for one in defaulter.asked] == ["UPDATE"]
 
 
-def test_a_defaulter_that_gives_something_else_has_a_bug() -> None:
+def test_defaulter_with_a_wrong_result_is_a_bug() -> None:
     with pytest.raises(TypeError, match="the defaulter of Home returned a NoneType"):
         defaulting(Home, Default(lambda obj: None))(request("CREATE", home()))
 
 
 @pytest.mark.feature("A-16")
-def test_a_validator_sees_old_and_new_and_what_is_deleted() -> None:
+def test_validator_gets_old_new_and_deleted_objects() -> None:
     validator = HomeValidator()
     handler = validating(Home, validator)
     assert handler(read_review(recorded("create"))).allowed
@@ -81,7 +81,7 @@ def test_a_validator_sees_old_and_new_and_what_is_deleted() -> None:
 
 @pytest.mark.feature("A-15")
 @pytest.mark.feature("B-CR-12")
-def test_warnings_reach_whoever_is_allowed() -> None:
+def test_warnings_are_returned_for_allowed_requests() -> None:
     response = validating(Home, HomeValidator())(request("CREATE", home(owner="ann", rooms=200)))
     assert (response.allowed, response.warnings) == (True, ("that is a large home",))
     # What is easily written, and passes every type checker.
@@ -89,12 +89,12 @@ def test_warnings_reach_whoever_is_allowed() -> None:
 
 
 @pytest.mark.feature("A-15")
-def test_problems_with_fields_are_the_422_that_an_api_server_would_answer() -> None:
+def test_field_errors_become_an_api_servers_422() -> None:
     response = validating(Home, HomeValidator())(request("CREATE", home(rooms=0)))
     status = response.status
     assert (response.allowed, status.code, status.reason) == (False, 422, "Invalid")
     assert status.message == (
-        'Home.ajd.my.domain "villa" is invalid: [spec.owner: Required value: somebody must live there, '
+        'Home.ajd.my.domain "villa" is invalid: [spec.owner: Required value: a home needs an owner, '
         "spec.rooms: Invalid value: 0: must be at least 1]"
     )
     assert status.details is not None
@@ -105,14 +105,14 @@ def test_problems_with_fields_are_the_422_that_an_api_server_would_answer() -> N
     ]
 
 
-def test_connecting_is_not_judged_and_an_unknown_operation_is_refused() -> None:
+def test_connect_is_allowed_and_an_unknown_operation_rejected() -> None:
     handler = validating(Home, HomeValidator())
     assert handler(request("CONNECT", home())).allowed
     response = handler(request("PAINT", home()))
     assert (response.status.code, response.status.message[:26]) == (400, "unknown operation 'PAINT':")
 
 
-def test_rules_that_name_too_much_are_told_in_a_sentence() -> None:
+def test_object_of_another_kind_is_denied_with_a_hint() -> None:
     response = validating(Home, HomeValidator())(read_review(recorded("scale")))
     assert response.status.code == 400
     assert "got autoscaling/v1, Kind=Scale: check the rules" in response.status.message
@@ -146,7 +146,7 @@ def test_the_first_of_several_that_denies_decides() -> None:
 
 
 @pytest.mark.feature("B-CR-12")
-def test_several_that_change_the_object_see_what_the_others_made() -> None:
+def test_mutating_handlers_see_earlier_changes() -> None:
     def label(name: str) -> AdmissionHandler:
         def change(obj: Home) -> Home:
             return replace(obj, metadata=replace(obj.metadata, labels={**obj.metadata.labels, name: "1"}))

@@ -1,4 +1,4 @@
-"""What a defaulter changes, carried over into JSON of which its class knows a part only."""
+"""Changes of a defaulter applied to JSON with fields that its class lacks."""
 
 from time import process_time
 from typing import Any
@@ -49,7 +49,7 @@ def test_only_what_changed_is_changed(raw: Any, spec: Any, expected: list[Any]) 
     assert patch(raw, **spec) == expected
 
 
-def test_items_that_stay_keep_what_the_class_does_not_know() -> None:
+def test_remaining_items_keep_unknown_fields() -> None:
     raw = home(doors=[{"trees": 1, "colour": "red"}, {"trees": 2, "colour": "blue"}, {"trees": 3, "colour": "green"}])
     one, two, three = Garden(trees=1), Garden(trees=2), Garden(trees=3)
     assert patch(raw, doors=(one, three)) == [("remove", "/spec/doors/1")]
@@ -59,14 +59,14 @@ def test_items_that_stay_keep_what_the_class_does_not_know() -> None:
     assert moved["spec"]["doors"] == [{"trees": 3, "colour": "green"}]
 
 
-def test_a_part_that_is_not_in_the_json_gets_the_difference_alone() -> None:
+def test_missing_part_gets_only_the_difference() -> None:
     raw = home()
     obj = from_dict(Home, raw)
     made = changed(raw, obj, replace(obj, status=HomeStatus(visits=3)))
     assert diff(raw, made) == [{"op": "add", "path": "/status", "value": {"visits": 3}}]
 
 
-def test_metadata_that_go_writes_as_null_is_left_alone() -> None:
+def test_null_metadata_of_go_is_kept() -> None:
     raw = home()
     raw["metadata"]["creationTimestamp"] = None
     obj = from_dict(Home, raw)
@@ -74,7 +74,7 @@ def test_metadata_that_go_writes_as_null_is_left_alone() -> None:
     assert diff(raw, made) == [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]
 
 
-def test_a_long_list_of_which_much_goes_takes_no_time_to_speak_of() -> None:
+def test_removing_most_of_a_long_list_is_fast() -> None:
     raw = home(doors=[{"trees": index, "colour": str(index)} for index in range(1, 4001)])
     obj = from_dict(Home, raw)
     left = obj.spec.doors[::2]
@@ -97,7 +97,7 @@ SPECS = st.builds(
 
 
 @given(SPECS, SPECS, st.booleans())
-def test_what_is_read_from_the_result_is_what_the_defaulter_made(old: HomeSpec, new: HomeSpec, spelt_out: bool) -> None:
+def test_result_decodes_to_the_defaulters_object(old: HomeSpec, new: HomeSpec, spelt_out: bool) -> None:
     before, after = Home(ObjectMeta(name="a"), old), Home(ObjectMeta(name="a"), new)
     raw = to_dict(before)
     if spelt_out:  # as an API server sends it, with the schema's defaults

@@ -1,4 +1,4 @@
-"""Certificates for development: made, made known, replaced; against the bundled server, by a clock that is stepped."""
+"""Certificates for development: created, injected into the bundled server and rotated, with a fake clock."""
 
 import ssl
 import stat
@@ -86,7 +86,7 @@ def installed(client: RESTClient) -> Iterator[Requester]:
 
 
 def bundles(requester: Requester) -> list[bytes]:
-    """What is trusted, webhook by webhook."""
+    """Return the CA bundle of each webhook."""
     found = []
     for resource, name in TARGETS:
         obj = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
@@ -98,7 +98,7 @@ def bundles(requester: Requester) -> list[bytes]:
 
 
 def trusts(bundle: bytes, folder: Path, *names: str) -> bool:
-    """Whether TLS succeeds, in memory, between who trusts the bundle and who has the folder's pair."""
+    """Return whether a TLS handshake in memory succeeds between a client with the bundle and the folder's pair."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
     trusting = ssl.create_default_context(cadata=bundle.decode())
@@ -118,7 +118,7 @@ def trusts(bundle: bytes, folder: Path, *names: str) -> bool:
 
 
 class LookingClock(FakeClock):
-    """Passes time at once, and looks at something before each sleep."""
+    """Clock that advances at once, and calls a function before each sleep."""
 
     def __init__(self) -> None:
         super().__init__(time=SYSTEM_CLOCK.time(), auto=True)
@@ -138,9 +138,7 @@ def keeper(requester: Requester, folder: Path, clock: Clock, **options: Any) -> 
     return SelfSignedCertificates(requester, folder, TARGETS, **{"lasts": 900.0, "clock": clock, **options})
 
 
-def test_prepared_every_webhook_of_the_targets_is_trusted(
-    installed: Requester, tmp_path: Path, clock: LookingClock
-) -> None:
+def test_prepare_makes_every_webhook_trusted(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
     keeper(installed, tmp_path / "certs", clock, hosts=["127.0.0.1"]).prepare()
     assert len(bundles(installed)) == 4
     for bundle in bundles(installed):
@@ -148,14 +146,14 @@ def test_prepared_every_webhook_of_the_targets_is_trusted(
     assert stat.S_IMODE((tmp_path / "certs" / "ca.key").stat().st_mode) == 0o600
 
 
-def test_prepared_again_it_keeps_its_authority(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+def test_prepare_keeps_an_existing_authority(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
     keeper(installed, tmp_path, clock).prepare()
     before, files = bundles(installed), (tmp_path / "tls.crt").read_bytes()
     keeper(installed, tmp_path, clock).prepare()
     assert (bundles(installed), (tmp_path / "tls.crt").read_bytes()) == (before, files)
 
 
-def test_a_certificate_for_other_names_or_of_somebody_else_is_replaced(
+def test_certificate_for_other_hosts_or_of_another_authority_is_replaced(
     installed: Requester, tmp_path: Path, clock: LookingClock
 ) -> None:
     keeper(installed, tmp_path, clock).prepare()
@@ -174,9 +172,7 @@ def test_a_certificate_for_other_names_or_of_somebody_else_is_replaced(
 
 
 @pytest.mark.parametrize("damage", ["ca.crt", "ca.key"])
-def test_an_authority_that_can_not_be_used_is_made_anew(
-    installed: Requester, tmp_path: Path, clock: LookingClock, damage: str
-) -> None:
+def test_invalid_authority_is_replaced(installed: Requester, tmp_path: Path, clock: LookingClock, damage: str) -> None:
     keeper(installed, tmp_path, clock).prepare()
     (tmp_path / damage).write_bytes(CertificateAuthority.create("test-ca").key)
     keeper(installed, tmp_path, clock).prepare()
@@ -184,9 +180,7 @@ def test_an_authority_that_can_not_be_used_is_made_anew(
 
 
 @pytest.mark.feature("A-15")
-def test_replaced_the_certificate_is_trusted_at_every_moment(
-    installed: Requester, tmp_path: Path, clock: LookingClock
-) -> None:
+def test_rotation_keeps_the_certificate_trusted(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
     certificates = keeper(installed, tmp_path, clock)
     certificates.prepare()
     states: list[tuple[int, bool, bytes]] = []
@@ -206,7 +200,9 @@ def test_replaced_the_certificate_is_trusted_at_every_moment(
     assert len({certificate for _, _, certificate in states[1:]}) == 2
 
 
-def test_it_is_replaced_at_two_thirds_of_its_time(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+def test_rotation_happens_after_two_thirds_of_the_lifetime(
+    installed: Requester, tmp_path: Path, clock: LookingClock
+) -> None:
     certificates = keeper(installed, tmp_path, clock, overlap_seconds=1.0)
     certificates.prepare()
     began, stop = clock.time(), threading.Event()
@@ -223,7 +219,7 @@ def test_it_is_replaced_at_two_thirds_of_its_time(installed: Requester, tmp_path
     assert replaced[0] == pytest.approx(601.0, abs=2.0)
 
 
-def test_what_fails_is_tried_again_a_minute_later(
+def test_failed_rotation_is_retried_after_a_minute(
     installed: Requester, tmp_path: Path, clock: LookingClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     missing = SelfSignedCertificates(installed, tmp_path, Targets(crds=("none",)), clock=clock)
@@ -247,8 +243,8 @@ def test_another_replica_s_authority_stays_trusted(installed: Requester, tmp_pat
         assert bundle.count(b"BEGIN") == 2
 
 
-def test_a_change_of_somebody_else_s_is_not_lost(installed: Requester) -> None:
-    """The write is from what was read: whoever came between is read first."""
+def test_concurrent_change_is_not_lost(installed: Requester) -> None:
+    """A write is based on the last read; a conflicting write is read first."""
     targets, seen = Targets(validating=("validating",)), []
 
     def bundle(now: bytes) -> bytes:
@@ -262,12 +258,14 @@ def test_a_change_of_somebody_else_s_is_not_lost(installed: Requester) -> None:
     assert seen == [b"", b"", b"theirs", b"theirs"]
 
 
-def test_names_are_those_the_api_server_calls(installed: Requester) -> None:
+def test_server_names_are_the_hosts_of_the_targets(installed: Requester) -> None:
     assert server_names(installed, TARGETS) == ["webhook-service.system.svc", "h"]
     assert server_names(installed, Targets()) == []
 
 
-def test_without_a_target_it_is_for_this_machine(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+def test_without_targets_the_certificate_is_for_localhost(
+    installed: Requester, tmp_path: Path, clock: LookingClock
+) -> None:
     SelfSignedCertificates(installed, tmp_path, Targets(), clock=clock).prepare()
     assert trusts((tmp_path / "ca.crt").read_bytes(), tmp_path, "localhost")
     assert not trusts((tmp_path / "ca.crt").read_bytes(), tmp_path, "webhook-service.system.svc")

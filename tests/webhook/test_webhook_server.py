@@ -1,4 +1,4 @@
-"""The server over TLS: certificates, limits, beginning and end."""
+"""Webhook server over TLS: certificates, limits, start and shutdown."""
 
 import http.client
 import json
@@ -41,14 +41,12 @@ def test_a_review_over_tls_is_answered(server: WebhookServer, authority: Certifi
     assert server.url == f"https://127.0.0.1:{server.port}"
 
 
-def test_the_largest_objects_an_api_server_takes_are_judged(
-    server: WebhookServer, authority: CertificateAuthority
-) -> None:
+def test_largest_objects_of_an_api_server_are_handled(server: WebhookServer, authority: CertificateAuthority) -> None:
     old, new = home(owner="x" * 3 * 1024 * 1024), home(owner="y" * 3 * 1024 * 1024)
     assert answer_of(ask(server, PATH, review("UPDATE", new, old), authority))["allowed"]
 
 
-def test_other_paths_and_methods_and_bodies_are_refused(server: WebhookServer, authority: CertificateAuthority) -> None:
+def test_other_paths_methods_and_bodies_are_rejected(server: WebhookServer, authority: CertificateAuthority) -> None:
     assert ask(server, "/none", review(), authority).status == 404
     assert ask(server, PATH, review(), authority, **{"Content-Type": "text/plain"}).status == 415
     context = ssl.create_default_context(cadata=authority.certificate.decode())
@@ -72,7 +70,7 @@ def test_a_new_certificate_is_served_at_once(
 
 
 @pytest.mark.feature("A-35")
-def test_without_certificates_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+def test_missing_certificates_are_reported_with_a_fix(tmp_path: Path) -> None:
     server = WebhookServer(port=0, cert_dir=tmp_path)
     with pytest.raises(ConfigError) as caught:
         server.start(stopped())
@@ -110,7 +108,7 @@ def test_it_is_ready_while_it_serves(tmp_path: Path, authority: CertificateAutho
         server.start(stopped())
 
 
-def test_a_request_that_is_being_judged_at_the_end_is_answered(tmp_path: Path, authority: CertificateAuthority) -> None:
+def test_request_in_progress_at_shutdown_is_answered(tmp_path: Path, authority: CertificateAuthority) -> None:
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
     asked, may_answer = threading.Event(), threading.Event()
 
@@ -139,7 +137,7 @@ def test_a_request_that_is_being_judged_at_the_end_is_answered(tmp_path: Path, a
 
 
 @pytest.mark.feature("B-CR-12")
-def test_the_least_version_of_tls_is_an_option(tmp_path: Path, authority: CertificateAuthority) -> None:
+def test_minimum_tls_version_is_an_option(tmp_path: Path, authority: CertificateAuthority) -> None:
     options = (tls_minimum(ssl.TLSVersion.TLSv1_3),)
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, tls_options=options)
     server.register("/x", lambda request: allowed())
@@ -153,9 +151,7 @@ def test_the_least_version_of_tls_is_an_option(tmp_path: Path, authority: Certif
 
 
 @pytest.mark.feature("B-CR-12")
-def test_http_2_is_not_spoken_even_with_who_would_rather(
-    server: WebhookServer, authority: CertificateAuthority
-) -> None:
+def test_http_2_is_not_negotiated(server: WebhookServer, authority: CertificateAuthority) -> None:
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     context.set_alpn_protocols(["h2", "http/1.1"])
     plain = socket.create_connection(("127.0.0.1", server.port), timeout=10)
@@ -176,7 +172,7 @@ def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: Certi
         broken.start(stopped())
 
 
-def test_limits_may_be_one_s_own(tmp_path: Path, authority: CertificateAuthority) -> None:
+def test_limits_can_be_set(tmp_path: Path, authority: CertificateAuthority) -> None:
     limits = Limits(body=len(json.dumps(review())) + 10)
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, limits=limits)
     server.register("/x", lambda request: allowed())
@@ -194,7 +190,7 @@ def test_an_api_server_is_the_first_to_close_an_idle_connection_and_lists_are_co
     assert server._limits.body == LARGEST_CONVERSION
 
 
-def test_a_taken_port_is_told_in_a_sentence(server: WebhookServer, tmp_path: Path) -> None:
+def test_port_in_use_is_reported(server: WebhookServer, tmp_path: Path) -> None:
     other = WebhookServer(port=server.port, host="127.0.0.1", cert_dir=tmp_path)
     with pytest.raises(ConfigError, match="cannot listen on"):
         other.start(stopped())

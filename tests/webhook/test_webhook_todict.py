@@ -1,4 +1,4 @@
-"""What a conversion writes: every value, defaults of the class included, because no server fills them in afterwards."""
+"""JSON of converted objects: all values, including the class's defaults, which no server adds afterwards."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +33,7 @@ def spec(obj: object) -> Any:
         ),
     ],
 )
-def test_what_is_written(given: HomeSpec, written: Any) -> None:
+def test_values_are_written_with_defaults(given: HomeSpec, written: Any) -> None:
     assert spec(Home(META, given)) == written
     assert from_dict(Home, to_dict_with_defaults(Home(META, given))) == Home(META, given)
 
@@ -46,13 +46,13 @@ class Shed:
     doors: Int32 = 1
 
 
-def test_what_must_be_there_is_even_if_it_is_empty() -> None:
+def test_required_fields_are_written_even_if_empty() -> None:
     made = to_dict_with_defaults(Shed(META, Garden()))
 
     assert made == {"apiVersion": f"{GROUP}/v1", "kind": "Shed", "metadata": {"name": "a"}, "spec": {}, "doors": 1}
 
 
-def test_structs_of_the_library_are_written_as_ever() -> None:
+def test_library_structs_are_written_as_usual() -> None:
     written = to_dict_with_defaults(ConfigMap(metadata=META, data={"a": "b"}, binary_data={"c": b"d"}))
 
     assert written == {
@@ -65,13 +65,13 @@ def test_structs_of_the_library_are_written_as_ever() -> None:
 
 
 class Odd(msgspec.Struct, frozen=True, kw_only=True):
-    """A class that knows what was not said."""
+    """Class with a field that distinguishes unset values."""
 
     metadata: ObjectMeta = META
     said: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def test_what_was_not_said_stays_unsaid() -> None:
+def test_unset_values_stay_unset() -> None:
     kind = api_type(group=GROUP, version="v1")(Odd)
 
     assert to_dict_with_defaults(kind()).keys() == {"apiVersion", "kind", "metadata"}
@@ -81,7 +81,7 @@ def test_what_was_not_said_stays_unsaid() -> None:
 def test_a_version_that_has_another_default_keeps_what_the_object_had() -> None:
     hub = Hub(HomeV2).spoke(Home, to_hub=grown, from_hub=shrunk)
 
-    # On the way the hub has no such field; on the way back nobody would say that it is heated but the class.
+    # On the way the hub has no such field; on the way back only the class's default says that it is heated.
     there = hub.convert(home(owner="ann", heated=True), f"{GROUP}/v2")
     assert from_dict(HomeV2, there).spec == HomeSpecV2(owners=("ann",))
     assert hub.convert(there, f"{GROUP}/v1")["spec"] == {"owner": "ann", "heated": True}
