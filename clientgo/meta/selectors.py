@@ -16,6 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 _OPERATORS = {"=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
+_SPECIAL = frozenset(("==", "!=", "=", "!", ",", "(", ")", ">", "<", ""))
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -114,6 +115,14 @@ def _int64(text: str) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
+class SelectorError(ValueError):
+    """An invalid label selector; `reason` is in Kubernetes' words."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"unable to parse label selector {text!r}: {reason}")
+        self.reason = reason
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -121,11 +130,17 @@ class _Parser:
         self._at = 0
 
     def requirements(self) -> Iterator[Requirement]:
+        if self._at_special():
+            raise self._error(f"found '{self._peek()}', expected: !, identifier, or 'end of string'")
         while True:
             yield self._requirement()
-            if self._peek() == "":
+            token = self._next()
+            if token == "":
                 return
-            self._expect(",")
+            if token != ",":
+                raise self._error(f"found '{token}', expected: ',' or 'end of string'")
+            if self._at_special():
+                raise self._error(f"found '{self._peek()}', expected: identifier after ','")
 
     def _split(self) -> Iterator[str]:
         at = 0
@@ -141,13 +156,14 @@ class _Parser:
             self._next()
             return Requirement(self._key(), "!")
         key, operator = self._key(), self._peek()
+        if operator in ("", ","):
+            return Requirement(key, "exists")
+        self._next()
         if operator in _OPERATORS:
-            self._next()
             return self._compared(key, _OPERATORS[operator])
         if operator in ("in", "notin"):
-            self._next()
             return Requirement(key, operator, self._values())
-        return Requirement(key, "exists")
+        raise self._invalid(operator, ", expected: in, notin, =, ==, !=, gt, lt")
 
     def _compared(self, key: str, operator: str) -> Requirement:
         value = self._value()
@@ -156,23 +172,28 @@ class _Parser:
         return Requirement(key, operator, (value,))
 
     def _values(self) -> tuple[str, ...]:
-        self._expect("(")
+        if (token := self._next()) != "(":
+            raise self._invalid(token, " expected: '('")
+        if self._at_special() and self._peek() not in (",", ")"):
+            raise self._invalid(self._peek(), ", expected: ',', ')' or identifier")
         values = [self._value()]
-        while self._peek() == ",":
-            self._next()
+        while (token := self._next()) == ",":
             values.append(self._value())
-        self._expect(")")
+        if token != ")":
+            raise self._invalid(token, ", expected: ')'")
         return tuple(sorted(set(values)))
 
     def _key(self) -> str:
         key = self._next()
+        if key in _SPECIAL:
+            raise self._invalid(key, ", expected: identifier")
         prefix, slash, name = key.rpartition("/")
         if not _NAME.match(name) or len(name) > 63 or (slash and (not _PREFIX.match(prefix) or len(prefix) > 253)):
             raise self._error(f"{key!r} is not a label key")
         return key
 
     def _value(self) -> str:
-        if self._peek() in ("", ",", ")"):
+        if self._peek() in _SPECIAL:
             return ""
         value = self._next()
         if not _NAME.match(value) or len(value) > 63:
@@ -187,12 +208,14 @@ class _Parser:
         self._at += 1
         return token
 
-    def _expect(self, token: str) -> None:
-        if (found := self._next()) != token:
-            raise self._error(f"found {found!r}, expected {token!r}" if found else f"expected {token!r} at the end")
+    def _at_special(self) -> bool:
+        return self._peek() in _SPECIAL and self._peek() != "!"
 
-    def _error(self, what: str) -> ValueError:
-        return ValueError(f"unable to parse label selector {self._text!r}: {what}")
+    def _invalid(self, token: str, expected: str) -> ValueError:
+        return self._error(f"unable to parse requirement: found '{token}'{expected}")
+
+    def _error(self, reason: str) -> ValueError:
+        return SelectorError(self._text, reason)
 
 
 _PIECE = re.compile(r"\\.|[^\\,]+|.", re.DOTALL)

@@ -1,7 +1,6 @@
 """Selection of objects by label and field selectors, with Kubernetes' error messages for invalid ones."""
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,10 +10,8 @@ from msgspec.structs import replace
 
 from clientgo.apiserver.http.status import bad_request
 from clientgo.apiserver.registry.registry import Resource
-from clientgo.meta.selectors import FieldTerm, Selector, everything, parse_field_selector, parse_selector
+from clientgo.meta.selectors import FieldTerm, Selector, SelectorError, everything, parse_field_selector, parse_selector
 
-_TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
-_SPECIAL = ("==", "!=", "=", "!", ",", "(", ")", ">", "<", "")
 _BOTH = ("metadata.name", "metadata.namespace")
 
 
@@ -57,8 +54,8 @@ def parse_labels(text: str) -> Selector:
     """Parse a label selector (400)."""
     try:
         return parse_selector(text)
-    except ValueError as error:
-        raise bad_request(_label_error(text) or str(error)) from error
+    except SelectorError as error:
+        raise bad_request(error.reason) from error
 
 
 def parse_fields(resource: Resource, text: str) -> tuple[FieldTerm, ...]:
@@ -121,62 +118,3 @@ def _stored_path(resource: Resource, field: str) -> tuple[str, ...]:
         # Stored as core events, whose fields are named otherwise.
         field = field.replace("regarding.", "involvedObject.").replace("reportingController", "reportingComponent")
     return tuple(field.split("."))
-
-
-def _label_error(text: str) -> str:
-    """Return the error of a label selector in the words of the real server's parser, or "" if there is none."""
-    return _Parser([found[1] for found in _TOKEN.finditer(text)]).fault()
-
-
-class _Parser:
-    def __init__(self, tokens: list[str]) -> None:
-        self._tokens = tokens
-
-    def fault(self) -> str:
-        while self._peek():
-            if self._peek() in _SPECIAL and self._peek() != "!":
-                return f"found '{self._peek()}', expected: !, identifier, or 'end of string'"
-            if fault := self._requirement():
-                return f"unable to parse requirement: {fault}"
-            token = self._next()
-            if token == "," and (self._peek() in _SPECIAL and self._peek() != "!"):  # nosec B105  # a comma, no password
-                return f"found '{self._peek()}', expected: identifier after ','"
-            if token not in ("", ","):
-                return f"found '{token}', expected: ',' or 'end of string'"
-        return ""
-
-    def _peek(self) -> str:
-        return self._tokens[0] if self._tokens else ""
-
-    def _next(self) -> str:
-        return self._tokens.pop(0) if self._tokens else ""
-
-    def _requirement(self) -> str:
-        negated = self._peek() == "!"
-        if negated:
-            self._next()
-        key = self._next()
-        if key in _SPECIAL:
-            return f"found '{key}', expected: identifier"
-        if negated or self._peek() in ("", ","):
-            return ""
-        operator = self._next()
-        parse: Callable[[], str] | None = {"in": self._set, "notin": self._set}.get(operator)
-        if parse is not None:
-            return parse()
-        if operator not in ("=", "==", "!=", ">", "<"):
-            return f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt"
-        if self._peek() not in _SPECIAL:
-            self._next()
-        return ""
-
-    def _set(self) -> str:
-        token = self._next()
-        if token != "(":  # a parenthesis, no password  # nosec B105
-            return f"found '{token}' expected: '('"
-        if self._peek() in _SPECIAL and self._peek() not in (",", ")"):
-            return f"found '{self._peek()}', expected: ',', ')' or identifier"
-        while self._peek() == "," or self._peek() not in _SPECIAL:
-            self._next()
-        token = self._next()
-        return "" if token == ")" else f"found '{token}', expected: ')'"  # nosec B105  # nor here
