@@ -12,6 +12,7 @@ import logging
 import os
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
@@ -63,15 +64,13 @@ class AuditFile:
         os.close(self._file)
 
 
+@dataclass(slots=True)
 class _Account:
     """Writes of one request so far."""
 
-    __slots__ = ("received", "revisions", "written")
-
-    def __init__(self, received: str) -> None:
-        self.received = received
-        self.revisions: list[int] = []
-        self.written: Object = {}
+    received: str
+    revisions: list[int] = field(default_factory=list)
+    written: Object = field(default_factory=dict)
 
 
 class Audit:

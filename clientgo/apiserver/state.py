@@ -37,13 +37,11 @@ class Scheduler(Protocol):
         """Run a callback after `delay` seconds."""
 
 
+@dataclass(slots=True, eq=False)
 class _Due:
-    __slots__ = ("args", "callback", "cancelled")
-
-    def __init__(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
-        self.callback = callback
-        self.args = args
-        self.cancelled = False
+    callback: Callable[..., object]
+    args: tuple[object, ...]
+    cancelled: bool = False
 
     def cancel(self) -> None:
         self.cancelled = True

@@ -8,7 +8,6 @@ removes.
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.envtest.webhooks import free_port
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config, RESTClient
@@ -83,10 +83,10 @@ class ControlPlane:
         self._folder = tempfile.TemporaryDirectory(prefix="clientgo-envtest-")
         self._authority = CertificateAuthority.create("clientgo-envtest-ca")
         try:
-            store = f"http://127.0.0.1:{_free_port()}"
+            store = f"http://127.0.0.1:{free_port()}"
             self._commands["etcd"] = _etcd(Path(self._folder.name), store)
             self._run("etcd", lambda: _is_healthy(Config(store), "/health"))
-            port = _free_port()
+            port = free_port()
             admin = self._user(f"https://127.0.0.1:{port}", "kubernetes-admin", "system:masters")
             self._admin = admin
             self._commands["kube-apiserver"] = self._apiserver(Path(self._folder.name), store, port)
@@ -239,13 +239,6 @@ def _is_healthy(config: Config, path: str) -> bool:
     finally:
         client.close()
     return True
-
-
-def _free_port() -> int:
-    """Return a port that was free a moment ago: the programs cannot report which one they took."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _duration(environ: Mapping[str, str], name: str) -> float:

@@ -48,7 +48,7 @@ class WebhookInstall:
         self._authority = CertificateAuthority.create("clientgo-webhook-ca")
         self._folder = tempfile.TemporaryDirectory(prefix="clientgo-webhook-")
         self.host = host
-        self.port = port or _free_port(host)
+        self.port = port or free_port(host)
         self.cert_dir = Path(self._folder.name)
         self.renew()
 
@@ -122,9 +122,8 @@ class WebhookInstall:
         Path(temporary).replace(self.cert_dir / name)
 
 
-def _free_port(host: str) -> int:
-    # If another program takes it first, the webhook server fails with "address in use".
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
-        found.bind((host, 0))
-        port: int = found.getsockname()[1]
-        return port
+def free_port(host: str = "127.0.0.1") -> int:
+    """Return a port that was free a moment ago, for programs that cannot report which one they took."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

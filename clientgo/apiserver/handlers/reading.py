@@ -83,7 +83,7 @@ def list_objects(state: State, place: tuple[Resource, str], query: Query, select
 
 def read_page(state: State, query: Query) -> Page:
     """Parse the options of a paged list (400, 422)."""
-    limit = _number(query, "limit")
+    limit = read_number("limit", query.get("limit") or "")
     version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
     token = query.get("continue")
     if token:
@@ -94,7 +94,7 @@ def read_page(state: State, query: Query) -> Page:
     if match and not version:
         why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
         raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_field("resourceVersionMatch", why)])
-    revision = _number(query, "resourceVersion")
+    revision = read_version(version)
     if revision > state.store.revision:
         raise _too_large(revision, state.store.revision)
     exact = match == "Exact" or (limit > 0 and revision > 0 and not match)
@@ -107,26 +107,17 @@ _MAX_DIGITS = 18
 
 def read_version(text: str) -> int:
     """Parse a resourceVersion; "" is 0 (400)."""
-    if text and not (text.isascii() and text.isdigit()):
-        raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "invalid syntax"))
-    if len(text.lstrip("0")) > _MAX_DIGITS:
-        raise bad_request(_unparsed("resourceVersion", text, "ParseUint", "value out of range"))
-    return int(text.lstrip("0") or 0)
+    return read_number("resourceVersion", text, "ParseUint")
 
 
-def _unparsed(name: str, text: str, function: str, why: str) -> str:
-    return f'{name}: Invalid value: "{text}": strconv.{function}: parsing "{text}": {why}'
-
-
-def _number(query: Query, name: str) -> int:
-    text = query.get(name) or ""
-    if name == "resourceVersion":
-        return read_version(text)
-    digits = text.removeprefix("-")
+def read_number(name: str, text: str, function: str = "ParseInt") -> int:
+    """Parse a numeric query parameter, whose errors name this function of Go; "" and negative numbers are 0 (400)."""
+    digits = text.removeprefix("-") if function == "ParseInt" else text
+    start = f'{name}: Invalid value: "{text}": strconv.{function}: parsing "{text}": '
     if text and not (digits.isascii() and digits.isdigit()):
-        raise bad_request(_unparsed(name, text, "ParseInt", "invalid syntax"))
+        raise bad_request(start + "invalid syntax")
     if len(digits.lstrip("0")) > _MAX_DIGITS:
-        raise bad_request(_unparsed(name, text, "ParseInt", "value out of range"))
+        raise bad_request(start + "value out of range")
     return 0 if text.startswith("-") else int(digits.lstrip("0") or 0)
 
 

@@ -1,6 +1,7 @@
 """Metadata of objects: fields that clients set, fields that the server sets, and immutable fields."""
 
 import uuid
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -10,12 +11,18 @@ from clientgo.apiserver.registry import names
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.clock import Clock
 
-_MAPS = ("labels", "annotations")
-_LISTS = ("ownerReferences", "finalizers", "managedFields")
-_STRINGS = ("name", "generateName", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
 _TIMES = ("creationTimestamp", "deletionTimestamp")
-_NUMBERS = ("generation", "deletionGracePeriodSeconds")
-KNOWN = frozenset((*_MAPS, *_LISTS, *_STRINGS, *_NUMBERS, "selfLink"))
+# Fields with their type, its name in Go, and for maps and lists the type of their items.
+_TYPES: dict[str, tuple[type, str, type, str]] = {
+    **dict.fromkeys(
+        ("name", "generateName", "namespace", "uid", "resourceVersion", *_TIMES), (str, "string", object, "")
+    ),
+    **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), (int, "int64", object, "")),
+    **dict.fromkeys(("labels", "annotations"), (dict, "map[string]string", str, "string")),
+    **dict.fromkeys(("ownerReferences", "managedFields"), (list, "[]object", dict, "object")),
+    "finalizers": (list, "[]string", str, "string"),
+}
+KNOWN = frozenset((*_TYPES, "selfLink"))
 _EMPTY: tuple[Any, ...] = (None, "", {}, [])
 _MAX_ANNOTATIONS = 256 * 1024
 _DNS_LABEL = frozenset(("namespaces",))
@@ -173,33 +180,13 @@ def _name_rule(resource: Resource) -> Any:
 
 
 def _check_type(kind: str, field: str, value: Any) -> None:
-    if field in _STRINGS:
-        if not isinstance(value, str):
-            raise _mistyped(kind, f"metadata.{field}", value, "string")
-    elif field in _NUMBERS:
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise _mistyped(kind, f"metadata.{field}", value, "int64")
-    elif field in _MAPS:
-        _check_map(kind, field, value)
-    else:
-        _check_list(kind, field, value)
-
-
-def _check_map(kind: str, field: str, value: Any) -> None:
-    if not isinstance(value, dict):
-        raise _mistyped(kind, f"metadata.{field}", value, "map[string]string")
-    for one in value.values():
-        if not isinstance(one, str):
-            raise _mistyped(kind, f"metadata.{field}", one, "string")
-
-
-def _check_list(kind: str, field: str, value: Any) -> None:
-    member, name = (str, "string") if field == "finalizers" else (dict, "object")
-    if not isinstance(value, list):
-        raise _mistyped(kind, f"metadata.{field}", value, f"[]{name}")
-    for one in value:
-        if not isinstance(one, member):
-            raise _mistyped(kind, f"metadata.{field}", one, name)
+    expected, name, items, item_name = _TYPES[field]
+    if not isinstance(value, expected) or isinstance(value, bool):
+        raise _mistyped(kind, f"metadata.{field}", value, name)
+    members: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in members:
+        if not isinstance(one, items):
+            raise _mistyped(kind, f"metadata.{field}", one, item_name)
 
 
 def _mistyped(kind: str, field: str, value: Any, wanted: str) -> Exception:
