@@ -1,6 +1,6 @@
-"""What the generator knows of a kind, and how its modules, classes and accessors are called.
+"""Kinds and group versions, and the names of their modules, classes and accessors.
 
-A `Kind` is all that clients, listers and informers are rendered from, whichever front end found it.
+Clients, listers and informers are rendered from `Kind` alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from clientgo.codegen.names import class_case, identifier, snake
 from clientgo.meta.scheme import ApiType, plural_of
 
-# Names that clients, listers and factories have themselves.
+# Attributes of clients, listers and factories.
 _OF_CLIENTS = frozenset({"get", "in_namespace", "kind", "kinds", "list"})
 _OF_FACTORIES = frozenset({
     "factory", "for_resource", "informer_for", "resources", "shutdown", "start", "wait_for_cache_sync",
@@ -21,13 +21,13 @@ STATUS_VERBS = ("update_status", "patch_status", "apply_status")
 
 
 def non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries that say something: not None, False, 0, "" or an empty collection."""
+    """Return the entries whose value is not None, False, 0, "" or an empty collection."""
     return {key: value for key, value in values.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansions:
-    """Classes by hand, as `module:class`, that parts of a kind's generated code inherit."""
+    """Hand-written base classes of a kind's generated classes, as `module:class`."""
 
     client: str = ""
     lister: str = ""
@@ -36,7 +36,7 @@ class Expansions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """A client's method for a subresource; classes are `module:class`."""
+    """A client method for a subresource; classes are given as `module:class`."""
 
     name: str
     verb: str
@@ -47,19 +47,19 @@ class Method:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind: what the API calls it, and where its class is."""
+    """A kind: its API names, and its class."""
 
     api: ApiType
     class_name: str
     module: str
     source: str
-    """What it was read from, as told in the generated file; never an absolute path."""
+    """Input named in generated files; never an absolute path."""
     methods: tuple[Method, ...] = ()
     expansions: Expansions = Expansions()
 
     @property
     def accessor(self) -> str:
-        """`foos`, `config_maps`: the plural with its words parted, or a plural of one's own as it is."""
+        """Attribute of the client: the plural in snake case, such as `config_maps`, or a custom plural."""
         if self.api.plural == plural_of(self.api.kind.lower()):
             name = plural_of(snake(self.api.kind))
         else:
@@ -68,53 +68,53 @@ class Kind:
 
     @property
     def has_client(self) -> bool:
-        """Whether it can be asked for by itself."""
+        """True if it has a client of its own."""
         return bool(self.api.verbs)
 
     @property
     def has_cache(self) -> bool:
-        """Whether an informer can follow it."""
+        """True if it can be listed and watched."""
         return {"list", "watch"} <= set(self.api.verbs)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupVersion:
-    """One version of a group and its kinds, sorted by name."""
+    """A version of a group and its kinds, sorted by name."""
 
     group: str
     version: str
     name: str
-    """What the group is called in Python: `samplecontroller`, or `core` for the group without a name."""
+    """Python name of the group: `samplecontroller`, or `core` for the core group."""
     kinds: tuple[Kind, ...]
 
     @property
     def module(self) -> str:
-        """`samplecontroller_v1alpha1`."""
+        """Module name, such as `samplecontroller_v1alpha1`."""
         return f"{self.name}_{self.version_name}"
 
     @property
     def version_name(self) -> str:
-        """`v1alpha1`: the version, as an attribute is called by it."""
+        """Version as an attribute name, such as `v1alpha1`."""
         return identifier(self.version)
 
     @property
     def class_name(self) -> str:
-        """`SamplecontrollerV1alpha1`."""
+        """Class name, such as `SamplecontrollerV1alpha1`."""
         return class_case(self.module)
 
     @property
     def api_version(self) -> str:
-        """`apps/v1`, and `core/v1` for the group without a name, in prose."""
+        """API version in prose, such as `apps/v1`, with `core/v1` for the core group."""
         return f"{self.group or 'core'}/{self.version}"
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What its kinds were read from."""
+        """Inputs of its kinds."""
         return tuple(sorted({kind.source for kind in self.kinds}))
 
 
 def group_versions(kinds: Iterable[Kind]) -> list[GroupVersion]:
-    """The kinds by group and version, in the order of their Python names."""
+    """Return the kinds by group version, sorted by Python name."""
     found: dict[tuple[str, str], list[Kind]] = {}
     for kind in kinds:
         found.setdefault((kind.api.group, kind.api.version), []).append(kind)
@@ -127,13 +127,13 @@ def group_versions(kinds: Iterable[Kind]) -> list[GroupVersion]:
 
 
 def group_names(groups: Iterable[str]) -> Mapping[str, str]:
-    """Each group's first label, or all of its labels where two groups would be called the same."""
+    """Return the Python name of each group: its first label, or all labels if that is ambiguous."""
     short = {group: short_name(group) for group in groups}
     taken = list(short.values())
     return {group: name if taken.count(name) == 1 else identifier(group) for group, name in short.items()}
 
 
 def short_name(group: str) -> str:
-    """`samplecontroller` for samplecontroller.k8s.io, `core` for the group without a name."""
+    """Return `samplecontroller` for samplecontroller.k8s.io, and `core` for the core group."""
     name = identifier(group.split(".")[0]) or "core"
     return f"{name}_" if name in _OF_FACTORIES else name

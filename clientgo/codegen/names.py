@@ -1,4 +1,4 @@
-"""Names as an API server takes them: whatever else a name is, it can't be part of a program or of a path."""
+"""Validation of API names, and conversion of names between Python and JSON."""
 
 import keyword
 import re
@@ -11,45 +11,45 @@ LONGEST_DOMAIN = 253
 
 
 def is_domain(group: str) -> bool:
-    """Whether a CRD may have this group: a domain with a dot."""
+    """Report whether this is a valid group of a CRD: a domain with a dot."""
     return len(group) <= LONGEST_DOMAIN and DOMAIN.fullmatch(group) is not None
 
 
 def is_kind(kind: str) -> bool:
-    """Whether classes can be called like this kind: CamelCase, and none of Python's own words."""
+    """Report whether this is a valid kind: CamelCase, and not a Python keyword."""
     return _KIND.fullmatch(kind) is not None and not keyword.iskeyword(kind)
 
 
 def is_dotted(name: str) -> bool:
-    """Whether this is the dotted name of a module that Python can import by a statement."""
+    """Report whether this is a dotted module name that an import statement accepts."""
     return all(part.isascii() and part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
 
 
 def misnamed(group: str, kind: str, labels: Iterable[tuple[str, str]], *, built_in: bool = False) -> Iterator[str]:
-    """What is wrong with the names of a kind; `labels` are (what it is, name). Built-in groups may have no dot."""
+    """Yield invalid names of a kind; `labels` are (label, name). Built-in groups need no dot."""
     if not is_domain(group) and not (built_in and (not group or LABEL.fullmatch(group))):
-        yield f"the group {group!r} is no domain"
+        yield f"invalid group {group!r}: expected a domain"
     if not is_kind(kind):
-        yield f"the kind {kind!r} is not in CamelCase"
+        yield f"invalid kind {kind!r}: expected CamelCase"
     for what, value in labels:
         if not LABEL.fullmatch(value):
-            yield f"the {what} {value!r} is no DNS label"
+            yield f"invalid {what} {value!r}: expected a DNS label"
 
 
 def snake(name: str) -> str:
-    """`HorizontalPodAutoscaler` → `horizontal_pod_autoscaler`, `CSIDriver` → `csi_driver`."""
+    """Convert to snake case: `HorizontalPodAutoscaler` to `horizontal_pod_autoscaler`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def camel(name: str) -> str:
-    """The JSON name that msgspec's `rename="camel"` gives an attribute."""
+    """Return the JSON name of an attribute, like msgspec's `rename="camel"`."""
     plain = name.lstrip("_")
     first, *rest = plain.split("_")
     return name[: len(name) - len(plain)] + first + "".join(part.title() for part in rest)
 
 
 def identifier(text: str) -> str:
-    """`text` as a name in Python: of ASCII, no keyword, no digit first; all else becomes an underscore."""
+    """Convert text to an ASCII identifier, with underscores for invalid characters."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", text)
     if name[:1].isdigit():
         name = f"n{name}"
@@ -57,5 +57,5 @@ def identifier(text: str) -> str:
 
 
 def class_case(name: str) -> str:
-    """`my_group_v1` → `MyGroupV1`."""
+    """Convert to CamelCase: `my_group_v1` to `MyGroupV1`."""
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", name))

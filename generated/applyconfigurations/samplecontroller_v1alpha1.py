@@ -26,20 +26,20 @@ __all__ = ["FooApplyConfiguration", "FooSpecApplyConfiguration", "FooStatusApply
 
 
 class FooSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     deployment_name: str | UnsetType = UNSET
     replicas: int | UnsetType = UNSET
 
 
 class FooStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     available_replicas: int | UnsetType = UNSET
 
 
 class FooApplyConfiguration(ObjectApplyConfiguration[Foo], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Foo
 

@@ -21,13 +21,13 @@ from controller.api.v1alpha1 import Foo
 
 
 class FooClient(ScaleClient[Foo]):
-    """Reads and writes Foo objects, and their status, at the API server."""
+    """Client for Foo objects and their status."""
 
     kind = Foo
 
 
 class SamplecontrollerV1alpha1:
-    """One client for each kind of samplecontroller.k8s.io/v1alpha1."""
+    """Clients for the kinds of samplecontroller.k8s.io/v1alpha1."""
 
     kinds = (Foo,)
 
@@ -35,5 +35,5 @@ class SamplecontrollerV1alpha1:
         self._requester = requester
 
     def foos(self, namespace: str = "") -> FooClient:
-        """Foo objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Foo objects of a namespace, by default of all namespaces."""
         return FooClient(self._requester, namespace)

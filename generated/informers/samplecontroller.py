@@ -20,7 +20,7 @@ from generated.informers.samplecontroller_v1alpha1 import SamplecontrollerV1alph
 
 
 class SamplecontrollerInformers:
-    """The versions of the group samplecontroller.k8s.io."""
+    """Informers of the group samplecontroller.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

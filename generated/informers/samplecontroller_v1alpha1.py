@@ -22,24 +22,24 @@ from generated.listers.samplecontroller_v1alpha1 import FooLister
 
 
 class FooInformer(KindInformer[Foo]):
-    """Follows Foo objects; its lister reads what it has cached."""
+    """Informer for Foo objects."""
 
     kind = Foo
     client = FooClient
 
     @property
     def lister(self) -> FooLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return FooLister(self.informer.indexer)
 
 
 class SamplecontrollerV1alpha1Informers:
-    """One informer for each kind of samplecontroller.k8s.io/v1alpha1."""
+    """Informers for the kinds of samplecontroller.k8s.io/v1alpha1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def foos(self) -> FooInformer:
-        """The informer of Foo objects."""
+        """Informer for Foo objects."""
         return FooInformer(self._factory)

@@ -20,10 +20,10 @@ from controller.api.v1alpha1 import Foo
 
 
 class FooLister(Lister[Foo]):
-    """Reads Foo objects from an informer's cache."""
+    """Lister for Foo objects in an informer's cache."""
 
     kind = Foo
 
     def foos(self, namespace: str) -> Lister[Foo]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

@@ -1,6 +1,6 @@
-"""Classes to the texts of their apply configurations: the same fields, none of which need be given.
+"""Source of apply configurations: the fields of a class, all optional.
 
-Works on records of classes (`StructType`), whichever front end made them, and on their annotations as text.
+The input is records of classes (`StructType`) with the source of their annotations.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ def apply_class(struct: StructType, known: Collection[str], *, kind: str = "") -
     """
     base = f"ObjectApplyConfiguration[{kind}]" if kind else SUFFIX
     lines = [call(f"class {struct.name}{SUFFIX}", [base, "frozen=True", "kw_only=True"], end=":")]
-    lines += [docstring("What an apply sets; a field that is not given is left alone.", indent="    "), ""]
+    lines += [docstring("Fields to apply; unset fields are not changed.", indent="    "), ""]
     if kind:
         lines += [f"    kind = {kind}", ""]
     lines += [_field(attribute, known) for attribute in struct.attributes]
@@ -42,7 +42,7 @@ def apply_class(struct: StructType, known: Collection[str], *, kind: str = "") -
 
 
 def _field(attribute: Attribute, known: Collection[str]) -> str:
-    # A field that must be given and may be null is given as null; null says nothing of any other.
+    # Only a required nullable field can be applied as null.
     hint = apply_hint(attribute.type if attribute.default == "" else attribute.type.removesuffix(" | None"), known)
     head = f"    {attribute.name}: {hint} | UnsetType = "
     if camel(attribute.name) != attribute.json_name:
@@ -50,19 +50,19 @@ def _field(attribute: Attribute, known: Collection[str]) -> str:
         return call(f"{head.removeprefix('    ')}msgspec.field", [value], indent="    ")
     if len(head) + len("UNSET") <= WIDTH:
         return f"{head}UNSET"
-    # As the formatter breaks it: behind the equals sign where that is enough.
+    # Broken like the formatter does: after the equals sign if that suffices.
     if len(head) + 1 <= WIDTH:
         return f"{head}(\n        UNSET\n    )"
     return f"    {attribute.name}: (\n        {hint} | UnsetType\n    ) = UNSET"
 
 
 def apply_hint(text: str, known: Collection[str]) -> str:
-    """An annotation with the classes of `known` replaced by their configurations."""
+    """Return an annotation with the classes of `known` replaced by their configurations."""
     return re.sub(r"\b[A-Z]\w*\b", lambda found: found[0] + SUFFIX if found[0] in known else found[0], text)
 
 
 def runtime_names(classes: str) -> list[str]:
-    """Which of the runtime's names a text uses."""
+    """Return the runtime's names that a source uses."""
     names = (SUFFIX, f"Object{SUFFIX}", f"ObjectMeta{SUFFIX}")
     return [name for name in names if re.search(rf"\b{name}\b", classes)]
 
@@ -73,7 +73,7 @@ _STANDARD = ("collections.abc", "datetime", "typing")
 def apply_texts(
     classes: Mapping[KindRecord, type[Any]], foreign: Iterable[ForeignGroup], layout: Layout
 ) -> Iterator[Text]:
-    """Every module of apply configurations: for kinds whose classes could be imported, and for others' kinds."""
+    """Yield all modules of apply configurations, for own and third-party kinds."""
     records = {kind: group.records for group in foreign for kind in group.kinds}
     groups = group_versions(kind for kind in (*classes, *records) if "apply" in kind.api.verbs)
     yield from _package(groups, layout)
@@ -95,13 +95,13 @@ def _package(groups: Iterable[GroupVersion], layout: Layout) -> Iterator[Text]:
     sources = tuple(sorted({source for group in groups for source in group.sources}))
     if sources:
         package = layout.module("applyconfigurations")
-        doc = "Apply configurations: what one manager wants of an object, and nothing else."
+        doc = "Apply configurations for server-side apply."
         places = {kind: f"{package}.{group.module}" for group in groups for kind in group.kinds}
         yield Text(package, package_text(doc, places, layout), sources, is_package=True)
 
 
 def package_text(doc: str, places: Mapping[KindRecord, str], layout: Layout) -> str:
-    """The package's own module, which finds a configuration by its kind; `places` are the modules they are in."""
+    """Return the package's source, which maps kinds to configurations; `places` are their modules."""
     head = "KINDS = "
     table = {
         Code(f"GroupVersionKind({quoted(api.group)}, {quoted(api.version)}, {quoted(api.kind)})"): (
@@ -123,7 +123,7 @@ def apply_module(
     layout: Layout,
     imports: Mapping[str, Iterable[str]],
 ) -> Text:
-    """One module, from the records of its classes; `kinds` are those among them that are kinds of their own."""
+    """Return one module from the records of its classes; `kinds` are the kinds among them."""
     records = sorted(records, key=lambda record: (record.name in kinds, record.name))
     known = {record.name for record in records} | {"ObjectMeta"}
     classes = "\n\n\n".join(apply_class(r, known, kind=r.name if r.name in kinds else "") for r in records)
@@ -148,16 +148,16 @@ _RUNTIME = (ObjectMeta, OwnerReference, ManagedFieldsEntry, MicroTime)
 
 
 class ClassReader:
-    """Records of classes and of all they mention; remembers what has to be imported for their texts."""
+    """Reads classes and all classes they refer to into records, and collects the imports."""
 
     def __init__(self) -> None:
         self.classes: dict[str, type[Any]] = {}
-        """Every class that was met, by the name it has in texts."""
+        """All classes by name in the generated source."""
         self.records: dict[str, StructType] = {}
         self.imports: dict[str, set[str]] = {}
 
     def read(self, cls: type[Any]) -> str:
-        """Make the record of a class and of those it mentions; returns the name it has in texts."""
+        """Read a class and the classes it refers to; return its name in the generated source."""
         name = self._name(cls)
         if name in self.classes:
             return name
@@ -177,12 +177,12 @@ class ClassReader:
     def _name(self, cls: type[Any]) -> str:
         if self.classes.get(cls.__name__, cls) is cls:
             return cls.__name__
-        # Two classes of one name, in one group: the other says where it comes from.
+        # Of two classes with the same name, the second gets the name of its module as prefix.
         module = cls.__module__.rpartition(".")[2]
         return "".join(part[:1].upper() + part[1:] for part in module.split("_")) + cls.__name__
 
     def text(self, hint: Any) -> str:
-        """An annotation as text; constraints are left out."""
+        """Return the source of an annotation, without constraints."""
         bare, _, nullable = unwrap(hint)
         text = self._bare(bare)
         return f"{text} | None" if nullable and text != "Any" else text

@@ -1,4 +1,4 @@
-"""Kinds to the texts of their caches: listers, informers and the factory."""
+"""Source of the generated listers, informers and informer factory."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -12,7 +12,7 @@ _FACTORY: Import = ("clientgo.cache.factory", ["InformerFactory"])
 
 
 def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
-    """Every module about caches, for the kinds that can be listed and watched."""
+    """Yield the modules for the kinds that can be listed and watched."""
     cached = [group for group in map(_cached, groups) if group.kinds]
     for group in cached:
         yield _listers(group, layout)

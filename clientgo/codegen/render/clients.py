@@ -1,7 +1,7 @@
-"""Kinds to the texts of a package: clients, and what gathers them. Pure: knows no file.
+"""Source of the generated clients, clientset, scheme and fake clientset.
 
-The templates look like their output, so they hold no conditions and no loops: what varies is which template is used,
-and which base class is named.
+The templates look like their output and hold no conditions and no loops: variants are templates of their own, or
+another base class.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from clientgo.meta.scheme import ALL_VERBS
 
 
 def render(kinds: Iterable[Kind], layout: Layout) -> list[Text]:
-    """Every module for these kinds."""
+    """Return all modules of clients and caches for these kinds."""
     groups = group_versions(kind for kind in kinds if kind.has_client)
     sources = tuple(sorted({source for group in groups for source in group.sources}))
     return [
@@ -30,13 +30,13 @@ def render(kinds: Iterable[Kind], layout: Layout) -> list[Text]:
 
 def _packages(layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
     docs = {
-        layout.package: "Clients, listers and informers; written by the generator, never by hand.",
-        layout.module("listers"): "Listers: the read side of informers' caches, one class for each kind.",
+        layout.package: "Generated clients, listers and informers.",
+        layout.module("listers"): "Listers: read access to the caches of informers, one class for each kind.",
     }
-    single = {layout.module("informers"): ("Informers, from one factory.", "factory", "SharedInformerFactory")}
+    single = {layout.module("informers"): ("Informers and their factory.", "factory", "SharedInformerFactory")}
     clients = layout.module(layout.clients)
     if layout.module(layout.clientset).startswith(clients + "."):
-        single[clients] = ("Typed clients, gathered in a clientset.", "clientset", "Clientset")
+        single[clients] = ("Typed clients and their clientset.", "clientset", "Clientset")
     else:
         docs[clients] = "Typed clients, one class for each kind."
     for package, doc in docs.items():
@@ -92,12 +92,11 @@ def _client_doc(kind: Kind) -> str:
     served = [verb for verb in possible if verb in kind.api.verbs]
     missing = [verb for verb in possible if verb not in kind.api.verbs]
     if served == ["create"]:
-        return f"Creates {kind.class_name} objects at the API server, which can do no more with them."
+        return f"Client that creates {kind.class_name} objects, the only verb that the API server supports."
     if missing:
-        limits = f"all but {', '.join(missing)}" if len(missing) < len(served) else f"{', '.join(served)} alone"
-        return f"Reads and writes {kind.class_name} objects at the API server, which serves {limits}."
-    status = ", and their status," if kind.api.status else ""
-    return f"Reads and writes {kind.class_name} objects{status} at the API server."
+        limits = f"all verbs except {', '.join(missing)}" if len(missing) < len(served) else f"only {', '.join(served)}"
+        return f"Client for {kind.class_name} objects; the API server supports {limits}."
+    return f"Client for {kind.class_name} objects{' and their status' if kind.api.status else ''}."
 
 
 def _accessor(kind: Kind) -> str:
@@ -124,7 +123,7 @@ def _scheme(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, 
         ("clientgo.meta.scheme", ["Scheme"]),
         *((layout.module(layout.clients, group.module), [group.class_name]) for group in groups),
     ]
-    # What is only sent to subresources, or answered by them, is in no group's kinds.
+    # Bodies of subresources are not among the kinds of a group.
     bodies = sorted({place for group in groups for kind in group.kinds for place in bodies_of(kind)})
     imports += [place for body in bodies for place in import_of(body)]
     named = [f"*{group.class_name}.kinds" for group in groups] + [body.partition(":")[2] for body in bodies]

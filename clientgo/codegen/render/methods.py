@@ -1,4 +1,4 @@
-"""Extra methods of clients: what `@client_method` says, checked, and the text of each."""
+"""Source of the client methods declared with `@client_method`."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +15,7 @@ _PATCH = "Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes"
 
 
 def method_text(method: Method) -> str:
-    """The method, as it stands in the class."""
+    """Return the source of a method."""
     sent, got = (place.partition(":")[2] for place in (method.input, method.result))
     answer = _ANSWERS.get(method.verb, "{}").format(got)
     arguments, passed = _signature(method, sent)
@@ -33,7 +33,7 @@ def _called(method: Method) -> str:
 
 
 def _signature(method: Method, sent: str) -> tuple[list[str], list[str]]:
-    """The arguments of the method, and what it hands on of them."""
+    """Return the parameters of the method, and the arguments that it passes on."""
     options = ['field_manager: str = ""', "dry_run: bool = False"]
     passed = ["field_manager=field_manager", "dry_run=dry_run"]
     if method.verb in ("get", "delete"):
@@ -71,15 +71,15 @@ def _doc(method: Method, sent: str, got: str) -> str:
         "watch": f"Watch the {got} objects",
         "create": f"Create a {sent}",
         "update": f"Replace the {sent}",
-        "patch": f"Change what `patch` names of the {got}",
+        "patch": f"Patch the {got}",
         "apply": f"Server-side apply of the {sent}",
-        "delete": "Delete what is",
+        "delete": "Delete the object",
     }[method.verb]
-    return f"{what} at the subresource {method.subresource} of the object of that name."
+    return f"{what} at the subresource {method.subresource} of an object."
 
 
 def method_imports(kinds: Iterable[Kind]) -> Iterator[Import]:
-    """What the methods of these kinds need, besides the kinds' own classes."""
+    """Yield the imports of the methods, besides the kinds' own classes."""
     for kind in kinds:
         for method in kind.methods:
             yield "clientgo.typed.subresources", ["SubresourceClient"]
@@ -97,7 +97,7 @@ def method_imports(kinds: Iterable[Kind]) -> Iterator[Import]:
 
 
 def bodies_of(kind: Kind) -> set[str]:
-    """The classes that the methods of a kind send or answer, besides its own."""
+    """Return the classes of requests and responses of a kind's methods, besides its own."""
     found = {place for method in kind.methods for place in _mentioned(method)}
     return found - {f"{kind.module}:{kind.class_name}"}
 
@@ -110,7 +110,7 @@ def _mentioned(method: Method) -> tuple[str, ...]:
 
 
 def standard_imports(kinds: Iterable[Kind]) -> str:
-    """The lines for what the methods need of the standard library."""
+    """Return the imports of the methods from the standard library."""
     verbs = {method.verb for kind in kinds for method in kind.methods}
     if not verbs & {"patch", "apply"}:
         return ""

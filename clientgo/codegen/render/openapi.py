@@ -1,7 +1,7 @@
-"""Kinds to modules of OpenAPI definitions: a function for each class, which makes its schema when it is asked for.
+"""Source of OpenAPI definitions: a function for each class, which returns its schema.
 
-Unlike in a CRD, which is one closed schema, a part that is a class of its own is referred to here. What Kubernetes has
-itself is defined once, in the module `shared`. Somebody else's kind stays one definition, as its owner wrote it.
+Unlike in a CRD, which is one closed schema, nested classes are references here. Built-in types are defined once, in the
+module `shared`. A third-party kind is one definition, as its owner wrote it.
 """
 
 import json
@@ -23,9 +23,9 @@ from clientgo.meta.objects import ListMeta, ObjectMeta
 
 
 class _Part(dict[str, Any]):
-    """The schema of a class that is part of another, and how it was before the field added to it.
+    """Schema of a nested class, with a copy from before the field added to it.
 
-    A `name` is that of the definition, where the class does not tell it.
+    `name` is the name of the definition, if it does not follow from the class.
     """
 
     def __init__(self, schema: Schema, cls: type[Any], name: str = "") -> None:
@@ -35,9 +35,9 @@ class _Part(dict[str, Any]):
 
 
 class _PartMaker(SchemaMaker):
-    """Makes schemas in which parts that are classes can be told from others; that of each class once.
+    """Makes schemas in which nested classes are `_Part`, one for each class.
 
-    A part stands for a reference, so it does not matter inside of which classes it was made.
+    A part becomes a reference, so it does not depend on the classes around it.
     """
 
     def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
@@ -57,17 +57,17 @@ class _PartMaker(SchemaMaker):
 
 @dataclass(slots=True)
 class _Definitions:
-    """The definitions of one module: schema and dependencies by name."""
+    """Definitions of one module: schemas and dependencies by name."""
 
     maker: SchemaMaker
     group: GroupVersion | None = None
     found: dict[str, tuple[Schema, tuple[str, ...]]] = field(default_factory=dict)
     classes: dict[str, type[Any]] = field(default_factory=dict)
     borrowed: dict[str, type[Any]] = field(default_factory=dict)
-    """Kubernetes' own types that are referred to."""
+    """Referenced built-in types."""
 
     def define(self, name: str, cls: type[Any], schema: Schema | None = None) -> None:
-        """Define a class and, if they are not yet, the classes of one's own that it refers to."""
+        """Define a class and the own classes that it refers to."""
         self.classes[name] = cls
         needs: dict[str, type[Any]] = {}
         made = self._referring(schema if schema is not None else self.maker.of_class(cls), needs)
@@ -77,13 +77,13 @@ class _Definitions:
                 self.define(needed, part)
 
     def name_of(self, cls: type[Any]) -> str:
-        """What the class is called; what is another module's is remembered."""
+        """Return the name of a class, and record it if another module defines it."""
         name = borrowed_name(cls)
         if name:
             if self.group is not None:
                 self.borrowed[name] = cls
             return name
-        assert self.group is not None  # Kubernetes' own types hold no others
+        assert self.group is not None  # built-in types refer only to built-in types
         name = own_name(self.group.group, self.group.version, cls.__name__)
         if self.classes.get(name, cls) is not cls:
             return f"{name}_{cls.__module__.rpartition('.')[2]}"
@@ -95,7 +95,7 @@ class _Definitions:
             needs[name] = schema.cls
             reference = {"$ref": Code(f"ref({quoted(name)})")}
             more = {key: value for key, value in schema.items() if schema.own.get(key, _ABSENT) != value}
-            # What stands beside a reference is not read.
+            # Keywords beside a reference would be ignored.
             return {"allOf": [reference], **more} if more else reference
         if isinstance(schema, dict):
             return {key: self._referring(value, needs) for key, value in schema.items()}
@@ -106,15 +106,15 @@ _ABSENT = object()
 
 
 class _Foreign:
-    """Stands for the class of a kind that has none here."""
+    """Placeholder for the class of a third-party kind."""
 
 
 def openapi_texts(
     kinds: Sequence[OwnKind], foreign: Mapping[Kind, Schema], layout: Layout, problems: Problems, *, allow_floats: bool
 ) -> Iterator[Text]:
-    """Every module of definitions: one for each version of a group, and what they share.
+    """Yield all modules of definitions: one for each group version, and `shared`.
 
-    `foreign` has the schemas of kinds without classes, free of references.
+    `foreign` has the schemas of third-party kinds, without references.
     """
     maker = _PartMaker(problems, allow_floats=allow_floats)
     classes = {own.kind: own.cls for own in kinds}
@@ -122,7 +122,7 @@ def openapi_texts(
     groups = group_versions([*classes, *foreign])
     for group in groups:
         definitions = _Definitions(maker, group)
-        # Names are given first to those that can't have another one.
+        # Third-party kinds first: their names cannot change.
         for kind in sorted(group.kinds, key=lambda kind: kind in classes):
             if kind in classes:
                 _define_kind(definitions, kind.class_name, classes[kind])
@@ -135,7 +135,7 @@ def openapi_texts(
         yield _module(layout, group.module, f"OpenAPI definitions of {group.api_version}.", definitions, group.sources)
     if modules:
         sources = tuple(sorted({source for group in groups for source in group.sources}))
-        yield _module(layout, "shared", "OpenAPI definitions of Kubernetes' own types.", shared, sources)
+        yield _module(layout, "shared", "OpenAPI definitions of built-in types.", shared, sources)
         package = layout.module("openapi")
         modules = sorted([*modules, "shared"])
         imports = import_block([("clientgo.meta.openapi", ["Definitions", "Reference", "component"]),
@@ -198,16 +198,16 @@ META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _OF_META = frozenset(("LabelSelector", "LabelSelectorRequirement", "Condition", "DeleteOptions", "Preconditions"))
 _BUILT_IN = "clientgo.kubernetes.types."
 _CORE = ("pods", "volumes", "shared")
-"""Modules of parts that are the core group's."""
+"""Modules whose types belong to the core group."""
 
 
 def own_name(group: str, version: str, name: str) -> str:
-    """The name of a class of one's own: its group backwards, its version, its name."""
+    """Return the name of an own class: its reversed group, its version and its name."""
     return ".".join([*reversed(group.split(".")), version, name])
 
 
 def borrowed_name(cls: type[Any]) -> str:
-    """The name of one of Kubernetes' own types; empty for any other class."""
+    """Return the name of a built-in type; empty for other classes."""
     if cls.__module__ == "clientgo.meta.objects" or cls.__name__ in _OF_META:
         return f"{META}.{cls.__name__}"
     if not cls.__module__.startswith(_BUILT_IN):
@@ -218,10 +218,10 @@ def borrowed_name(cls: type[Any]) -> str:
 
 
 def function_name(name: str, taken: Mapping[str, str]) -> str:
-    """A function's name for a definition, other than those that are taken."""
+    """Return an unused function name for a definition."""
     parts = name.split(".")
     made = identifier(snake(parts[-1]))
-    # Two of one name are of different groups or versions.
+    # Definitions of the same name differ in group or version.
     for part in reversed(parts[:-1]):
         if made not in taken:
             break
@@ -230,27 +230,27 @@ def function_name(name: str, taken: Mapping[str, str]) -> str:
 
 
 MOST_TEXT = 3 * 1024 * 1024
-"""Characters of a schema as JSON: an API server takes no request that is longer, and so no CRD."""
+"""Limit of a schema as JSON in characters: the request limit of the API server."""
 
 DEEPEST = 150
-"""Levels of values inside of values; Python takes 200 brackets."""
+"""Limit of nested values; Python accepts 200 brackets."""
 
 
 class Unpublishable(ValueError):
-    """The schema can't be a definition; the text says why."""
+    """The schema cannot be a definition; the message has the reason."""
 
 
 def published_schema(kind: ForeignKind) -> dict[str, Any]:
-    """The schema of the kind's objects, of JSON's values alone; its metadata is whatever it is.
+    """Return the schema of a kind's objects, with JSON values only.
 
     Raises:
-        Unpublishable: no API server can have it, or Python could not read it.
+        Unpublishable: the API server or Python could not read the schema.
     """
     schema = _plain(kind.schema, DEEPEST)
     try:
         length = len(json.dumps(schema, allow_nan=False))
     except ValueError as error:
-        raise Unpublishable("a number in it is not finite, or has thousands of digits") from error
+        raise Unpublishable("it has an infinite number, or one with thousands of digits") from error
     if length > MOST_TEXT:
         raise Unpublishable(f"it is longer than {MOST_TEXT:,} characters of JSON")
     made: dict[str, Any] = {**schema, "type": "object", "properties": {**schema.get("properties", {})}}
@@ -258,7 +258,7 @@ def published_schema(kind: ForeignKind) -> dict[str, Any]:
 
 
 def _plain(value: Any, left: int) -> Any:
-    """The value as JSON has it: YAML's dates are the texts they were."""
+    """Return the value as JSON, with YAML dates as strings."""
     if left == 0:
         raise Unpublishable(f"it nests more than {DEEPEST} levels")
     if isinstance(value, Mapping):
@@ -269,10 +269,10 @@ def _plain(value: Any, left: int) -> Any:
         return value.isoformat()
     if value is None or isinstance(value, str | int | float):
         return value
-    raise Unpublishable(f"a value in it is of YAML's type {type(value).__name__}, which JSON has no word for")
+    raise Unpublishable(f"it has a value of the YAML type {type(value).__name__}, which JSON does not support")
 
 
 def _key(key: Any) -> str:
     if not isinstance(key, str):
-        raise Unpublishable("a name in it is no text")
+        raise Unpublishable("it has a key that is not a string")
     return key

@@ -1,11 +1,13 @@
-"""A structural schema as records of classes, named by where they stand: `CertificateSpecPrivateKey`.
+"""Records of classes for structural schemas, named by their path: `CertificateSpecPrivateKey`.
 
 The defaults are those of the built-in types: lists and maps are empty when absent, `metadata`, `spec`, `status` and
-required structs are zero structs, required scalars their zero and always sent, all else None. Values of an enum are
-strings, with the allowed ones in the documentation: what a server sends must stay readable when it learns a new one.
-An object of which not every field is described is a mapping, so that nothing in it is lost.
+required structs are zero structs, required scalars are zero and always sent, all others None. Enums are strings with
+the allowed values in the documentation, so that new values of a server stay readable. An object without a complete
+description is a mapping, so that no field is lost.
 
-Schemas come checked (`checked.check_schema`), and names made for Python here: nobody else's name stands in a program.
+Schemas are validated before (`inputs.crds.check_schema`). All names are converted to ASCII identifiers, each unique,
+because JSON names may be any text, and Python treats some non-ASCII letters as equal. The JSON name stands beside the
+attribute as a literal.
 """
 
 import re
@@ -24,7 +26,7 @@ _METADATA = Attribute(name="metadata", json_name="metadata", type="ObjectMeta", 
 
 
 class _Shape(NamedTuple):
-    """A type as text, and its zero: an expression that is left out when sent, and a factory of one that is sent."""
+    """Source of a type, and its zero: `zero` is omitted in requests, the result of the factory `sent` is not."""
 
     text: str
     zero: str = ""
@@ -32,14 +34,14 @@ class _Shape(NamedTuple):
 
 
 class SchemaTypes:
-    """Makes records of schemas; what others mention comes first."""
+    """Makes records of schemas; referenced classes come first."""
 
     def __init__(self, kinds: Iterable[str]) -> None:
         self._names = ClassNames(kinds)
         self.records: dict[str, StructType] = {}
 
     def kind(self, name: str, schema: Schema, mark: tuple[str, ...]) -> None:
-        """The classes of a kind and of all its parts."""
+        """Add the classes of a kind and its nested objects."""
         attributes = (_METADATA, *self._attributes(name, schema, root=True))
         doc = _sentence(schema) or f"A {name}."
         self.records[name] = StructType(name=name, doc=doc, attributes=attributes, mark=mark)
@@ -109,28 +111,28 @@ def _sentence(schema: Schema) -> str:
 
 def _doc(schema: Schema) -> str:
     values: list[Any] = [value for value in schema.get("enum", ()) if value is not None]
-    allowed = f"One of {', '.join(map(_told, values))}." if values else ""
+    allowed = f"One of {', '.join(map(_display, values))}." if values else ""
     return " ".join(part for part in (_sentence(schema), allowed) if part)
 
 
-def _told(value: Any) -> str:
+def _display(value: Any) -> str:
     try:
         return str(value)
-    except ValueError:  # an integer of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts
         return "a number"
 
 
 _LONGEST = 200
-"""Characters of a name: it is told wherever it is used, and a class' name has those around it in it."""
+"""Limit of the length of a name; class names include the names around them."""
 
-# An attribute called like a type or a zero would stand for it in what follows in the class.
+# Attributes of these names would shadow types and zeros in the class body.
 _IN_CLASSES = frozenset({
     "bool", "bytes", "datetime", "float", "int", "msgspec", "no_entries", "no_items", "str", "tuple",
 })  # fmt: skip
-# What objects, and their apply configurations, have themselves.
+# Attributes of objects and their apply configurations.
 _IN_OBJECTS = frozenset({"extract", "get", "items", "keys", "kind", "metadata", "values"})
 
-# What modules with classes of kinds import: a class of that name would stand for it.
+# Names that generated modules import: a class of that name would shadow them.
 _IMPORTED = frozenset({
     "Any", "ApplyConfiguration", "BaseClientset", "Clientset", "CreateClient", "FakeClientset", "FakeClientsetMixin",
     "GroupVersionKind", "GroupVersionResource", "InformerFactory", "KindInformer", "Lister", "Mapping",
@@ -140,19 +142,19 @@ _IMPORTED = frozenset({
 
 
 def class_name(kind: str) -> str:
-    """The name of a kind's class: the kind's, but for those that generated modules import."""
+    """Return the class name of a kind, with a suffix if generated modules import that name."""
     return f"{kind}Kind" if kind in _IMPORTED else kind
 
 
 class ClassNames:
-    """Gives out names of classes, each once; those of kinds are taken from the start."""
+    """Assigns unique class names; those of kinds are reserved."""
 
     def __init__(self, kinds: Iterable[str]) -> None:
         self._taken = {*kinds, *_IMPORTED}
         self._numbers: dict[str, int] = {}
 
     def unused(self, name: str) -> str:
-        """`name` itself, or one that tells it from the others."""
+        """Return `name`, with a suffix if it is used already."""
         made = name = name[:_LONGEST]
         while made in self._taken:
             number = self._numbers[name] = self._numbers.get(name, 0) + 1
@@ -162,7 +164,7 @@ class ClassNames:
 
 
 def attribute_names(json_names: Iterable[str], *, root: bool) -> Iterator[tuple[str, str]]:
-    """(attribute, JSON name) of each; `root` are those of a kind's own class."""
+    """Yield (attribute, JSON name); `root` is true for the class of a kind."""
     taken: set[str] = set(_IN_OBJECTS) if root else set()
     numbers: dict[str, int] = {}
     for json_name in json_names:

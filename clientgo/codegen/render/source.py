@@ -1,8 +1,8 @@
 """Pieces of Python text, laid out as the formatter would have them, so that generated files need no formatting run.
 
-Whatever somebody else wrote gets into a source through `escaped` alone, which `quoted` and `docstring` share: what
-comes out is printable, on one line, and can end no string. So no description and no name of a stranger's becomes code,
-and none looks like other code than it is: text that turns the direction of reading is spelled out too.
+Foreign text gets into source only through `escaped`, which `quoted` and `docstring` share. The result is printable, on
+one line, and cannot end a string literal. So no third-party name or description becomes code, and none can disguise
+code: characters that change the text direction are escaped too.
 """
 
 import re
@@ -17,7 +17,7 @@ _STRING = re.compile(r'"""[^\n]*"""|"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*
 
 
 def import_line(module: str, names: Iterable[str]) -> str:
-    """`from module import names`, sorted as the import sorter wants them; broken when too long for one line."""
+    """Return `from module import names`, sorted like import sorters do, and broken if too long."""
     ordered = sorted(set(names), key=_import_order)
     line = f"from {module} import {', '.join(ordered)}"
     if len(line) <= WIDTH:
@@ -33,7 +33,7 @@ def _import_order(name: str) -> tuple[int, str, str]:
 
 
 def names_list(names: Iterable[str]) -> str:
-    """The value of `__all__`; broken one a line when too long for one."""
+    """Return the assignment of `__all__`, broken if too long."""
     ordered = sorted(set(names))
     line = f"__all__ = [{', '.join(quoted(n) for n in ordered)}]"
     if len(line) <= WIDTH:
@@ -42,7 +42,7 @@ def names_list(names: Iterable[str]) -> str:
 
 
 def call(prefix: str, arguments: Iterable[str], *, indent: str = "", end: str = "") -> str:
-    """`prefix(arguments)` and `end`; arguments that don't fit go on a line of their own, or on one line each."""
+    """Return `prefix(arguments)` and `end`, broken as the formatter would if too long."""
     arguments = list(arguments)
     inside = ", ".join(arguments)
     line = f"{indent}{prefix}({inside}){end}"
@@ -54,7 +54,7 @@ def call(prefix: str, arguments: Iterable[str], *, indent: str = "", end: str = 
 
 
 def tuple_text(values: Iterable[str], *, prefix: str = "", indent: str = "    ") -> str:
-    """`prefix` and a tuple of strings as a literal, to stand in a broken call; one a line when too long for one."""
+    """Return `prefix` and a tuple literal of strings for a broken call, itself broken if too long."""
     items = [quoted(value) for value in values]
     line = f"{prefix}({items[0]},)" if len(items) == 1 else f"{prefix}({', '.join(items)})"
     if len(indent) + len(line) + 1 <= WIDTH:
@@ -63,20 +63,20 @@ def tuple_text(values: Iterable[str], *, prefix: str = "", indent: str = "    ")
 
 
 def escaped(text: str) -> str:
-    """`text` on one line, with backslashes and whatever is not printable spelled out; quotes stay as they are."""
+    """Return text on one line with backslashes and unprintable characters escaped; quotes are kept."""
     if text.isprintable() and "\\" not in text:
         return text
     return "".join(char if char.isprintable() and char != "\\" else repr(char)[1:-1] for char in text)
 
 
 def quoted(text: str) -> str:
-    """`text` as a literal, in the quotes that the formatter keeps: those that need fewer escapes, else double ones."""
+    """Return text as a string literal, in the quotes that need fewer escapes, as the formatter prefers."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + escaped(text).replace(quote, f"\\{quote}") + quote
 
 
 def first_sentence(text: str) -> str:
-    """What a description says before it goes into detail, on one line and with a full stop."""
+    """Return the first sentence of a description on one line, with a full stop."""
     plain = "".join(char if char.isprintable() or char.isspace() else " " for char in text.replace("\u2019", "'"))
     flat = " ".join(plain.split("\n\n")[0].split())
     if not flat:
@@ -87,24 +87,27 @@ def first_sentence(text: str) -> str:
 
 
 def docstring(text: str, *, indent: str = "") -> str:
-    """`text` as a docstring of one line."""
+    """Return text as a one-line docstring."""
     return f'{indent}"""{docstring_text(text)}"""'
 
 
 def docstring_text(text: str) -> str:
-    """`text` as it may stand between the quotes of a docstring, in a template for example."""
+    """Return text escaped for the inside of a docstring."""
     safe = escaped(text.strip()).replace('"""', "'''")
     return f"{' ' if safe[:1] == QUOTE else ''}{safe}{' ' if safe[-1:] == QUOTE else ''}"
 
 
 class Code(str):
-    """Text that is Python already, and stands as it is."""
+    """Python source, which `literal` inserts unchanged."""
 
     __slots__ = ()
 
 
 def literal(value: Any, *, indent: int = 0, used: int = 0) -> str:
-    """`value` as text that begins behind `used` columns of a line indented by `indent`, a comma included at its end."""
+    """Return the source of a value, formatted to start after `used` columns of a line indented by `indent`.
+
+    Room is left for a comma.
+    """
     flat = _flat(value, WIDTH - used - 1)
     if flat is not None:
         return flat
@@ -122,7 +125,7 @@ _ENDS: Mapping[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")")}
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a collection holds, each with what stands before it."""
+    """Yield the items of a collection, each with the source before it."""
     if isinstance(value, Mapping):
         yield from ((f"{_atom(key)}: ", part) for key, part in value.items())
     else:
@@ -130,7 +133,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _flat(value: Any, room: int) -> str | None:
-    """The text on one line; None if that is longer than `room`, which is found without looking at all of it."""
+    """Return the source on one line, or None if it is longer than `room`, without formatting all of it."""
     if not isinstance(value, Mapping | list | tuple):
         text = _atom(value)
         return text if len(text) <= room else None
@@ -155,6 +158,6 @@ def _atom(value: Any) -> str:
 
 
 def mentioned(text: str, names: Iterable[str]) -> list[str]:
-    """Which of `names` a text uses, not counting its strings."""
+    """Return the names that a source uses outside of strings."""
     words = set(re.findall(r"\w+", _STRING.sub("", text)))
     return [name for name in names if name in words]

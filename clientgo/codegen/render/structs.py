@@ -1,7 +1,7 @@
-"""Struct classes as records, and the text of a module that defines them.
+"""Records of generated struct classes, and their source.
 
-The front ends that have no Python classes to begin with (the official client's models now; a CRD's schema would be the
-same) describe the classes to make with these records.
+Inputs without Python classes, such as CRDs and the models of the official client, describe the classes to generate with
+these records.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from clientgo.codegen.names import camel
 from clientgo.codegen.render.source import call, docstring, quoted
 
 STRUCT_BASES = ("msgspec.Struct", "frozen=True", "kw_only=True", 'rename="camel"', "omit_defaults=True", "gc=False")
-"""gc=False: a frozen value made of tuples and maps can't be part of a cycle, and a cache of a million of them would
-otherwise be walked by every full collection."""
+"""gc=False: frozen values of tuples and maps cannot form cycles, and every full collection would otherwise traverse a
+cache of a million of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """One attribute: its annotation as text, and its default as an expression or as a factory's name."""
+    """An attribute: the source of its annotation, and its default as an expression or the name of a factory."""
 
     name: str
     json_name: str
@@ -28,17 +28,17 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructType:
-    """One class to define."""
+    """A class to define."""
 
     name: str
     doc: str
     attributes: tuple[Attribute, ...]
     mark: tuple[str, ...] = ()
-    """Arguments of `@api_type`, as text; empty for a class that is no kind of its own."""
+    """Source of the arguments of `@api_type`; empty for a class that is not a kind."""
 
 
 def struct_text(struct: StructType) -> str:
-    """The class definition."""
+    """Return the source of a class."""
     lines = [call("@api_type", struct.mark)] if struct.mark else []
     lines.append(call(f"class {struct.name}", STRUCT_BASES, end=":"))
     lines.append(docstring(struct.doc or f"{struct.name}.", indent="    "))

@@ -1,4 +1,4 @@
-"""Texts to be files: templates filled in, and where each goes."""
+"""Templates of generated modules, and the layout of the generated package."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ from clientgo.codegen.render.source import import_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What the modules of a generated package are called."""
+    """Names of the modules of a generated package."""
 
     package: str
     clients: str = "clientset"
-    """The subpackage with the clients of each group version."""
+    """Subpackage with the clients of each group version."""
     clientset: str = "clientset.clientset"
     scheme: str = "clientset.scheme"
     fake: str = ""
-    """The module of the fake clientset, by its full name; `clientset.fake` of the package when empty."""
+    """Full name of the module of the fake clientset (default: `clientset.fake` of the package)."""
     lazy: bool = False
-    """Whether a group is imported only when it is asked for: for packages of more groups than one program uses."""
+    """Import groups on first use, for packages with more groups than one program uses."""
     beside_runtime: bool = False
-    """Whether clientgo is part of the same project: then import sorters have it in one block with the project's own."""
+    """True if clientgo is part of the same project, so that import sorters place it with the project's modules."""
 
     def module(self, *parts: str) -> str:
-        """The full name of a module of the package."""
+        """Return the full name of a module of the package."""
         return ".".join([self.package, *parts])
 
     @property
     def fake_module(self) -> str:
-        """The full name of the fake clientset's module."""
+        """Full name of the fake clientset's module."""
         return self.fake or self.module("clientset", "fake")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One module: its full name, its text without header, and what it was made from."""
+    """A generated module: its full name, its source without header, and its inputs."""
 
     module: str
     body: str
@@ -46,12 +46,12 @@ class Text:
 
     @property
     def path(self) -> str:
-        """Its file, below the folder that is on the import path."""
+        """Path of its file, relative to the import path."""
         return self.module.replace(".", "/") + ("/__init__.py" if self.is_package else ".py")
 
 
 def fill(template: str, **values: str) -> str:
-    """A template with its places filled; values it has no place for are not used."""
+    """Return a template with its placeholders replaced; extra values are ignored."""
     return _template(template).substitute(values)
 
 
@@ -61,7 +61,7 @@ def _template(name: str) -> Template:
 
 
 def joined(texts: Iterable[str], *, blank_lines: int = 1) -> str:
-    """Texts one below the other, with blank lines between."""
+    """Join texts with blank lines between them."""
     return ("\n" * (blank_lines + 1)).join(text.rstrip("\n") for text in texts)
 
 
@@ -69,13 +69,13 @@ Import = tuple[str, Iterable[str]]
 
 
 def import_of(place: str) -> list[Import]:
-    """The import of a class that is named as `module:class`, if one is."""
+    """Return the import of a class given as `module:class`, or none if empty."""
     module, _, name = place.partition(":")
     return [(module, [name])] if place else []
 
 
 def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "", whole: Iterable[str] = ()) -> str:
-    """One import of each module, sorted; others' before the project's own. `whole` are modules imported as such."""
+    """Return sorted imports, third-party before the project's own; `whole` are modules imported by name."""
     merged: dict[str, set[str]] = {}
     for module, names in imports:
         merged.setdefault(module, set()).update(names)

@@ -1,4 +1,4 @@
-"""Other people's kinds to the modules of their types, and to what clients and apply configurations are made from."""
+"""Types of third-party kinds, and the records that clients and apply configurations are generated from."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ _OURS = {
 
 @dataclass(frozen=True, slots=True)
 class ForeignGroup:
-    """The kinds of one version of a group, and the records of their classes."""
+    """Kinds of one group version, and the records of their classes."""
 
     module: str
     kinds: tuple[Kind, ...]
     records: Mapping[str, StructType]
 
     def text(self) -> Text:
-        """The module that defines the classes."""
+        """Return the module that defines the classes."""
         api = self.kinds[0].api
         classes = "\n\n\n".join(struct_text(record) for record in self.records.values())
         standard = "\n".join(import_line(name, used) for name, used in used_names(classes).items())
@@ -45,12 +45,12 @@ class ForeignGroup:
 
 
 def used_names(classes: str) -> dict[str, list[str]]:
-    """What a text uses of the standard library, by module."""
+    """Return the names of the standard library that a source uses, by module."""
     return {name: used for name, names in STANDARD.items() if (used := mentioned(classes, names))}
 
 
 def foreign_groups(found: Iterable[ForeignKind], own_groups: Iterable[str], package: str) -> Iterator[ForeignGroup]:
-    """Kinds by group and version; `own_groups` are those that get modules of clients beside them."""
+    """Yield the kinds by group version; `own_groups` are the groups of own kinds in the same package."""
     groups: dict[tuple[str, str], list[ForeignKind]] = {}
     for kind in found:
         groups.setdefault((kind.api.group, kind.api.version), []).append(kind)

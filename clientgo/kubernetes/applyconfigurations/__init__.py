@@ -175,5 +175,5 @@ KINDS = {
 
 
 def for_kind(gvk: GroupVersionKind) -> type[ObjectApplyConfiguration[Any]] | None:
-    """The apply configuration of a kind, whose module is loaded now; None if there is none here."""
+    """Return the apply configuration class of a kind, importing its module, or None."""
     return configuration_at(KINDS.get(gvk, ""))

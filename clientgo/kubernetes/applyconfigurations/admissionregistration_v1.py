@@ -64,40 +64,40 @@ __all__ = [
 
 
 class ApplyConfigurationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expression: str | UnsetType = UNSET
 
 
 class AuditAnnotationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     value_expression: str | UnsetType = UNSET
 
 
 class ExpressionWarningApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     field_ref: str | UnsetType = UNSET
     warning: str | UnsetType = UNSET
 
 
 class JSONPatchApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expression: str | UnsetType = UNSET
 
 
 class MatchConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expression: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
 class MatchResourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     exclude_resource_rules: tuple[NamedRuleWithOperationsApplyConfiguration, ...] | UnsetType = UNSET
     match_policy: str | UnsetType = UNSET
@@ -109,7 +109,7 @@ class MatchResourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 class MutatingAdmissionPolicyApplyConfiguration(
     ObjectApplyConfiguration[MutatingAdmissionPolicy], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = MutatingAdmissionPolicy
 
@@ -120,7 +120,7 @@ class MutatingAdmissionPolicyApplyConfiguration(
 class MutatingAdmissionPolicyBindingApplyConfiguration(
     ObjectApplyConfiguration[MutatingAdmissionPolicyBinding], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = MutatingAdmissionPolicyBinding
 
@@ -129,7 +129,7 @@ class MutatingAdmissionPolicyBindingApplyConfiguration(
 
 
 class MutatingAdmissionPolicyBindingSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     match_resources: MatchResourcesApplyConfiguration | UnsetType = UNSET
     param_ref: ParamRefApplyConfiguration | UnsetType = UNSET
@@ -137,7 +137,7 @@ class MutatingAdmissionPolicyBindingSpecApplyConfiguration(ApplyConfiguration, f
 
 
 class MutatingAdmissionPolicySpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     failure_policy: str | UnsetType = UNSET
     match_conditions: tuple[MatchConditionApplyConfiguration, ...] | UnsetType = UNSET
@@ -149,7 +149,7 @@ class MutatingAdmissionPolicySpecApplyConfiguration(ApplyConfiguration, frozen=T
 
 
 class MutatingWebhookApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     admission_review_versions: tuple[str, ...] | UnsetType = UNSET
     client_config: WebhookClientConfigApplyConfiguration | UnsetType = UNSET
@@ -168,7 +168,7 @@ class MutatingWebhookApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 class MutatingWebhookConfigurationApplyConfiguration(
     ObjectApplyConfiguration[MutatingWebhookConfiguration], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = MutatingWebhookConfiguration
 
@@ -177,7 +177,7 @@ class MutatingWebhookConfigurationApplyConfiguration(
 
 
 class MutationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     apply_configuration: ApplyConfigurationApplyConfiguration | UnsetType = UNSET
     json_patch: JSONPatchApplyConfiguration | UnsetType = UNSET
@@ -185,7 +185,7 @@ class MutationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class NamedRuleWithOperationsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_groups: tuple[str, ...] | UnsetType = UNSET
     api_versions: tuple[str, ...] | UnsetType = UNSET
@@ -196,14 +196,14 @@ class NamedRuleWithOperationsApplyConfiguration(ApplyConfiguration, frozen=True,
 
 
 class ParamKindApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
 
 
 class ParamRefApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     namespace: str | UnsetType = UNSET
@@ -212,7 +212,7 @@ class ParamRefApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class RuleWithOperationsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_groups: tuple[str, ...] | UnsetType = UNSET
     api_versions: tuple[str, ...] | UnsetType = UNSET
@@ -222,7 +222,7 @@ class RuleWithOperationsApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class ServiceReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     namespace: str | UnsetType = UNSET
@@ -231,7 +231,7 @@ class ServiceReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class TypeCheckingApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expression_warnings: tuple[ExpressionWarningApplyConfiguration, ...] | UnsetType = UNSET
 
@@ -239,7 +239,7 @@ class TypeCheckingApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 class ValidatingAdmissionPolicyApplyConfiguration(
     ObjectApplyConfiguration[ValidatingAdmissionPolicy], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ValidatingAdmissionPolicy
 
@@ -251,7 +251,7 @@ class ValidatingAdmissionPolicyApplyConfiguration(
 class ValidatingAdmissionPolicyBindingApplyConfiguration(
     ObjectApplyConfiguration[ValidatingAdmissionPolicyBinding], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ValidatingAdmissionPolicyBinding
 
@@ -260,7 +260,7 @@ class ValidatingAdmissionPolicyBindingApplyConfiguration(
 
 
 class ValidatingAdmissionPolicyBindingSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     match_resources: MatchResourcesApplyConfiguration | UnsetType = UNSET
     param_ref: ParamRefApplyConfiguration | UnsetType = UNSET
@@ -269,7 +269,7 @@ class ValidatingAdmissionPolicyBindingSpecApplyConfiguration(ApplyConfiguration,
 
 
 class ValidatingAdmissionPolicySpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     audit_annotations: tuple[AuditAnnotationApplyConfiguration, ...] | UnsetType = UNSET
     failure_policy: str | UnsetType = UNSET
@@ -281,7 +281,7 @@ class ValidatingAdmissionPolicySpecApplyConfiguration(ApplyConfiguration, frozen
 
 
 class ValidatingAdmissionPolicyStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
@@ -289,7 +289,7 @@ class ValidatingAdmissionPolicyStatusApplyConfiguration(ApplyConfiguration, froz
 
 
 class ValidatingWebhookApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     admission_review_versions: tuple[str, ...] | UnsetType = UNSET
     client_config: WebhookClientConfigApplyConfiguration | UnsetType = UNSET
@@ -307,7 +307,7 @@ class ValidatingWebhookApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 class ValidatingWebhookConfigurationApplyConfiguration(
     ObjectApplyConfiguration[ValidatingWebhookConfiguration], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ValidatingWebhookConfiguration
 
@@ -316,7 +316,7 @@ class ValidatingWebhookConfigurationApplyConfiguration(
 
 
 class ValidationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expression: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -325,14 +325,14 @@ class ValidationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 
 
 class VariableApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expression: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
 class WebhookClientConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ca_bundle: bytes | UnsetType = UNSET
     service: ServiceReferenceApplyConfiguration | UnsetType = UNSET

@@ -50,7 +50,7 @@ __all__ = [
 
 
 class CustomResourceColumnDefinitionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     description: str | UnsetType = UNSET
     format: str | UnsetType = UNSET
@@ -61,7 +61,7 @@ class CustomResourceColumnDefinitionApplyConfiguration(ApplyConfiguration, froze
 
 
 class CustomResourceConversionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     strategy: str | UnsetType = UNSET
     webhook: WebhookConversionApplyConfiguration | UnsetType = UNSET
@@ -70,7 +70,7 @@ class CustomResourceConversionApplyConfiguration(ApplyConfiguration, frozen=True
 class CustomResourceDefinitionApplyConfiguration(
     ObjectApplyConfiguration[CustomResourceDefinition], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = CustomResourceDefinition
 
@@ -80,7 +80,7 @@ class CustomResourceDefinitionApplyConfiguration(
 
 
 class CustomResourceDefinitionConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -91,7 +91,7 @@ class CustomResourceDefinitionConditionApplyConfiguration(ApplyConfiguration, fr
 
 
 class CustomResourceDefinitionNamesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     categories: tuple[str, ...] | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -102,7 +102,7 @@ class CustomResourceDefinitionNamesApplyConfiguration(ApplyConfiguration, frozen
 
 
 class CustomResourceDefinitionSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     conversion: CustomResourceConversionApplyConfiguration | UnsetType = UNSET
     group: str | UnsetType = UNSET
@@ -113,7 +113,7 @@ class CustomResourceDefinitionSpecApplyConfiguration(ApplyConfiguration, frozen=
 
 
 class CustomResourceDefinitionStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     accepted_names: CustomResourceDefinitionNamesApplyConfiguration | UnsetType = UNSET
     conditions: tuple[CustomResourceDefinitionConditionApplyConfiguration, ...] | UnsetType = UNSET
@@ -122,7 +122,7 @@ class CustomResourceDefinitionStatusApplyConfiguration(ApplyConfiguration, froze
 
 
 class CustomResourceDefinitionVersionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     additional_printer_columns: tuple[CustomResourceColumnDefinitionApplyConfiguration, ...] | UnsetType = UNSET
     deprecated: bool | UnsetType = UNSET
@@ -136,7 +136,7 @@ class CustomResourceDefinitionVersionApplyConfiguration(ApplyConfiguration, froz
 
 
 class CustomResourceSubresourceScaleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     label_selector_path: str | UnsetType = UNSET
     spec_replicas_path: str | UnsetType = UNSET
@@ -144,14 +144,14 @@ class CustomResourceSubresourceScaleApplyConfiguration(ApplyConfiguration, froze
 
 
 class CustomResourceSubresourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     scale: CustomResourceSubresourceScaleApplyConfiguration | UnsetType = UNSET
     status: Mapping[str, Any] | UnsetType = UNSET
 
 
 class CustomResourceValidationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     open_apiv3_schema: JSONSchemaPropsApplyConfiguration | UnsetType = msgspec.field(
         default=UNSET, name="openAPIV3Schema"
@@ -159,14 +159,14 @@ class CustomResourceValidationApplyConfiguration(ApplyConfiguration, frozen=True
 
 
 class ExternalDocumentationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     description: str | UnsetType = UNSET
     url: str | UnsetType = UNSET
 
 
 class JSONSchemaPropsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ref: str | UnsetType = msgspec.field(default=UNSET, name="$ref")
     schema: str | UnsetType = msgspec.field(default=UNSET, name="$schema")
@@ -223,13 +223,13 @@ class JSONSchemaPropsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class SelectableFieldApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     json_path: str | UnsetType = UNSET
 
 
 class ServiceReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     namespace: str | UnsetType = UNSET
@@ -238,7 +238,7 @@ class ServiceReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class ValidationRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     field_path: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -249,7 +249,7 @@ class ValidationRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class WebhookClientConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ca_bundle: bytes | UnsetType = UNSET
     service: ServiceReferenceApplyConfiguration | UnsetType = UNSET
@@ -257,7 +257,7 @@ class WebhookClientConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class WebhookConversionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     client_config: WebhookClientConfigApplyConfiguration | UnsetType = UNSET
     conversion_review_versions: tuple[str, ...] | UnsetType = UNSET

@@ -61,7 +61,7 @@ __all__ = [
 
 
 class ControllerRevisionApplyConfiguration(ObjectApplyConfiguration[ControllerRevision], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ControllerRevision
 
@@ -71,7 +71,7 @@ class ControllerRevisionApplyConfiguration(ObjectApplyConfiguration[ControllerRe
 
 
 class DaemonSetApplyConfiguration(ObjectApplyConfiguration[DaemonSet], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = DaemonSet
 
@@ -81,7 +81,7 @@ class DaemonSetApplyConfiguration(ObjectApplyConfiguration[DaemonSet], frozen=Tr
 
 
 class DaemonSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -91,7 +91,7 @@ class DaemonSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class DaemonSetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     min_ready_seconds: int | UnsetType = UNSET
     revision_history_limit: int | UnsetType = UNSET
@@ -101,7 +101,7 @@ class DaemonSetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class DaemonSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     collision_count: int | UnsetType = UNSET
     conditions: tuple[DaemonSetConditionApplyConfiguration, ...] | UnsetType = UNSET
@@ -116,14 +116,14 @@ class DaemonSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class DaemonSetUpdateStrategyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     rolling_update: RollingUpdateDaemonSetApplyConfiguration | UnsetType = UNSET
     type: str | UnsetType = UNSET
 
 
 class DeploymentApplyConfiguration(ObjectApplyConfiguration[Deployment], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Deployment
 
@@ -133,7 +133,7 @@ class DeploymentApplyConfiguration(ObjectApplyConfiguration[Deployment], frozen=
 
 
 class DeploymentConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     last_update_time: datetime | UnsetType = UNSET
@@ -144,7 +144,7 @@ class DeploymentConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class DeploymentSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     min_ready_seconds: int | UnsetType = UNSET
     paused: bool | UnsetType = UNSET
@@ -157,7 +157,7 @@ class DeploymentSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class DeploymentStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     available_replicas: int | UnsetType = UNSET
     collision_count: int | UnsetType = UNSET
@@ -171,14 +171,14 @@ class DeploymentStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class DeploymentStrategyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     rolling_update: RollingUpdateDeploymentApplyConfiguration | UnsetType = UNSET
     type: str | UnsetType = UNSET
 
 
 class ReplicaSetApplyConfiguration(ObjectApplyConfiguration[ReplicaSet], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ReplicaSet
 
@@ -188,7 +188,7 @@ class ReplicaSetApplyConfiguration(ObjectApplyConfiguration[ReplicaSet], frozen=
 
 
 class ReplicaSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -198,7 +198,7 @@ class ReplicaSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class ReplicaSetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     min_ready_seconds: int | UnsetType = UNSET
     replicas: int | UnsetType = UNSET
@@ -207,7 +207,7 @@ class ReplicaSetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class ReplicaSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     available_replicas: int | UnsetType = UNSET
     conditions: tuple[ReplicaSetConditionApplyConfiguration, ...] | UnsetType = UNSET
@@ -219,28 +219,28 @@ class ReplicaSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class RollingUpdateDaemonSetApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     max_surge: int | str | UnsetType = UNSET
     max_unavailable: int | str | UnsetType = UNSET
 
 
 class RollingUpdateDeploymentApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     max_surge: int | str | UnsetType = UNSET
     max_unavailable: int | str | UnsetType = UNSET
 
 
 class RollingUpdateStatefulSetStrategyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     max_unavailable: int | str | UnsetType = UNSET
     partition: int | UnsetType = UNSET
 
 
 class StatefulSetApplyConfiguration(ObjectApplyConfiguration[StatefulSet], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = StatefulSet
 
@@ -250,7 +250,7 @@ class StatefulSetApplyConfiguration(ObjectApplyConfiguration[StatefulSet], froze
 
 
 class StatefulSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -260,20 +260,20 @@ class StatefulSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class StatefulSetOrdinalsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     start: int | UnsetType = UNSET
 
 
 class StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     when_deleted: str | UnsetType = UNSET
     when_scaled: str | UnsetType = UNSET
 
 
 class StatefulSetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     min_ready_seconds: int | UnsetType = UNSET
     ordinals: StatefulSetOrdinalsApplyConfiguration | UnsetType = UNSET
@@ -291,7 +291,7 @@ class StatefulSetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class StatefulSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     available_replicas: int | UnsetType = UNSET
     collision_count: int | UnsetType = UNSET
@@ -306,7 +306,7 @@ class StatefulSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class StatefulSetUpdateStrategyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     rolling_update: RollingUpdateStatefulSetStrategyApplyConfiguration | UnsetType = UNSET
     type: str | UnsetType = UNSET

@@ -34,20 +34,20 @@ __all__ = [
 
 
 class SelfSubjectReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     status: SelfSubjectReviewStatusApplyConfiguration | UnsetType = UNSET
 
 
 class SelfSubjectReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     user_info: UserInfoApplyConfiguration | UnsetType = UNSET
 
 
 class TokenReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: TokenReviewSpecApplyConfiguration | UnsetType = UNSET
@@ -55,14 +55,14 @@ class TokenReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class TokenReviewSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     audiences: tuple[str, ...] | UnsetType = UNSET
     token: str | UnsetType = UNSET
 
 
 class TokenReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     audiences: tuple[str, ...] | UnsetType = UNSET
     authenticated: bool | UnsetType = UNSET
@@ -71,7 +71,7 @@ class TokenReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class UserInfoApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     extra: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
     groups: tuple[str, ...] | UnsetType = UNSET

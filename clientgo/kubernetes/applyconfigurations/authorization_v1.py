@@ -46,14 +46,14 @@ __all__ = [
 
 
 class FieldSelectorAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     raw_selector: str | UnsetType = UNSET
     requirements: tuple[FieldSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class FieldSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
@@ -61,14 +61,14 @@ class FieldSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True
 
 
 class LabelSelectorAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     raw_selector: str | UnsetType = UNSET
     requirements: tuple[LabelSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class LocalSubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: SubjectAccessReviewSpecApplyConfiguration | UnsetType = UNSET
@@ -76,21 +76,21 @@ class LocalSubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True
 
 
 class NonResourceAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     path: str | UnsetType = UNSET
     verb: str | UnsetType = UNSET
 
 
 class NonResourceRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     non_resource_urls: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="nonResourceURLs")
     verbs: tuple[str, ...] | UnsetType = UNSET
 
 
 class ResourceAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     field_selector: FieldSelectorAttributesApplyConfiguration | UnsetType = UNSET
     group: str | UnsetType = UNSET
@@ -104,7 +104,7 @@ class ResourceAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class ResourceRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_groups: tuple[str, ...] | UnsetType = UNSET
     resource_names: tuple[str, ...] | UnsetType = UNSET
@@ -113,7 +113,7 @@ class ResourceRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class SelfSubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: SelfSubjectAccessReviewSpecApplyConfiguration | UnsetType = UNSET
@@ -121,14 +121,14 @@ class SelfSubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True,
 
 
 class SelfSubjectAccessReviewSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     non_resource_attributes: NonResourceAttributesApplyConfiguration | UnsetType = UNSET
     resource_attributes: ResourceAttributesApplyConfiguration | UnsetType = UNSET
 
 
 class SelfSubjectRulesReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: SelfSubjectRulesReviewSpecApplyConfiguration | UnsetType = UNSET
@@ -136,13 +136,13 @@ class SelfSubjectRulesReviewApplyConfiguration(ApplyConfiguration, frozen=True, 
 
 
 class SelfSubjectRulesReviewSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     namespace: str | UnsetType = UNSET
 
 
 class SubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: SubjectAccessReviewSpecApplyConfiguration | UnsetType = UNSET
@@ -150,7 +150,7 @@ class SubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class SubjectAccessReviewSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     extra: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
     groups: tuple[str, ...] | UnsetType = UNSET
@@ -161,7 +161,7 @@ class SubjectAccessReviewSpecApplyConfiguration(ApplyConfiguration, frozen=True,
 
 
 class SubjectAccessReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     allowed: bool | UnsetType = UNSET
     denied: bool | UnsetType = UNSET
@@ -170,7 +170,7 @@ class SubjectAccessReviewStatusApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class SubjectRulesReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     evaluation_error: str | UnsetType = UNSET
     incomplete: bool | UnsetType = UNSET

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class CrossVersionObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -44,7 +44,7 @@ class CrossVersionObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=T
 class HorizontalPodAutoscalerApplyConfiguration(
     ObjectApplyConfiguration[HorizontalPodAutoscaler], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = HorizontalPodAutoscaler
 
@@ -54,7 +54,7 @@ class HorizontalPodAutoscalerApplyConfiguration(
 
 
 class HorizontalPodAutoscalerSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     max_replicas: int | UnsetType = UNSET
     min_replicas: int | UnsetType = UNSET
@@ -65,7 +65,7 @@ class HorizontalPodAutoscalerSpecApplyConfiguration(ApplyConfiguration, frozen=T
 
 
 class HorizontalPodAutoscalerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     current_cpu_utilization_percentage: int | UnsetType = msgspec.field(
         default=UNSET, name="currentCPUUtilizationPercentage"

@@ -53,7 +53,7 @@ __all__ = [
 
 
 class ContainerResourceMetricSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -61,7 +61,7 @@ class ContainerResourceMetricSourceApplyConfiguration(ApplyConfiguration, frozen
 
 
 class ContainerResourceMetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container: str | UnsetType = UNSET
     current: MetricValueStatusApplyConfiguration | UnsetType = UNSET
@@ -69,7 +69,7 @@ class ContainerResourceMetricStatusApplyConfiguration(ApplyConfiguration, frozen
 
 
 class CrossVersionObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -77,21 +77,21 @@ class CrossVersionObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=T
 
 
 class ExternalMetricSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metric: MetricIdentifierApplyConfiguration | UnsetType = UNSET
     target: MetricTargetApplyConfiguration | UnsetType = UNSET
 
 
 class ExternalMetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     current: MetricValueStatusApplyConfiguration | UnsetType = UNSET
     metric: MetricIdentifierApplyConfiguration | UnsetType = UNSET
 
 
 class HPAScalingPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     period_seconds: int | UnsetType = UNSET
     type: str | UnsetType = UNSET
@@ -99,7 +99,7 @@ class HPAScalingPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class HPAScalingRulesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     policies: tuple[HPAScalingPolicyApplyConfiguration, ...] | UnsetType = UNSET
     select_policy: str | UnsetType = UNSET
@@ -110,7 +110,7 @@ class HPAScalingRulesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 class HorizontalPodAutoscalerApplyConfiguration(
     ObjectApplyConfiguration[HorizontalPodAutoscaler], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = HorizontalPodAutoscaler
 
@@ -120,14 +120,14 @@ class HorizontalPodAutoscalerApplyConfiguration(
 
 
 class HorizontalPodAutoscalerBehaviorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     scale_down: HPAScalingRulesApplyConfiguration | UnsetType = UNSET
     scale_up: HPAScalingRulesApplyConfiguration | UnsetType = UNSET
 
 
 class HorizontalPodAutoscalerConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -138,7 +138,7 @@ class HorizontalPodAutoscalerConditionApplyConfiguration(ApplyConfiguration, fro
 
 
 class HorizontalPodAutoscalerSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     behavior: HorizontalPodAutoscalerBehaviorApplyConfiguration | UnsetType = UNSET
     max_replicas: int | UnsetType = UNSET
@@ -148,7 +148,7 @@ class HorizontalPodAutoscalerSpecApplyConfiguration(ApplyConfiguration, frozen=T
 
 
 class HorizontalPodAutoscalerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     conditions: tuple[HorizontalPodAutoscalerConditionApplyConfiguration, ...] | UnsetType = UNSET
     current_metrics: tuple[MetricStatusApplyConfiguration, ...] | UnsetType = UNSET
@@ -159,14 +159,14 @@ class HorizontalPodAutoscalerStatusApplyConfiguration(ApplyConfiguration, frozen
 
 
 class MetricIdentifierApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
 
 
 class MetricSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container_resource: ContainerResourceMetricSourceApplyConfiguration | UnsetType = UNSET
     external: ExternalMetricSourceApplyConfiguration | UnsetType = UNSET
@@ -177,7 +177,7 @@ class MetricSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 
 
 class MetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container_resource: ContainerResourceMetricStatusApplyConfiguration | UnsetType = UNSET
     external: ExternalMetricStatusApplyConfiguration | UnsetType = UNSET
@@ -188,7 +188,7 @@ class MetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class MetricTargetApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     average_utilization: int | UnsetType = UNSET
     average_value: str | UnsetType = UNSET
@@ -197,7 +197,7 @@ class MetricTargetApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class MetricValueStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     average_utilization: int | UnsetType = UNSET
     average_value: str | UnsetType = UNSET
@@ -205,7 +205,7 @@ class MetricValueStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class ObjectMetricSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     described_object: CrossVersionObjectReferenceApplyConfiguration | UnsetType = UNSET
     metric: MetricIdentifierApplyConfiguration | UnsetType = UNSET
@@ -213,7 +213,7 @@ class ObjectMetricSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class ObjectMetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     current: MetricValueStatusApplyConfiguration | UnsetType = UNSET
     described_object: CrossVersionObjectReferenceApplyConfiguration | UnsetType = UNSET
@@ -221,28 +221,28 @@ class ObjectMetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class PodsMetricSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metric: MetricIdentifierApplyConfiguration | UnsetType = UNSET
     target: MetricTargetApplyConfiguration | UnsetType = UNSET
 
 
 class PodsMetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     current: MetricValueStatusApplyConfiguration | UnsetType = UNSET
     metric: MetricIdentifierApplyConfiguration | UnsetType = UNSET
 
 
 class ResourceMetricSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     target: MetricTargetApplyConfiguration | UnsetType = UNSET
 
 
 class ResourceMetricStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     current: MetricValueStatusApplyConfiguration | UnsetType = UNSET
     name: str | UnsetType = UNSET

@@ -58,7 +58,7 @@ __all__ = [
 
 
 class CronJobApplyConfiguration(ObjectApplyConfiguration[CronJob], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = CronJob
 
@@ -68,7 +68,7 @@ class CronJobApplyConfiguration(ObjectApplyConfiguration[CronJob], frozen=True, 
 
 
 class CronJobSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     concurrency_policy: str | UnsetType = UNSET
     failed_jobs_history_limit: int | UnsetType = UNSET
@@ -81,7 +81,7 @@ class CronJobSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class CronJobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     active: tuple[ObjectReferenceApplyConfiguration, ...] | UnsetType = UNSET
     last_schedule_time: datetime | UnsetType = UNSET
@@ -89,7 +89,7 @@ class CronJobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class JobApplyConfiguration(ObjectApplyConfiguration[Job], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Job
 
@@ -99,7 +99,7 @@ class JobApplyConfiguration(ObjectApplyConfiguration[Job], frozen=True, kw_only=
 
 
 class JobConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_probe_time: datetime | UnsetType = UNSET
     last_transition_time: datetime | UnsetType = UNSET
@@ -110,7 +110,7 @@ class JobConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class JobSchedulingConfigurationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     disruption_mode: WorkloadPodGroupDisruptionModeApplyConfiguration | UnsetType = UNSET
     resource_claims: tuple[WorkloadPodGroupResourceClaimApplyConfiguration, ...] | UnsetType = UNSET
@@ -119,7 +119,7 @@ class JobSchedulingConfigurationApplyConfiguration(ApplyConfiguration, frozen=Tr
 
 
 class JobSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     active_deadline_seconds: int | UnsetType = UNSET
     backoff_limit: int | UnsetType = UNSET
@@ -141,7 +141,7 @@ class JobSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class JobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     active: int | UnsetType = UNSET
     completed_indexes: str | UnsetType = UNSET
@@ -157,20 +157,20 @@ class JobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
 
 
 class JobTemplateSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: JobSpecApplyConfiguration | UnsetType = UNSET
 
 
 class PodFailurePolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     rules: tuple[PodFailurePolicyRuleApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class PodFailurePolicyOnExitCodesRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container_name: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
@@ -178,14 +178,14 @@ class PodFailurePolicyOnExitCodesRequirementApplyConfiguration(ApplyConfiguratio
 
 
 class PodFailurePolicyOnPodConditionsPatternApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     status: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
 
 
 class PodFailurePolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     action: str | UnsetType = UNSET
     on_exit_codes: PodFailurePolicyOnExitCodesRequirementApplyConfiguration | UnsetType = UNSET
@@ -193,46 +193,46 @@ class PodFailurePolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class SuccessPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     rules: tuple[SuccessPolicyRuleApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class SuccessPolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     succeeded_count: int | UnsetType = UNSET
     succeeded_indexes: str | UnsetType = UNSET
 
 
 class TopologyConstraintApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
 
 
 class UncountedTerminatedPodsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     failed: tuple[str, ...] | UnsetType = UNSET
     succeeded: tuple[str, ...] | UnsetType = UNSET
 
 
 class WorkloadPodGroupDisruptionModeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     all: Mapping[str, Any] | UnsetType = UNSET
     single: Mapping[str, Any] | UnsetType = UNSET
 
 
 class WorkloadPodGroupGangSchedulingPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     min_count: int | UnsetType = UNSET
 
 
 class WorkloadPodGroupResourceClaimApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     resource_claim_name: str | UnsetType = UNSET
@@ -240,13 +240,13 @@ class WorkloadPodGroupResourceClaimApplyConfiguration(ApplyConfiguration, frozen
 
 
 class WorkloadPodGroupSchedulingConstraintsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     topology: tuple[TopologyConstraintApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class WorkloadPodGroupSchedulingPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     basic: Mapping[str, Any] | UnsetType = UNSET
     gang: WorkloadPodGroupGangSchedulingPolicyApplyConfiguration | UnsetType = UNSET

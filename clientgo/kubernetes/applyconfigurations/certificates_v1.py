@@ -47,7 +47,7 @@ __all__ = [
 class CertificateSigningRequestApplyConfiguration(
     ObjectApplyConfiguration[CertificateSigningRequest], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = CertificateSigningRequest
 
@@ -57,7 +57,7 @@ class CertificateSigningRequestApplyConfiguration(
 
 
 class CertificateSigningRequestConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     last_update_time: datetime | UnsetType = UNSET
@@ -68,7 +68,7 @@ class CertificateSigningRequestConditionApplyConfiguration(ApplyConfiguration, f
 
 
 class CertificateSigningRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expiration_seconds: int | UnsetType = UNSET
     extra: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
@@ -81,14 +81,14 @@ class CertificateSigningRequestSpecApplyConfiguration(ApplyConfiguration, frozen
 
 
 class CertificateSigningRequestStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     certificate: bytes | UnsetType = UNSET
     conditions: tuple[CertificateSigningRequestConditionApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class ClusterTrustBundleApplyConfiguration(ObjectApplyConfiguration[ClusterTrustBundle], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ClusterTrustBundle
 
@@ -97,7 +97,7 @@ class ClusterTrustBundleApplyConfiguration(ObjectApplyConfiguration[ClusterTrust
 
 
 class ClusterTrustBundleSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     signer_name: str | UnsetType = UNSET
     trust_bundle: str | UnsetType = UNSET
@@ -106,7 +106,7 @@ class ClusterTrustBundleSpecApplyConfiguration(ApplyConfiguration, frozen=True, 
 class PodCertificateRequestApplyConfiguration(
     ObjectApplyConfiguration[PodCertificateRequest], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = PodCertificateRequest
 
@@ -116,7 +116,7 @@ class PodCertificateRequestApplyConfiguration(
 
 
 class PodCertificateRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     max_expiration_seconds: int | UnsetType = UNSET
     node_name: str | UnsetType = UNSET
@@ -131,7 +131,7 @@ class PodCertificateRequestSpecApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class PodCertificateRequestStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     begin_refresh_at: datetime | UnsetType = UNSET
     certificate_chain: str | UnsetType = UNSET

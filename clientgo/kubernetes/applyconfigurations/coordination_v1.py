@@ -27,7 +27,7 @@ __all__ = ["LeaseApplyConfiguration", "LeaseSpecApplyConfiguration"]
 
 
 class LeaseApplyConfiguration(ObjectApplyConfiguration[Lease], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Lease
 
@@ -36,7 +36,7 @@ class LeaseApplyConfiguration(ObjectApplyConfiguration[Lease], frozen=True, kw_o
 
 
 class LeaseSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     acquire_time: MicroTime | UnsetType = UNSET
     holder_identity: str | UnsetType = UNSET

@@ -143,27 +143,27 @@ __all__ = [
 
 
 class AttachedVolumeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     device_path: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
 class BindingApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     target: ObjectReferenceApplyConfiguration | UnsetType = UNSET
 
 
 class ClientIPConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     timeout_seconds: int | UnsetType = UNSET
 
 
 class ConfigMapApplyConfiguration(ObjectApplyConfiguration[ConfigMap], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ConfigMap
 
@@ -174,7 +174,7 @@ class ConfigMapApplyConfiguration(ObjectApplyConfiguration[ConfigMap], frozen=Tr
 
 
 class ConfigMapNodeConfigSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kubelet_config_key: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -184,7 +184,7 @@ class ConfigMapNodeConfigSourceApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class ContainerExtendedResourceRequestApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container_name: str | UnsetType = UNSET
     request_name: str | UnsetType = UNSET
@@ -192,14 +192,14 @@ class ContainerExtendedResourceRequestApplyConfiguration(ApplyConfiguration, fro
 
 
 class ContainerImageApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     names: tuple[str, ...] | UnsetType = UNSET
     size_bytes: int | UnsetType = UNSET
 
 
 class ContainerStateApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     running: ContainerStateRunningApplyConfiguration | UnsetType = UNSET
     terminated: ContainerStateTerminatedApplyConfiguration | UnsetType = UNSET
@@ -207,13 +207,13 @@ class ContainerStateApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class ContainerStateRunningApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     started_at: datetime | UnsetType = UNSET
 
 
 class ContainerStateTerminatedApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container_id: str | UnsetType = msgspec.field(default=UNSET, name="containerID")
     exit_code: int | UnsetType = UNSET
@@ -225,14 +225,14 @@ class ContainerStateTerminatedApplyConfiguration(ApplyConfiguration, frozen=True
 
 
 class ContainerStateWaitingApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
 
 
 class ContainerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     allocated_resources: Mapping[str, str] | UnsetType = UNSET
     allocated_resources_status: tuple[ResourceStatusApplyConfiguration, ...] | UnsetType = UNSET
@@ -252,19 +252,19 @@ class ContainerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class ContainerUserApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     linux: LinuxContainerUserApplyConfiguration | UnsetType = UNSET
 
 
 class DaemonEndpointApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     port: int | UnsetType = msgspec.field(default=UNSET, name="Port")
 
 
 class EndpointAddressApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     hostname: str | UnsetType = UNSET
     ip: str | UnsetType = UNSET
@@ -273,7 +273,7 @@ class EndpointAddressApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class EndpointPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     app_protocol: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -282,7 +282,7 @@ class EndpointPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class EndpointSubsetApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     addresses: tuple[EndpointAddressApplyConfiguration, ...] | UnsetType = UNSET
     not_ready_addresses: tuple[EndpointAddressApplyConfiguration, ...] | UnsetType = UNSET
@@ -290,7 +290,7 @@ class EndpointSubsetApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class EndpointsApplyConfiguration(ObjectApplyConfiguration[Endpoints], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Endpoints
 
@@ -299,7 +299,7 @@ class EndpointsApplyConfiguration(ObjectApplyConfiguration[Endpoints], frozen=Tr
 
 
 class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Event
 
@@ -321,26 +321,26 @@ class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_o
 
 
 class EventSeriesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     count: int | UnsetType = UNSET
     last_observed_time: MicroTime | UnsetType = UNSET
 
 
 class HostIPApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ip: str | UnsetType = UNSET
 
 
 class ImageVolumeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     image_ref: str | UnsetType = UNSET
 
 
 class LimitRangeApplyConfiguration(ObjectApplyConfiguration[LimitRange], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = LimitRange
 
@@ -349,7 +349,7 @@ class LimitRangeApplyConfiguration(ObjectApplyConfiguration[LimitRange], frozen=
 
 
 class LimitRangeItemApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     default: Mapping[str, str] | UnsetType = UNSET
     default_request: Mapping[str, str] | UnsetType = UNSET
@@ -360,13 +360,13 @@ class LimitRangeItemApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class LimitRangeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     limits: tuple[LimitRangeItemApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class LinuxContainerUserApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     gid: int | UnsetType = UNSET
     supplemental_groups: tuple[int, ...] | UnsetType = UNSET
@@ -374,7 +374,7 @@ class LinuxContainerUserApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class LoadBalancerIngressApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     hostname: str | UnsetType = UNSET
     ip: str | UnsetType = UNSET
@@ -383,13 +383,13 @@ class LoadBalancerIngressApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class LoadBalancerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ingress: tuple[LoadBalancerIngressApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class NamespaceApplyConfiguration(ObjectApplyConfiguration[Namespace], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Namespace
 
@@ -399,7 +399,7 @@ class NamespaceApplyConfiguration(ObjectApplyConfiguration[Namespace], frozen=Tr
 
 
 class NamespaceConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -409,20 +409,20 @@ class NamespaceConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class NamespaceSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     finalizers: tuple[str, ...] | UnsetType = UNSET
 
 
 class NamespaceStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     conditions: tuple[NamespaceConditionApplyConfiguration, ...] | UnsetType = UNSET
     phase: str | UnsetType = UNSET
 
 
 class NodeApplyConfiguration(ObjectApplyConfiguration[Node], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Node
 
@@ -432,21 +432,21 @@ class NodeApplyConfiguration(ObjectApplyConfiguration[Node], frozen=True, kw_onl
 
 
 class NodeAddressApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     address: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
 
 
 class NodeAllocatableMappedResourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     quantity: str | UnsetType = UNSET
 
 
 class NodeAllocatableOverheadResourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     per_container: str | UnsetType = UNSET
@@ -454,7 +454,7 @@ class NodeAllocatableOverheadResourcesApplyConfiguration(ApplyConfiguration, fro
 
 
 class NodeAllocatableResourceClaimStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     containers: tuple[str, ...] | UnsetType = UNSET
     mapping: tuple[NodeAllocatableMappedResourcesApplyConfiguration, ...] | UnsetType = UNSET
@@ -463,7 +463,7 @@ class NodeAllocatableResourceClaimStatusApplyConfiguration(ApplyConfiguration, f
 
 
 class NodeConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_heartbeat_time: datetime | UnsetType = UNSET
     last_transition_time: datetime | UnsetType = UNSET
@@ -474,13 +474,13 @@ class NodeConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class NodeConfigSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     config_map: ConfigMapNodeConfigSourceApplyConfiguration | UnsetType = UNSET
 
 
 class NodeConfigStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     active: NodeConfigSourceApplyConfiguration | UnsetType = UNSET
     assigned: NodeConfigSourceApplyConfiguration | UnsetType = UNSET
@@ -489,39 +489,39 @@ class NodeConfigStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class NodeDaemonEndpointsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kubelet_endpoint: DaemonEndpointApplyConfiguration | UnsetType = UNSET
 
 
 class NodeFeaturesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     supplemental_groups_policy: bool | UnsetType = UNSET
 
 
 class NodePodPreemptionPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     disable_resize_preemption: tuple[str, ...] | UnsetType = UNSET
 
 
 class NodeRuntimeHandlerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     features: NodeRuntimeHandlerFeaturesApplyConfiguration | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
 class NodeRuntimeHandlerFeaturesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     recursive_read_only_mounts: bool | UnsetType = UNSET
     user_namespaces: bool | UnsetType = UNSET
 
 
 class NodeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     config_source: NodeConfigSourceApplyConfiguration | UnsetType = UNSET
     external_id: str | UnsetType = msgspec.field(default=UNSET, name="externalID")
@@ -534,7 +534,7 @@ class NodeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class NodeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     addresses: tuple[NodeAddressApplyConfiguration, ...] | UnsetType = UNSET
     allocatable: Mapping[str, str] | UnsetType = UNSET
@@ -553,13 +553,13 @@ class NodeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 
 
 class NodeSwapStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     capacity: int | UnsetType = UNSET
 
 
 class NodeSystemInfoApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     architecture: str | UnsetType = UNSET
     boot_id: str | UnsetType = msgspec.field(default=UNSET, name="bootID")
@@ -576,7 +576,7 @@ class NodeSystemInfoApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class PersistentVolumeApplyConfiguration(ObjectApplyConfiguration[PersistentVolume], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = PersistentVolume
 
@@ -586,7 +586,7 @@ class PersistentVolumeApplyConfiguration(ObjectApplyConfiguration[PersistentVolu
 
 
 class PersistentVolumeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_phase_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -595,7 +595,7 @@ class PersistentVolumeStatusApplyConfiguration(ApplyConfiguration, frozen=True, 
 
 
 class PodApplyConfiguration(ObjectApplyConfiguration[Pod], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Pod
 
@@ -605,7 +605,7 @@ class PodApplyConfiguration(ObjectApplyConfiguration[Pod], frozen=True, kw_only=
 
 
 class PodConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_probe_time: datetime | UnsetType = UNSET
     last_transition_time: datetime | UnsetType = UNSET
@@ -617,27 +617,27 @@ class PodConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class PodExtendedResourceClaimStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     request_mappings: tuple[ContainerExtendedResourceRequestApplyConfiguration, ...] | UnsetType = UNSET
     resource_claim_name: str | UnsetType = UNSET
 
 
 class PodIPApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ip: str | UnsetType = UNSET
 
 
 class PodResourceClaimStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     resource_claim_name: str | UnsetType = UNSET
 
 
 class PodStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     allocated_resources: Mapping[str, str] | UnsetType = UNSET
     conditions: tuple[PodConditionApplyConfiguration, ...] | UnsetType = UNSET
@@ -666,7 +666,7 @@ class PodStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
 
 
 class PodTemplateApplyConfiguration(ObjectApplyConfiguration[PodTemplate], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = PodTemplate
 
@@ -675,7 +675,7 @@ class PodTemplateApplyConfiguration(ObjectApplyConfiguration[PodTemplate], froze
 
 
 class PodVolumeHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     health_conditions: tuple[VolumeHealthConditionApplyConfiguration, ...] | UnsetType = UNSET
     last_transition_time: datetime | UnsetType = UNSET
@@ -683,7 +683,7 @@ class PodVolumeHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class PortStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     error: str | UnsetType = UNSET
     port: int | UnsetType = UNSET
@@ -693,7 +693,7 @@ class PortStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 class ReplicationControllerApplyConfiguration(
     ObjectApplyConfiguration[ReplicationController], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ReplicationController
 
@@ -703,7 +703,7 @@ class ReplicationControllerApplyConfiguration(
 
 
 class ReplicationControllerConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -713,7 +713,7 @@ class ReplicationControllerConditionApplyConfiguration(ApplyConfiguration, froze
 
 
 class ReplicationControllerSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     min_ready_seconds: int | UnsetType = UNSET
     replicas: int | UnsetType = UNSET
@@ -722,7 +722,7 @@ class ReplicationControllerSpecApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class ReplicationControllerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     available_replicas: int | UnsetType = UNSET
     conditions: tuple[ReplicationControllerConditionApplyConfiguration, ...] | UnsetType = UNSET
@@ -733,7 +733,7 @@ class ReplicationControllerStatusApplyConfiguration(ApplyConfiguration, frozen=T
 
 
 class ResourceHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     health: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -741,7 +741,7 @@ class ResourceHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class ResourceQuotaApplyConfiguration(ObjectApplyConfiguration[ResourceQuota], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ResourceQuota
 
@@ -751,7 +751,7 @@ class ResourceQuotaApplyConfiguration(ObjectApplyConfiguration[ResourceQuota], f
 
 
 class ResourceQuotaSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     hard: Mapping[str, str] | UnsetType = UNSET
     scope_selector: ScopeSelectorApplyConfiguration | UnsetType = UNSET
@@ -759,27 +759,27 @@ class ResourceQuotaSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class ResourceQuotaStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     hard: Mapping[str, str] | UnsetType = UNSET
     used: Mapping[str, str] | UnsetType = UNSET
 
 
 class ResourceStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     resources: tuple[ResourceHealthApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class ScopeSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     match_expressions: tuple[ScopedResourceSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class ScopedResourceSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     operator: str | UnsetType = UNSET
     scope_name: str | UnsetType = UNSET
@@ -787,7 +787,7 @@ class ScopedResourceSelectorRequirementApplyConfiguration(ApplyConfiguration, fr
 
 
 class SecretApplyConfiguration(ObjectApplyConfiguration[Secret], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Secret
 
@@ -799,7 +799,7 @@ class SecretApplyConfiguration(ObjectApplyConfiguration[Secret], frozen=True, kw
 
 
 class ServiceApplyConfiguration(ObjectApplyConfiguration[Service], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Service
 
@@ -809,7 +809,7 @@ class ServiceApplyConfiguration(ObjectApplyConfiguration[Service], frozen=True, 
 
 
 class ServiceAccountApplyConfiguration(ObjectApplyConfiguration[ServiceAccount], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ServiceAccount
 
@@ -820,7 +820,7 @@ class ServiceAccountApplyConfiguration(ObjectApplyConfiguration[ServiceAccount],
 
 
 class ServicePortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     app_protocol: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -831,7 +831,7 @@ class ServicePortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class ServiceSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     allocate_load_balancer_node_ports: bool | UnsetType = UNSET
     cluster_ip: str | UnsetType = msgspec.field(default=UNSET, name="clusterIP")
@@ -856,20 +856,20 @@ class ServiceSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class ServiceStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
     load_balancer: LoadBalancerStatusApplyConfiguration | UnsetType = UNSET
 
 
 class SessionAffinityConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     client_ip: ClientIPConfigApplyConfiguration | UnsetType = msgspec.field(default=UNSET, name="clientIP")
 
 
 class TaintApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     effect: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
@@ -878,7 +878,7 @@ class TaintApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class VolumeMountStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     mount_path: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -888,6 +888,6 @@ class VolumeMountStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class VolumeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     image: ImageVolumeStatusApplyConfiguration | UnsetType = UNSET

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class EndpointApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     addresses: tuple[str, ...] | UnsetType = UNSET
     conditions: EndpointConditionsApplyConfiguration | UnsetType = UNSET
@@ -50,7 +50,7 @@ class EndpointApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class EndpointConditionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ready: bool | UnsetType = UNSET
     serving: bool | UnsetType = UNSET
@@ -58,14 +58,14 @@ class EndpointConditionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class EndpointHintsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     for_nodes: tuple[ForNodeApplyConfiguration, ...] | UnsetType = UNSET
     for_zones: tuple[ForZoneApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class EndpointPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     app_protocol: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -74,7 +74,7 @@ class EndpointPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class EndpointSliceApplyConfiguration(ObjectApplyConfiguration[EndpointSlice], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = EndpointSlice
 
@@ -85,12 +85,12 @@ class EndpointSliceApplyConfiguration(ObjectApplyConfiguration[EndpointSlice], f
 
 
 class ForNodeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
 
 
 class ForZoneApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET

@@ -33,7 +33,7 @@ __all__ = ["EventApplyConfiguration", "EventSeriesApplyConfiguration"]
 
 
 class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Event
 
@@ -55,7 +55,7 @@ class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_o
 
 
 class EventSeriesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     count: int | UnsetType = UNSET
     last_observed_time: MicroTime | UnsetType = UNSET

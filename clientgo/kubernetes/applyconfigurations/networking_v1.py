@@ -61,7 +61,7 @@ __all__ = [
 
 
 class HTTPIngressPathApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     backend: IngressBackendApplyConfiguration | UnsetType = UNSET
     path: str | UnsetType = UNSET
@@ -69,13 +69,13 @@ class HTTPIngressPathApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class HTTPIngressRuleValueApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     paths: tuple[HTTPIngressPathApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class IPAddressApplyConfiguration(ObjectApplyConfiguration[IPAddress], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = IPAddress
 
@@ -84,20 +84,20 @@ class IPAddressApplyConfiguration(ObjectApplyConfiguration[IPAddress], frozen=Tr
 
 
 class IPAddressSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     parent_ref: ParentReferenceApplyConfiguration | UnsetType = UNSET
 
 
 class IPBlockApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     cidr: str | UnsetType = UNSET
     except_: tuple[str, ...] | UnsetType = UNSET
 
 
 class IngressApplyConfiguration(ObjectApplyConfiguration[Ingress], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Ingress
 
@@ -107,14 +107,14 @@ class IngressApplyConfiguration(ObjectApplyConfiguration[Ingress], frozen=True, 
 
 
 class IngressBackendApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     resource: TypedLocalObjectReferenceApplyConfiguration | UnsetType = UNSET
     service: IngressServiceBackendApplyConfiguration | UnsetType = UNSET
 
 
 class IngressClassApplyConfiguration(ObjectApplyConfiguration[IngressClass], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = IngressClass
 
@@ -123,7 +123,7 @@ class IngressClassApplyConfiguration(ObjectApplyConfiguration[IngressClass], fro
 
 
 class IngressClassParametersReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_group: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -133,14 +133,14 @@ class IngressClassParametersReferenceApplyConfiguration(ApplyConfiguration, froz
 
 
 class IngressClassSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     controller: str | UnsetType = UNSET
     parameters: IngressClassParametersReferenceApplyConfiguration | UnsetType = UNSET
 
 
 class IngressLoadBalancerIngressApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     hostname: str | UnsetType = UNSET
     ip: str | UnsetType = UNSET
@@ -148,13 +148,13 @@ class IngressLoadBalancerIngressApplyConfiguration(ApplyConfiguration, frozen=Tr
 
 
 class IngressLoadBalancerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ingress: tuple[IngressLoadBalancerIngressApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class IngressPortStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     error: str | UnsetType = UNSET
     port: int | UnsetType = UNSET
@@ -162,21 +162,21 @@ class IngressPortStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class IngressRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     host: str | UnsetType = UNSET
     http: HTTPIngressRuleValueApplyConfiguration | UnsetType = UNSET
 
 
 class IngressServiceBackendApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     port: ServiceBackendPortApplyConfiguration | UnsetType = UNSET
 
 
 class IngressSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     default_backend: IngressBackendApplyConfiguration | UnsetType = UNSET
     ingress_class_name: str | UnsetType = UNSET
@@ -185,20 +185,20 @@ class IngressSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class IngressStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     load_balancer: IngressLoadBalancerStatusApplyConfiguration | UnsetType = UNSET
 
 
 class IngressTLSApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     hosts: tuple[str, ...] | UnsetType = UNSET
     secret_name: str | UnsetType = UNSET
 
 
 class NetworkPolicyApplyConfiguration(ObjectApplyConfiguration[NetworkPolicy], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = NetworkPolicy
 
@@ -207,21 +207,21 @@ class NetworkPolicyApplyConfiguration(ObjectApplyConfiguration[NetworkPolicy], f
 
 
 class NetworkPolicyEgressRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ports: tuple[NetworkPolicyPortApplyConfiguration, ...] | UnsetType = UNSET
     to: tuple[NetworkPolicyPeerApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class NetworkPolicyIngressRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     from_: tuple[NetworkPolicyPeerApplyConfiguration, ...] | UnsetType = UNSET
     ports: tuple[NetworkPolicyPortApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class NetworkPolicyPeerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     ip_block: IPBlockApplyConfiguration | UnsetType = UNSET
     namespace_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
@@ -229,7 +229,7 @@ class NetworkPolicyPeerApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class NetworkPolicyPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     end_port: int | UnsetType = UNSET
     port: int | str | UnsetType = UNSET
@@ -237,7 +237,7 @@ class NetworkPolicyPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class NetworkPolicySpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     egress: tuple[NetworkPolicyEgressRuleApplyConfiguration, ...] | UnsetType = UNSET
     ingress: tuple[NetworkPolicyIngressRuleApplyConfiguration, ...] | UnsetType = UNSET
@@ -246,7 +246,7 @@ class NetworkPolicySpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class ParentReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     group: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -255,14 +255,14 @@ class ParentReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class ServiceBackendPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     number: int | UnsetType = UNSET
 
 
 class ServiceCIDRApplyConfiguration(ObjectApplyConfiguration[ServiceCIDR], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ServiceCIDR
 
@@ -272,12 +272,12 @@ class ServiceCIDRApplyConfiguration(ObjectApplyConfiguration[ServiceCIDR], froze
 
 
 class ServiceCIDRSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     cidrs: tuple[str, ...] | UnsetType = UNSET
 
 
 class ServiceCIDRStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET

@@ -145,7 +145,7 @@ __all__ = [
 
 
 class AffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     node_affinity: NodeAffinityApplyConfiguration | UnsetType = UNSET
     pod_affinity: PodAffinityApplyConfiguration | UnsetType = UNSET
@@ -153,14 +153,14 @@ class AffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class AppArmorProfileApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     localhost_profile: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
 
 
 class AzureFileVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     read_only: bool | UnsetType = UNSET
     secret_name: str | UnsetType = UNSET
@@ -168,7 +168,7 @@ class AzureFileVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class CSIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     driver: str | UnsetType = UNSET
     fs_type: str | UnsetType = UNSET
@@ -178,14 +178,14 @@ class CSIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class CapabilitiesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     add: tuple[str, ...] | UnsetType = UNSET
     drop: tuple[str, ...] | UnsetType = UNSET
 
 
 class CephFSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     monitors: tuple[str, ...] | UnsetType = UNSET
     path: str | UnsetType = UNSET
@@ -196,7 +196,7 @@ class CephFSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class CinderVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
@@ -205,7 +205,7 @@ class CinderVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class ClusterTrustBundleProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     label_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -216,14 +216,14 @@ class ClusterTrustBundleProjectionApplyConfiguration(ApplyConfiguration, frozen=
 
 
 class ConfigMapEnvSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     optional: bool | UnsetType = UNSET
 
 
 class ConfigMapKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -231,7 +231,7 @@ class ConfigMapKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class ConfigMapProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     items: tuple[KeyToPathApplyConfiguration, ...] | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -239,7 +239,7 @@ class ConfigMapProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class ConfigMapVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
@@ -249,7 +249,7 @@ class ConfigMapVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class ContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     args: tuple[str, ...] | UnsetType = UNSET
     command: tuple[str, ...] | UnsetType = UNSET
@@ -279,7 +279,7 @@ class ContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
 
 
 class ContainerPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container_port: int | UnsetType = UNSET
     host_ip: str | UnsetType = msgspec.field(default=UNSET, name="hostIP")
@@ -289,34 +289,34 @@ class ContainerPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class ContainerResizePolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     resource_name: str | UnsetType = UNSET
     restart_policy: str | UnsetType = UNSET
 
 
 class ContainerRestartRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     action: str | UnsetType = UNSET
     exit_codes: ContainerRestartRuleOnExitCodesApplyConfiguration | UnsetType = UNSET
 
 
 class ContainerRestartRuleOnExitCodesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     operator: str | UnsetType = UNSET
     values: tuple[int, ...] | UnsetType = UNSET
 
 
 class DownwardAPIProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     items: tuple[DownwardAPIVolumeFileApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class DownwardAPIVolumeFileApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     field_ref: ObjectFieldSelectorApplyConfiguration | UnsetType = UNSET
     mode: int | UnsetType = UNSET
@@ -326,7 +326,7 @@ class DownwardAPIVolumeFileApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class DownwardAPIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
@@ -334,7 +334,7 @@ class DownwardAPIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True,
 
 
 class EmptyDirVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     medium: str | UnsetType = UNSET
     mode: int | UnsetType = UNSET
@@ -342,7 +342,7 @@ class EmptyDirVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class EnvFromSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     config_map_ref: ConfigMapEnvSourceApplyConfiguration | UnsetType = UNSET
     prefix: str | UnsetType = UNSET
@@ -350,7 +350,7 @@ class EnvFromSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class EnvVarApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     value: str | UnsetType = UNSET
@@ -358,7 +358,7 @@ class EnvVarApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class EnvVarSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     config_map_key_ref: ConfigMapKeySelectorApplyConfiguration | UnsetType = UNSET
     field_ref: ObjectFieldSelectorApplyConfiguration | UnsetType = UNSET
@@ -368,7 +368,7 @@ class EnvVarSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class EphemeralContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     args: tuple[str, ...] | UnsetType = UNSET
     command: tuple[str, ...] | UnsetType = UNSET
@@ -399,26 +399,26 @@ class EphemeralContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class EphemeralVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     volume_claim_template: PersistentVolumeClaimTemplateApplyConfiguration | UnsetType = UNSET
 
 
 class EvictionResponderApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     priority: int | UnsetType = UNSET
 
 
 class ExecActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     command: tuple[str, ...] | UnsetType = UNSET
 
 
 class FileKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     optional: bool | UnsetType = UNSET
@@ -427,7 +427,7 @@ class FileKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class FlexVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     driver: str | UnsetType = UNSET
     fs_type: str | UnsetType = UNSET
@@ -437,7 +437,7 @@ class FlexVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class GRPCActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     mode: str | UnsetType = UNSET
     port: int | UnsetType = UNSET
@@ -445,7 +445,7 @@ class GRPCActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 
 
 class GitRepoVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     directory: str | UnsetType = UNSET
     repository: str | UnsetType = UNSET
@@ -453,7 +453,7 @@ class GitRepoVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class GlusterfsVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     endpoints: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
@@ -461,7 +461,7 @@ class GlusterfsVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class HTTPGetActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     host: str | UnsetType = UNSET
     http_headers: tuple[HTTPHeaderApplyConfiguration, ...] | UnsetType = UNSET
@@ -472,21 +472,21 @@ class HTTPGetActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class HTTPHeaderApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     value: str | UnsetType = UNSET
 
 
 class HostAliasApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     hostnames: tuple[str, ...] | UnsetType = UNSET
     ip: str | UnsetType = UNSET
 
 
 class ISCSIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     chap_auth_discovery: bool | UnsetType = UNSET
     chap_auth_session: bool | UnsetType = UNSET
@@ -502,14 +502,14 @@ class ISCSIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class ImageVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     pull_policy: str | UnsetType = UNSET
     reference: str | UnsetType = UNSET
 
 
 class KeyToPathApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     mode: int | UnsetType = UNSET
@@ -518,7 +518,7 @@ class KeyToPathApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
 
 
 class LifecycleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     post_start: LifecycleHandlerApplyConfiguration | UnsetType = UNSET
     pre_stop: LifecycleHandlerApplyConfiguration | UnsetType = UNSET
@@ -526,7 +526,7 @@ class LifecycleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
 
 
 class LifecycleHandlerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     exec: ExecActionApplyConfiguration | UnsetType = UNSET
     http_get: HTTPGetActionApplyConfiguration | UnsetType = UNSET
@@ -535,20 +535,20 @@ class LifecycleHandlerApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class LocalObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
 
 
 class ModifyVolumeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     status: str | UnsetType = UNSET
     target_volume_attributes_class_name: str | UnsetType = UNSET
 
 
 class NodeAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     preferred_during_scheduling_ignored_during_execution: (
         tuple[PreferredSchedulingTermApplyConfiguration, ...] | UnsetType
@@ -557,7 +557,7 @@ class NodeAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class ObjectFieldSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
     field_path: str | UnsetType = UNSET
@@ -566,7 +566,7 @@ class ObjectFieldSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 class PersistentVolumeClaimApplyConfiguration(
     ObjectApplyConfiguration[PersistentVolumeClaim], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = PersistentVolumeClaim
 
@@ -576,7 +576,7 @@ class PersistentVolumeClaimApplyConfiguration(
 
 
 class PersistentVolumeClaimConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_probe_time: datetime | UnsetType = UNSET
     last_transition_time: datetime | UnsetType = UNSET
@@ -587,7 +587,7 @@ class PersistentVolumeClaimConditionApplyConfiguration(ApplyConfiguration, froze
 
 
 class PersistentVolumeClaimSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     access_modes: tuple[str, ...] | UnsetType = UNSET
     data_source: TypedLocalObjectReferenceApplyConfiguration | UnsetType = UNSET
@@ -601,7 +601,7 @@ class PersistentVolumeClaimSpecApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class PersistentVolumeClaimStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     access_modes: tuple[str, ...] | UnsetType = UNSET
     allocated_resource_statuses: Mapping[str, str] | UnsetType = UNSET
@@ -615,21 +615,21 @@ class PersistentVolumeClaimStatusApplyConfiguration(ApplyConfiguration, frozen=T
 
 
 class PersistentVolumeClaimTemplateApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: PersistentVolumeClaimSpecApplyConfiguration | UnsetType = UNSET
 
 
 class PersistentVolumeClaimVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     claim_name: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
 
 
 class PodAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     preferred_during_scheduling_ignored_during_execution: (
         tuple[WeightedPodAffinityTermApplyConfiguration, ...] | UnsetType
@@ -640,7 +640,7 @@ class PodAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class PodAffinityTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     label_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
     match_label_keys: tuple[str, ...] | UnsetType = UNSET
@@ -651,7 +651,7 @@ class PodAffinityTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class PodAntiAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     preferred_during_scheduling_ignored_during_execution: (
         tuple[WeightedPodAffinityTermApplyConfiguration, ...] | UnsetType
@@ -662,7 +662,7 @@ class PodAntiAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class PodCertificateProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     certificate_chain_path: str | UnsetType = UNSET
     credential_bundle_path: str | UnsetType = UNSET
@@ -675,7 +675,7 @@ class PodCertificateProjectionApplyConfiguration(ApplyConfiguration, frozen=True
 
 
 class PodDNSConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     nameservers: tuple[str, ...] | UnsetType = UNSET
     options: tuple[PodDNSConfigOptionApplyConfiguration, ...] | UnsetType = UNSET
@@ -683,26 +683,26 @@ class PodDNSConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class PodDNSConfigOptionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     value: str | UnsetType = UNSET
 
 
 class PodOSApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
 
 
 class PodReadinessGateApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     condition_type: str | UnsetType = UNSET
 
 
 class PodResourceClaimApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     resource_claim_name: str | UnsetType = UNSET
@@ -710,19 +710,19 @@ class PodResourceClaimApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class PodSchedulingGateApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
 
 
 class PodSchedulingGroupApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     pod_group_name: str | UnsetType = UNSET
 
 
 class PodSecurityContextApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     app_armor_profile: AppArmorProfileApplyConfiguration | UnsetType = UNSET
     fs_group: int | UnsetType = UNSET
@@ -740,7 +740,7 @@ class PodSecurityContextApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class PodSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     active_deadline_seconds: int | UnsetType = UNSET
     affinity: AffinityApplyConfiguration | UnsetType = UNSET
@@ -788,21 +788,21 @@ class PodSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class PodTemplateSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: PodSpecApplyConfiguration | UnsetType = UNSET
 
 
 class PreferredSchedulingTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     preference: NodeSelectorTermApplyConfiguration | UnsetType = UNSET
     weight: int | UnsetType = UNSET
 
 
 class ProbeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     exec: ExecActionApplyConfiguration | UnsetType = UNSET
     failure_threshold: int | UnsetType = UNSET
@@ -817,7 +817,7 @@ class ProbeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class ProjectedVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
@@ -825,7 +825,7 @@ class ProjectedVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class RBDVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     image: str | UnsetType = UNSET
@@ -838,14 +838,14 @@ class RBDVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class ResourceClaimApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     request: str | UnsetType = UNSET
 
 
 class ResourceFieldSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     container_name: str | UnsetType = UNSET
     divisor: str | UnsetType = UNSET
@@ -853,7 +853,7 @@ class ResourceFieldSelectorApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class ResourceRequirementsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     claims: tuple[ResourceClaimApplyConfiguration, ...] | UnsetType = UNSET
     limits: Mapping[str, str] | UnsetType = UNSET
@@ -861,7 +861,7 @@ class ResourceRequirementsApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class SELinuxOptionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     level: str | UnsetType = UNSET
     role: str | UnsetType = UNSET
@@ -870,7 +870,7 @@ class SELinuxOptionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class ScaleIOVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     gateway: str | UnsetType = UNSET
@@ -885,21 +885,21 @@ class ScaleIOVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class SeccompProfileApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     localhost_profile: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
 
 
 class SecretEnvSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     optional: bool | UnsetType = UNSET
 
 
 class SecretKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -907,7 +907,7 @@ class SecretKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
 
 class SecretProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     items: tuple[KeyToPathApplyConfiguration, ...] | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -915,7 +915,7 @@ class SecretProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class SecretVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
@@ -925,7 +925,7 @@ class SecretVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
 
 class SecurityContextApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     allow_privilege_escalation: bool | UnsetType = UNSET
     app_armor_profile: AppArmorProfileApplyConfiguration | UnsetType = UNSET
@@ -942,7 +942,7 @@ class SecurityContextApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class ServiceAccountTokenProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     audience: str | UnsetType = UNSET
     expiration_seconds: int | UnsetType = UNSET
@@ -951,13 +951,13 @@ class ServiceAccountTokenProjectionApplyConfiguration(ApplyConfiguration, frozen
 
 
 class SleepActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     seconds: int | UnsetType = UNSET
 
 
 class StorageOSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
@@ -967,21 +967,21 @@ class StorageOSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class SysctlApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     value: str | UnsetType = UNSET
 
 
 class TCPSocketActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     host: str | UnsetType = UNSET
     port: int | str | UnsetType = UNSET
 
 
 class TolerationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     effect: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
@@ -991,7 +991,7 @@ class TolerationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 
 
 class TopologySpreadConstraintApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     label_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
     match_label_keys: tuple[str, ...] | UnsetType = UNSET
@@ -1004,7 +1004,7 @@ class TopologySpreadConstraintApplyConfiguration(ApplyConfiguration, frozen=True
 
 
 class TypedObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_group: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -1013,7 +1013,7 @@ class TypedObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class VolumeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSourceApplyConfiguration | UnsetType = UNSET
     azure_disk: AzureDiskVolumeSourceApplyConfiguration | UnsetType = UNSET
@@ -1051,14 +1051,14 @@ class VolumeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class VolumeDeviceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     device_path: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
 class VolumeHealthConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
@@ -1066,14 +1066,14 @@ class VolumeHealthConditionApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class VolumeHealthStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     health_conditions: tuple[VolumeHealthConditionApplyConfiguration, ...] | UnsetType = UNSET
     last_transition_time: datetime | UnsetType = UNSET
 
 
 class VolumeMountApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     bind_mount_options: tuple[str, ...] | UnsetType = UNSET
     mount_path: str | UnsetType = UNSET
@@ -1086,7 +1086,7 @@ class VolumeMountApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class VolumeProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     cluster_trust_bundle: ClusterTrustBundleProjectionApplyConfiguration | UnsetType = UNSET
     config_map: ConfigMapProjectionApplyConfiguration | UnsetType = UNSET
@@ -1097,21 +1097,21 @@ class VolumeProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class VolumeResourceRequirementsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     limits: Mapping[str, str] | UnsetType = UNSET
     requests: Mapping[str, str] | UnsetType = UNSET
 
 
 class WeightedPodAffinityTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     pod_affinity_term: PodAffinityTermApplyConfiguration | UnsetType = UNSET
     weight: int | UnsetType = UNSET
 
 
 class WindowsSecurityContextOptionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     gmsa_credential_spec: str | UnsetType = UNSET
     gmsa_credential_spec_name: str | UnsetType = UNSET

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class DeleteOptionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
     dry_run: tuple[str, ...] | UnsetType = UNSET
@@ -50,14 +50,14 @@ class DeleteOptionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class EvictionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     delete_options: DeleteOptionsApplyConfiguration | UnsetType = UNSET
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
 
 
 class PodDisruptionBudgetApplyConfiguration(ObjectApplyConfiguration[PodDisruptionBudget], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = PodDisruptionBudget
 
@@ -67,7 +67,7 @@ class PodDisruptionBudgetApplyConfiguration(ObjectApplyConfiguration[PodDisrupti
 
 
 class PodDisruptionBudgetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     max_unavailable: int | str | UnsetType = UNSET
     min_available: int | str | UnsetType = UNSET
@@ -76,7 +76,7 @@ class PodDisruptionBudgetSpecApplyConfiguration(ApplyConfiguration, frozen=True,
 
 
 class PodDisruptionBudgetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
     current_healthy: int | UnsetType = UNSET
@@ -88,7 +88,7 @@ class PodDisruptionBudgetStatusApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class PreconditionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     resource_version: str | UnsetType = UNSET
     uid: str | UnsetType = UNSET

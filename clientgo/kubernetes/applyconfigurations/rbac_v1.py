@@ -37,13 +37,13 @@ __all__ = [
 
 
 class AggregationRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     cluster_role_selectors: tuple[LabelSelectorApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class ClusterRoleApplyConfiguration(ObjectApplyConfiguration[ClusterRole], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ClusterRole
 
@@ -53,7 +53,7 @@ class ClusterRoleApplyConfiguration(ObjectApplyConfiguration[ClusterRole], froze
 
 
 class ClusterRoleBindingApplyConfiguration(ObjectApplyConfiguration[ClusterRoleBinding], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = ClusterRoleBinding
 
@@ -63,7 +63,7 @@ class ClusterRoleBindingApplyConfiguration(ObjectApplyConfiguration[ClusterRoleB
 
 
 class PolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_groups: tuple[str, ...] | UnsetType = UNSET
     non_resource_urls: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="nonResourceURLs")
@@ -73,7 +73,7 @@ class PolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 
 
 class RoleApplyConfiguration(ObjectApplyConfiguration[Role], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = Role
 
@@ -82,7 +82,7 @@ class RoleApplyConfiguration(ObjectApplyConfiguration[Role], frozen=True, kw_onl
 
 
 class RoleBindingApplyConfiguration(ObjectApplyConfiguration[RoleBinding], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = RoleBinding
 
@@ -92,7 +92,7 @@ class RoleBindingApplyConfiguration(ObjectApplyConfiguration[RoleBinding], froze
 
 
 class RoleRefApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_group: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -100,7 +100,7 @@ class RoleRefApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
 
 class SubjectApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_group: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET

@@ -26,7 +26,7 @@ __all__ = ["PriorityClassApplyConfiguration"]
 
 
 class PriorityClassApplyConfiguration(ObjectApplyConfiguration[PriorityClass], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = PriorityClass
 

@@ -54,7 +54,7 @@ __all__ = [
 
 
 class AWSElasticBlockStoreVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     partition: int | UnsetType = UNSET
@@ -63,7 +63,7 @@ class AWSElasticBlockStoreVolumeSourceApplyConfiguration(ApplyConfiguration, fro
 
 
 class AzureDiskVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     caching_mode: str | UnsetType = UNSET
     disk_name: str | UnsetType = UNSET
@@ -74,7 +74,7 @@ class AzureDiskVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
 
 class BoundObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -83,7 +83,7 @@ class BoundObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class ConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     last_transition_time: datetime | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -94,14 +94,14 @@ class ConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
 
 
 class EventSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     component: str | UnsetType = UNSET
     host: str | UnsetType = UNSET
 
 
 class FCVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     lun: int | UnsetType = UNSET
@@ -111,14 +111,14 @@ class FCVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 
 
 class FlockerVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     dataset_name: str | UnsetType = UNSET
     dataset_uuid: str | UnsetType = msgspec.field(default=UNSET, name="datasetUUID")
 
 
 class GCEPersistentDiskVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     partition: int | UnsetType = UNSET
@@ -127,21 +127,21 @@ class GCEPersistentDiskVolumeSourceApplyConfiguration(ApplyConfiguration, frozen
 
 
 class HostPathVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     path: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
 
 
 class LabelSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     match_expressions: tuple[LabelSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
     match_labels: Mapping[str, str] | UnsetType = UNSET
 
 
 class LabelSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
@@ -149,7 +149,7 @@ class LabelSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True
 
 
 class NFSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     path: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
@@ -157,13 +157,13 @@ class NFSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class NodeSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     node_selector_terms: tuple[NodeSelectorTermApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class NodeSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
@@ -171,14 +171,14 @@ class NodeSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True,
 
 
 class NodeSelectorTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     match_expressions: tuple[NodeSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
     match_fields: tuple[NodeSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class ObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
     field_path: str | UnsetType = UNSET
@@ -190,14 +190,14 @@ class ObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 
 
 class PhotonPersistentDiskVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     pd_id: str | UnsetType = msgspec.field(default=UNSET, name="pdID")
 
 
 class PortworxVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
@@ -205,7 +205,7 @@ class PortworxVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class QuobyteVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     group: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
@@ -216,7 +216,7 @@ class QuobyteVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_
 
 
 class TokenRequestApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     spec: TokenRequestSpecApplyConfiguration | UnsetType = UNSET
@@ -224,7 +224,7 @@ class TokenRequestApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class TokenRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     attestations: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
     audiences: tuple[str, ...] | UnsetType = UNSET
@@ -233,14 +233,14 @@ class TokenRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
 
 class TokenRequestStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     expiration_timestamp: datetime | UnsetType = UNSET
     token: str | UnsetType = UNSET
 
 
 class TypedLocalObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     api_group: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -248,7 +248,7 @@ class TypedLocalObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class VsphereVirtualDiskVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     storage_policy_id: str | UnsetType = msgspec.field(default=UNSET, name="storagePolicyID")

@@ -60,7 +60,7 @@ __all__ = [
 
 
 class CSIDriverApplyConfiguration(ObjectApplyConfiguration[CSIDriver], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = CSIDriver
 
@@ -69,7 +69,7 @@ class CSIDriverApplyConfiguration(ObjectApplyConfiguration[CSIDriver], frozen=Tr
 
 
 class CSIDriverSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     attach_required: bool | UnsetType = UNSET
     fs_group_policy: str | UnsetType = UNSET
@@ -85,7 +85,7 @@ class CSIDriverSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class CSINodeApplyConfiguration(ObjectApplyConfiguration[CSINode], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = CSINode
 
@@ -95,7 +95,7 @@ class CSINodeApplyConfiguration(ObjectApplyConfiguration[CSINode], frozen=True, 
 
 
 class CSINodeDriverApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     allocatable: VolumeNodeResourcesApplyConfiguration | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -104,19 +104,19 @@ class CSINodeDriverApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 
 
 class CSINodeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     drivers: tuple[CSINodeDriverApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class CSINodeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     storage_health: tuple[StorageHealthApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class CSIStorageCapacityApplyConfiguration(ObjectApplyConfiguration[CSIStorageCapacity], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = CSIStorageCapacity
 
@@ -128,7 +128,7 @@ class CSIStorageCapacityApplyConfiguration(ObjectApplyConfiguration[CSIStorageCa
 
 
 class StorageClassApplyConfiguration(ObjectApplyConfiguration[StorageClass], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = StorageClass
 
@@ -143,14 +143,14 @@ class StorageClassApplyConfiguration(ObjectApplyConfiguration[StorageClass], fro
 
 
 class StorageHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     health_conditions: tuple[StorageHealthConditionApplyConfiguration, ...] | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
 class StorageHealthConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     access_mode: str | UnsetType = UNSET
     last_transition_time: datetime | UnsetType = UNSET
@@ -161,27 +161,27 @@ class StorageHealthConditionApplyConfiguration(ApplyConfiguration, frozen=True, 
 
 
 class TokenRequestApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     audience: str | UnsetType = UNSET
     expiration_seconds: int | UnsetType = UNSET
 
 
 class TopologySelectorLabelRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
     values: tuple[str, ...] | UnsetType = UNSET
 
 
 class TopologySelectorTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     match_label_expressions: tuple[TopologySelectorLabelRequirementApplyConfiguration, ...] | UnsetType = UNSET
 
 
 class VolumeAttachmentApplyConfiguration(ObjectApplyConfiguration[VolumeAttachment], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = VolumeAttachment
 
@@ -191,14 +191,14 @@ class VolumeAttachmentApplyConfiguration(ObjectApplyConfiguration[VolumeAttachme
 
 
 class VolumeAttachmentSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     inline_volume_spec: PersistentVolumeSpecApplyConfiguration | UnsetType = UNSET
     persistent_volume_name: str | UnsetType = UNSET
 
 
 class VolumeAttachmentSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     attacher: str | UnsetType = UNSET
     node_name: str | UnsetType = UNSET
@@ -206,7 +206,7 @@ class VolumeAttachmentSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class VolumeAttachmentStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     attach_error: VolumeErrorApplyConfiguration | UnsetType = UNSET
     attached: bool | UnsetType = UNSET
@@ -217,7 +217,7 @@ class VolumeAttachmentStatusApplyConfiguration(ApplyConfiguration, frozen=True, 
 class VolumeAttributesClassApplyConfiguration(
     ObjectApplyConfiguration[VolumeAttributesClass], frozen=True, kw_only=True
 ):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = VolumeAttributesClass
 
@@ -227,7 +227,7 @@ class VolumeAttributesClassApplyConfiguration(
 
 
 class VolumeErrorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     error_code: int | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -235,6 +235,6 @@ class VolumeErrorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
 
 class VolumeNodeResourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     count: int | UnsetType = UNSET

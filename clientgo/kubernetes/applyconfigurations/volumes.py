@@ -58,7 +58,7 @@ __all__ = [
 
 
 class AzureFilePersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     read_only: bool | UnsetType = UNSET
     secret_name: str | UnsetType = UNSET
@@ -67,7 +67,7 @@ class AzureFilePersistentVolumeSourceApplyConfiguration(ApplyConfiguration, froz
 
 
 class CSIPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     controller_expand_secret_ref: SecretReferenceApplyConfiguration | UnsetType = UNSET
     controller_publish_secret_ref: SecretReferenceApplyConfiguration | UnsetType = UNSET
@@ -82,7 +82,7 @@ class CSIPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class CephFSPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     monitors: tuple[str, ...] | UnsetType = UNSET
     path: str | UnsetType = UNSET
@@ -93,7 +93,7 @@ class CephFSPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=
 
 
 class CinderPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
@@ -102,7 +102,7 @@ class CinderPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=
 
 
 class FlexPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     driver: str | UnsetType = UNSET
     fs_type: str | UnsetType = UNSET
@@ -112,7 +112,7 @@ class FlexPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=Tr
 
 
 class GlusterfsPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     endpoints: str | UnsetType = UNSET
     endpoints_namespace: str | UnsetType = UNSET
@@ -121,7 +121,7 @@ class GlusterfsPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, froz
 
 
 class ISCSIPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     chap_auth_discovery: bool | UnsetType = UNSET
     chap_auth_session: bool | UnsetType = UNSET
@@ -137,14 +137,14 @@ class ISCSIPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=T
 
 
 class LocalVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
 
 
 class PersistentVolumeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     access_modes: tuple[str, ...] | UnsetType = UNSET
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSourceApplyConfiguration | UnsetType = UNSET
@@ -180,7 +180,7 @@ class PersistentVolumeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
 
 class RBDPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     image: str | UnsetType = UNSET
@@ -193,7 +193,7 @@ class RBDPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=Tru
 
 
 class ScaleIOPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     gateway: str | UnsetType = UNSET
@@ -208,14 +208,14 @@ class ScaleIOPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen
 
 
 class SecretReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
     namespace: str | UnsetType = UNSET
 
 
 class StorageOSPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     fs_type: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
@@ -225,6 +225,6 @@ class StorageOSPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, froz
 
 
 class VolumeNodeAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     required: NodeSelectorApplyConfiguration | UnsetType = UNSET

@@ -28,43 +28,43 @@ from clientgo.typed.client import StatusClient, TypedClient
 
 
 class MutatingAdmissionPolicyClient(TypedClient[MutatingAdmissionPolicy]):
-    """Reads and writes MutatingAdmissionPolicy objects at the API server."""
+    """Client for MutatingAdmissionPolicy objects."""
 
     kind = MutatingAdmissionPolicy
 
 
 class MutatingAdmissionPolicyBindingClient(TypedClient[MutatingAdmissionPolicyBinding]):
-    """Reads and writes MutatingAdmissionPolicyBinding objects at the API server."""
+    """Client for MutatingAdmissionPolicyBinding objects."""
 
     kind = MutatingAdmissionPolicyBinding
 
 
 class MutatingWebhookConfigurationClient(TypedClient[MutatingWebhookConfiguration]):
-    """Reads and writes MutatingWebhookConfiguration objects at the API server."""
+    """Client for MutatingWebhookConfiguration objects."""
 
     kind = MutatingWebhookConfiguration
 
 
 class ValidatingAdmissionPolicyClient(StatusClient[ValidatingAdmissionPolicy]):
-    """Reads and writes ValidatingAdmissionPolicy objects, and their status, at the API server."""
+    """Client for ValidatingAdmissionPolicy objects and their status."""
 
     kind = ValidatingAdmissionPolicy
 
 
 class ValidatingAdmissionPolicyBindingClient(TypedClient[ValidatingAdmissionPolicyBinding]):
-    """Reads and writes ValidatingAdmissionPolicyBinding objects at the API server."""
+    """Client for ValidatingAdmissionPolicyBinding objects."""
 
     kind = ValidatingAdmissionPolicyBinding
 
 
 class ValidatingWebhookConfigurationClient(TypedClient[ValidatingWebhookConfiguration]):
-    """Reads and writes ValidatingWebhookConfiguration objects at the API server."""
+    """Client for ValidatingWebhookConfiguration objects."""
 
     kind = ValidatingWebhookConfiguration
 
 
 class AdmissionregistrationV1:
-    """One client for each kind of admissionregistration.k8s.io/v1."""
+    """Clients for the kinds of admissionregistration.k8s.io/v1."""
 
     kinds = (
         MutatingAdmissionPolicy,
@@ -79,25 +79,25 @@ class AdmissionregistrationV1:
         self._requester = requester
 
     def mutating_admission_policies(self) -> MutatingAdmissionPolicyClient:
-        """MutatingAdmissionPolicy objects, which belong to no namespace."""
+        """Return the client for cluster-scoped MutatingAdmissionPolicy objects."""
         return MutatingAdmissionPolicyClient(self._requester)
 
     def mutating_admission_policy_bindings(self) -> MutatingAdmissionPolicyBindingClient:
-        """MutatingAdmissionPolicyBinding objects, which belong to no namespace."""
+        """Return the client for cluster-scoped MutatingAdmissionPolicyBinding objects."""
         return MutatingAdmissionPolicyBindingClient(self._requester)
 
     def mutating_webhook_configurations(self) -> MutatingWebhookConfigurationClient:
-        """MutatingWebhookConfiguration objects, which belong to no namespace."""
+        """Return the client for cluster-scoped MutatingWebhookConfiguration objects."""
         return MutatingWebhookConfigurationClient(self._requester)
 
     def validating_admission_policies(self) -> ValidatingAdmissionPolicyClient:
-        """ValidatingAdmissionPolicy objects, which belong to no namespace."""
+        """Return the client for cluster-scoped ValidatingAdmissionPolicy objects."""
         return ValidatingAdmissionPolicyClient(self._requester)
 
     def validating_admission_policy_bindings(self) -> ValidatingAdmissionPolicyBindingClient:
-        """ValidatingAdmissionPolicyBinding objects, which belong to no namespace."""
+        """Return the client for cluster-scoped ValidatingAdmissionPolicyBinding objects."""
         return ValidatingAdmissionPolicyBindingClient(self._requester)
 
     def validating_webhook_configurations(self) -> ValidatingWebhookConfigurationClient:
-        """ValidatingWebhookConfiguration objects, which belong to no namespace."""
+        """Return the client for cluster-scoped ValidatingWebhookConfiguration objects."""
         return ValidatingWebhookConfigurationClient(self._requester)

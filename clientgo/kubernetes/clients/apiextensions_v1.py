@@ -21,13 +21,13 @@ from clientgo.typed.client import StatusClient
 
 
 class CustomResourceDefinitionClient(StatusClient[CustomResourceDefinition]):
-    """Reads and writes CustomResourceDefinition objects, and their status, at the API server."""
+    """Client for CustomResourceDefinition objects and their status."""
 
     kind = CustomResourceDefinition
 
 
 class ApiextensionsV1:
-    """One client for each kind of apiextensions.k8s.io/v1."""
+    """Clients for the kinds of apiextensions.k8s.io/v1."""
 
     kinds = (CustomResourceDefinition,)
 
@@ -35,5 +35,5 @@ class ApiextensionsV1:
         self._requester = requester
 
     def custom_resource_definitions(self) -> CustomResourceDefinitionClient:
-        """CustomResourceDefinition objects, which belong to no namespace."""
+        """Return the client for cluster-scoped CustomResourceDefinition objects."""
         return CustomResourceDefinitionClient(self._requester)

@@ -22,37 +22,37 @@ from clientgo.typed.scale import ScaleClient
 
 
 class ControllerRevisionClient(TypedClient[ControllerRevision]):
-    """Reads and writes ControllerRevision objects at the API server."""
+    """Client for ControllerRevision objects."""
 
     kind = ControllerRevision
 
 
 class DaemonSetClient(StatusClient[DaemonSet]):
-    """Reads and writes DaemonSet objects, and their status, at the API server."""
+    """Client for DaemonSet objects and their status."""
 
     kind = DaemonSet
 
 
 class DeploymentClient(ScaleClient[Deployment]):
-    """Reads and writes Deployment objects, and their status, at the API server."""
+    """Client for Deployment objects and their status."""
 
     kind = Deployment
 
 
 class ReplicaSetClient(ScaleClient[ReplicaSet]):
-    """Reads and writes ReplicaSet objects, and their status, at the API server."""
+    """Client for ReplicaSet objects and their status."""
 
     kind = ReplicaSet
 
 
 class StatefulSetClient(ScaleClient[StatefulSet]):
-    """Reads and writes StatefulSet objects, and their status, at the API server."""
+    """Client for StatefulSet objects and their status."""
 
     kind = StatefulSet
 
 
 class AppsV1:
-    """One client for each kind of apps/v1."""
+    """Clients for the kinds of apps/v1."""
 
     kinds = (ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet)
 
@@ -60,21 +60,21 @@ class AppsV1:
         self._requester = requester
 
     def controller_revisions(self, namespace: str = "") -> ControllerRevisionClient:
-        """ControllerRevision objects of one namespace, or of every namespace when none is named."""
+        """Return the client for ControllerRevision objects of a namespace, by default of all namespaces."""
         return ControllerRevisionClient(self._requester, namespace)
 
     def daemon_sets(self, namespace: str = "") -> DaemonSetClient:
-        """DaemonSet objects of one namespace, or of every namespace when none is named."""
+        """Return the client for DaemonSet objects of a namespace, by default of all namespaces."""
         return DaemonSetClient(self._requester, namespace)
 
     def deployments(self, namespace: str = "") -> DeploymentClient:
-        """Deployment objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Deployment objects of a namespace, by default of all namespaces."""
         return DeploymentClient(self._requester, namespace)
 
     def replica_sets(self, namespace: str = "") -> ReplicaSetClient:
-        """ReplicaSet objects of one namespace, or of every namespace when none is named."""
+        """Return the client for ReplicaSet objects of a namespace, by default of all namespaces."""
         return ReplicaSetClient(self._requester, namespace)
 
     def stateful_sets(self, namespace: str = "") -> StatefulSetClient:
-        """StatefulSet objects of one namespace, or of every namespace when none is named."""
+        """Return the client for StatefulSet objects of a namespace, by default of all namespaces."""
         return StatefulSetClient(self._requester, namespace)

@@ -21,19 +21,19 @@ from clientgo.typed.create import CreateClient
 
 
 class SelfSubjectReviewClient(CreateClient[SelfSubjectReview]):
-    """Creates SelfSubjectReview objects at the API server, which can do no more with them."""
+    """Client that creates SelfSubjectReview objects, the only verb that the API server supports."""
 
     kind = SelfSubjectReview
 
 
 class TokenReviewClient(CreateClient[TokenReview]):
-    """Creates TokenReview objects at the API server, which can do no more with them."""
+    """Client that creates TokenReview objects, the only verb that the API server supports."""
 
     kind = TokenReview
 
 
 class AuthenticationV1:
-    """One client for each kind of authentication.k8s.io/v1."""
+    """Clients for the kinds of authentication.k8s.io/v1."""
 
     kinds = (SelfSubjectReview, TokenReview)
 
@@ -41,9 +41,9 @@ class AuthenticationV1:
         self._requester = requester
 
     def self_subject_reviews(self) -> SelfSubjectReviewClient:
-        """SelfSubjectReview objects, which belong to no namespace."""
+        """Return the client for cluster-scoped SelfSubjectReview objects."""
         return SelfSubjectReviewClient(self._requester)
 
     def token_reviews(self) -> TokenReviewClient:
-        """TokenReview objects, which belong to no namespace."""
+        """Return the client for cluster-scoped TokenReview objects."""
         return TokenReviewClient(self._requester)

@@ -26,31 +26,31 @@ from clientgo.typed.create import CreateClient
 
 
 class LocalSubjectAccessReviewClient(CreateClient[LocalSubjectAccessReview]):
-    """Creates LocalSubjectAccessReview objects at the API server, which can do no more with them."""
+    """Client that creates LocalSubjectAccessReview objects, the only verb that the API server supports."""
 
     kind = LocalSubjectAccessReview
 
 
 class SelfSubjectAccessReviewClient(CreateClient[SelfSubjectAccessReview]):
-    """Creates SelfSubjectAccessReview objects at the API server, which can do no more with them."""
+    """Client that creates SelfSubjectAccessReview objects, the only verb that the API server supports."""
 
     kind = SelfSubjectAccessReview
 
 
 class SelfSubjectRulesReviewClient(CreateClient[SelfSubjectRulesReview]):
-    """Creates SelfSubjectRulesReview objects at the API server, which can do no more with them."""
+    """Client that creates SelfSubjectRulesReview objects, the only verb that the API server supports."""
 
     kind = SelfSubjectRulesReview
 
 
 class SubjectAccessReviewClient(CreateClient[SubjectAccessReview]):
-    """Creates SubjectAccessReview objects at the API server, which can do no more with them."""
+    """Client that creates SubjectAccessReview objects, the only verb that the API server supports."""
 
     kind = SubjectAccessReview
 
 
 class AuthorizationV1:
-    """One client for each kind of authorization.k8s.io/v1."""
+    """Clients for the kinds of authorization.k8s.io/v1."""
 
     kinds = (LocalSubjectAccessReview, SelfSubjectAccessReview, SelfSubjectRulesReview, SubjectAccessReview)
 
@@ -58,17 +58,17 @@ class AuthorizationV1:
         self._requester = requester
 
     def local_subject_access_reviews(self, namespace: str = "") -> LocalSubjectAccessReviewClient:
-        """LocalSubjectAccessReview objects of one namespace, or of every namespace when none is named."""
+        """Return the client for LocalSubjectAccessReview objects of a namespace, by default of all namespaces."""
         return LocalSubjectAccessReviewClient(self._requester, namespace)
 
     def self_subject_access_reviews(self) -> SelfSubjectAccessReviewClient:
-        """SelfSubjectAccessReview objects, which belong to no namespace."""
+        """Return the client for cluster-scoped SelfSubjectAccessReview objects."""
         return SelfSubjectAccessReviewClient(self._requester)
 
     def self_subject_rules_reviews(self) -> SelfSubjectRulesReviewClient:
-        """SelfSubjectRulesReview objects, which belong to no namespace."""
+        """Return the client for cluster-scoped SelfSubjectRulesReview objects."""
         return SelfSubjectRulesReviewClient(self._requester)
 
     def subject_access_reviews(self) -> SubjectAccessReviewClient:
-        """SubjectAccessReview objects, which belong to no namespace."""
+        """Return the client for cluster-scoped SubjectAccessReview objects."""
         return SubjectAccessReviewClient(self._requester)

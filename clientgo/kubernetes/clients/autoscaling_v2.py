@@ -21,13 +21,13 @@ from clientgo.typed.client import StatusClient
 
 
 class HorizontalPodAutoscalerClient(StatusClient[HorizontalPodAutoscaler]):
-    """Reads and writes HorizontalPodAutoscaler objects, and their status, at the API server."""
+    """Client for HorizontalPodAutoscaler objects and their status."""
 
     kind = HorizontalPodAutoscaler
 
 
 class AutoscalingV2:
-    """One client for each kind of autoscaling/v2."""
+    """Clients for the kinds of autoscaling/v2."""
 
     kinds = (HorizontalPodAutoscaler,)
 
@@ -35,5 +35,5 @@ class AutoscalingV2:
         self._requester = requester
 
     def horizontal_pod_autoscalers(self, namespace: str = "") -> HorizontalPodAutoscalerClient:
-        """HorizontalPodAutoscaler objects of one namespace, or of every namespace when none is named."""
+        """Return the client for HorizontalPodAutoscaler objects of a namespace, by default of all namespaces."""
         return HorizontalPodAutoscalerClient(self._requester, namespace)

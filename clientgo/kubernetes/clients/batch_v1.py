@@ -21,19 +21,19 @@ from clientgo.typed.client import StatusClient
 
 
 class CronJobClient(StatusClient[CronJob]):
-    """Reads and writes CronJob objects, and their status, at the API server."""
+    """Client for CronJob objects and their status."""
 
     kind = CronJob
 
 
 class JobClient(StatusClient[Job]):
-    """Reads and writes Job objects, and their status, at the API server."""
+    """Client for Job objects and their status."""
 
     kind = Job
 
 
 class BatchV1:
-    """One client for each kind of batch/v1."""
+    """Clients for the kinds of batch/v1."""
 
     kinds = (CronJob, Job)
 
@@ -41,9 +41,9 @@ class BatchV1:
         self._requester = requester
 
     def cron_jobs(self, namespace: str = "") -> CronJobClient:
-        """CronJob objects of one namespace, or of every namespace when none is named."""
+        """Return the client for CronJob objects of a namespace, by default of all namespaces."""
         return CronJobClient(self._requester, namespace)
 
     def jobs(self, namespace: str = "") -> JobClient:
-        """Job objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Job objects of a namespace, by default of all namespaces."""
         return JobClient(self._requester, namespace)

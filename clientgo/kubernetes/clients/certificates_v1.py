@@ -28,33 +28,33 @@ from clientgo.typed.subresources import SubresourceClient
 class CertificateSigningRequestClient(
     SubresourceClient[CertificateSigningRequest], StatusClient[CertificateSigningRequest]
 ):
-    """Reads and writes CertificateSigningRequest objects, and their status, at the API server."""
+    """Client for CertificateSigningRequest objects and their status."""
 
     kind = CertificateSigningRequest
 
     def update_approval(
         self, name: str, body: CertificateSigningRequest, *, field_manager: str = "", dry_run: bool = False
     ) -> CertificateSigningRequest:
-        """Replace the CertificateSigningRequest at the subresource approval of the object of that name."""
+        """Replace the CertificateSigningRequest at the subresource approval of an object."""
         return self._send_to(
             "update", name, "approval", body, CertificateSigningRequest, field_manager=field_manager, dry_run=dry_run
         )
 
 
 class ClusterTrustBundleClient(TypedClient[ClusterTrustBundle]):
-    """Reads and writes ClusterTrustBundle objects at the API server."""
+    """Client for ClusterTrustBundle objects."""
 
     kind = ClusterTrustBundle
 
 
 class PodCertificateRequestClient(StatusClient[PodCertificateRequest]):
-    """Reads and writes PodCertificateRequest objects, and their status, at the API server."""
+    """Client for PodCertificateRequest objects and their status."""
 
     kind = PodCertificateRequest
 
 
 class CertificatesV1:
-    """One client for each kind of certificates.k8s.io/v1."""
+    """Clients for the kinds of certificates.k8s.io/v1."""
 
     kinds = (CertificateSigningRequest, ClusterTrustBundle, PodCertificateRequest)
 
@@ -62,13 +62,13 @@ class CertificatesV1:
         self._requester = requester
 
     def certificate_signing_requests(self) -> CertificateSigningRequestClient:
-        """CertificateSigningRequest objects, which belong to no namespace."""
+        """Return the client for cluster-scoped CertificateSigningRequest objects."""
         return CertificateSigningRequestClient(self._requester)
 
     def cluster_trust_bundles(self) -> ClusterTrustBundleClient:
-        """ClusterTrustBundle objects, which belong to no namespace."""
+        """Return the client for cluster-scoped ClusterTrustBundle objects."""
         return ClusterTrustBundleClient(self._requester)
 
     def pod_certificate_requests(self, namespace: str = "") -> PodCertificateRequestClient:
-        """PodCertificateRequest objects of one namespace, or of every namespace when none is named."""
+        """Return the client for PodCertificateRequest objects of a namespace, by default of all namespaces."""
         return PodCertificateRequestClient(self._requester, namespace)

@@ -21,13 +21,13 @@ from clientgo.typed.client import TypedClient
 
 
 class LeaseClient(TypedClient[Lease]):
-    """Reads and writes Lease objects at the API server."""
+    """Client for Lease objects."""
 
     kind = Lease
 
 
 class CoordinationV1:
-    """One client for each kind of coordination.k8s.io/v1."""
+    """Clients for the kinds of coordination.k8s.io/v1."""
 
     kinds = (Lease,)
 
@@ -35,5 +35,5 @@ class CoordinationV1:
         self._requester = requester
 
     def leases(self, namespace: str = "") -> LeaseClient:
-        """Lease objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Lease objects of a namespace, by default of all namespaces."""
         return LeaseClient(self._requester, namespace)

@@ -43,125 +43,125 @@ from clientgo.typed.subresources import SubresourceClient
 
 
 class BindingClient(CreateClient[Binding]):
-    """Creates Binding objects at the API server, which can do no more with them."""
+    """Client that creates Binding objects, the only verb that the API server supports."""
 
     kind = Binding
 
 
 class ConfigMapClient(TypedClient[ConfigMap]):
-    """Reads and writes ConfigMap objects at the API server."""
+    """Client for ConfigMap objects."""
 
     kind = ConfigMap
 
 
 class EndpointsClient(TypedClient[Endpoints]):
-    """Reads and writes Endpoints objects at the API server."""
+    """Client for Endpoints objects."""
 
     kind = Endpoints
 
 
 class EventClient(TypedClient[Event]):
-    """Reads and writes Event objects at the API server."""
+    """Client for Event objects."""
 
     kind = Event
 
 
 class LimitRangeClient(TypedClient[LimitRange]):
-    """Reads and writes LimitRange objects at the API server."""
+    """Client for LimitRange objects."""
 
     kind = LimitRange
 
 
 class NamespaceClient(SubresourceClient[Namespace], StatusClient[Namespace]):
-    """Reads and writes Namespace objects at the API server, which serves all but delete_collection."""
+    """Client for Namespace objects; the API server supports all verbs except delete_collection."""
 
     kind = Namespace
 
     def finalize(self, name: str, body: Namespace, *, field_manager: str = "", dry_run: bool = False) -> Namespace:
-        """Replace the Namespace at the subresource finalize of the object of that name."""
+        """Replace the Namespace at the subresource finalize of an object."""
         return self._send_to("update", name, "finalize", body, Namespace, field_manager=field_manager, dry_run=dry_run)
 
 
 class NodeClient(StatusClient[Node]):
-    """Reads and writes Node objects, and their status, at the API server."""
+    """Client for Node objects and their status."""
 
     kind = Node
 
 
 class PersistentVolumeClient(StatusClient[PersistentVolume]):
-    """Reads and writes PersistentVolume objects, and their status, at the API server."""
+    """Client for PersistentVolume objects and their status."""
 
     kind = PersistentVolume
 
 
 class PersistentVolumeClaimClient(StatusClient[PersistentVolumeClaim]):
-    """Reads and writes PersistentVolumeClaim objects, and their status, at the API server."""
+    """Client for PersistentVolumeClaim objects and their status."""
 
     kind = PersistentVolumeClaim
 
 
 class PodClient(PodExpansion, SubresourceClient[Pod], StatusClient[Pod]):
-    """Reads and writes Pod objects, and their status, at the API server."""
+    """Client for Pod objects and their status."""
 
     kind = Pod
 
     def update_ephemeral_containers(
         self, name: str, body: Pod, *, field_manager: str = "", dry_run: bool = False
     ) -> Pod:
-        """Replace the Pod at the subresource ephemeralcontainers of the object of that name."""
+        """Replace the Pod at the subresource ephemeralcontainers of an object."""
         return self._send_to(
             "update", name, "ephemeralcontainers", body, Pod, field_manager=field_manager, dry_run=dry_run
         )
 
     def update_resize(self, name: str, body: Pod, *, field_manager: str = "", dry_run: bool = False) -> Pod:
-        """Replace the Pod at the subresource resize of the object of that name."""
+        """Replace the Pod at the subresource resize of an object."""
         return self._send_to("update", name, "resize", body, Pod, field_manager=field_manager, dry_run=dry_run)
 
 
 class PodTemplateClient(TypedClient[PodTemplate]):
-    """Reads and writes PodTemplate objects at the API server."""
+    """Client for PodTemplate objects."""
 
     kind = PodTemplate
 
 
 class ReplicationControllerClient(ScaleClient[ReplicationController]):
-    """Reads and writes ReplicationController objects, and their status, at the API server."""
+    """Client for ReplicationController objects and their status."""
 
     kind = ReplicationController
 
 
 class ResourceQuotaClient(StatusClient[ResourceQuota]):
-    """Reads and writes ResourceQuota objects, and their status, at the API server."""
+    """Client for ResourceQuota objects and their status."""
 
     kind = ResourceQuota
 
 
 class SecretClient(TypedClient[Secret]):
-    """Reads and writes Secret objects at the API server."""
+    """Client for Secret objects."""
 
     kind = Secret
 
 
 class ServiceClient(StatusClient[Service]):
-    """Reads and writes Service objects, and their status, at the API server."""
+    """Client for Service objects and their status."""
 
     kind = Service
 
 
 class ServiceAccountClient(SubresourceClient[ServiceAccount], TypedClient[ServiceAccount]):
-    """Reads and writes ServiceAccount objects at the API server."""
+    """Client for ServiceAccount objects."""
 
     kind = ServiceAccount
 
     def create_token(
         self, name: str, body: TokenRequest, *, field_manager: str = "", dry_run: bool = False
     ) -> TokenRequest:
-        """Create a TokenRequest at the subresource token of the object of that name."""
+        """Create a TokenRequest at the subresource token of an object."""
         return self._send_to("create", name, "token", body, TokenRequest, field_manager=field_manager, dry_run=dry_run)
 
 
 class CoreV1:
-    """One client for each kind of core/v1."""
+    """Clients for the kinds of core/v1."""
 
     kinds = (
         Binding,
@@ -186,65 +186,65 @@ class CoreV1:
         self._requester = requester
 
     def bindings(self, namespace: str = "") -> BindingClient:
-        """Binding objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Binding objects of a namespace, by default of all namespaces."""
         return BindingClient(self._requester, namespace)
 
     def config_maps(self, namespace: str = "") -> ConfigMapClient:
-        """ConfigMap objects of one namespace, or of every namespace when none is named."""
+        """Return the client for ConfigMap objects of a namespace, by default of all namespaces."""
         return ConfigMapClient(self._requester, namespace)
 
     def endpoints(self, namespace: str = "") -> EndpointsClient:
-        """Endpoints objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Endpoints objects of a namespace, by default of all namespaces."""
         return EndpointsClient(self._requester, namespace)
 
     def events(self, namespace: str = "") -> EventClient:
-        """Event objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Event objects of a namespace, by default of all namespaces."""
         return EventClient(self._requester, namespace)
 
     def limit_ranges(self, namespace: str = "") -> LimitRangeClient:
-        """LimitRange objects of one namespace, or of every namespace when none is named."""
+        """Return the client for LimitRange objects of a namespace, by default of all namespaces."""
         return LimitRangeClient(self._requester, namespace)
 
     def namespaces(self) -> NamespaceClient:
-        """Namespace objects, which belong to no namespace."""
+        """Return the client for cluster-scoped Namespace objects."""
         return NamespaceClient(self._requester)
 
     def nodes(self) -> NodeClient:
-        """Node objects, which belong to no namespace."""
+        """Return the client for cluster-scoped Node objects."""
         return NodeClient(self._requester)
 
     def persistent_volumes(self) -> PersistentVolumeClient:
-        """PersistentVolume objects, which belong to no namespace."""
+        """Return the client for cluster-scoped PersistentVolume objects."""
         return PersistentVolumeClient(self._requester)
 
     def persistent_volume_claims(self, namespace: str = "") -> PersistentVolumeClaimClient:
-        """PersistentVolumeClaim objects of one namespace, or of every namespace when none is named."""
+        """Return the client for PersistentVolumeClaim objects of a namespace, by default of all namespaces."""
         return PersistentVolumeClaimClient(self._requester, namespace)
 
     def pods(self, namespace: str = "") -> PodClient:
-        """Pod objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Pod objects of a namespace, by default of all namespaces."""
         return PodClient(self._requester, namespace)
 
     def pod_templates(self, namespace: str = "") -> PodTemplateClient:
-        """PodTemplate objects of one namespace, or of every namespace when none is named."""
+        """Return the client for PodTemplate objects of a namespace, by default of all namespaces."""
         return PodTemplateClient(self._requester, namespace)
 
     def replication_controllers(self, namespace: str = "") -> ReplicationControllerClient:
-        """ReplicationController objects of one namespace, or of every namespace when none is named."""
+        """Return the client for ReplicationController objects of a namespace, by default of all namespaces."""
         return ReplicationControllerClient(self._requester, namespace)
 
     def resource_quotas(self, namespace: str = "") -> ResourceQuotaClient:
-        """ResourceQuota objects of one namespace, or of every namespace when none is named."""
+        """Return the client for ResourceQuota objects of a namespace, by default of all namespaces."""
         return ResourceQuotaClient(self._requester, namespace)
 
     def secrets(self, namespace: str = "") -> SecretClient:
-        """Secret objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Secret objects of a namespace, by default of all namespaces."""
         return SecretClient(self._requester, namespace)
 
     def services(self, namespace: str = "") -> ServiceClient:
-        """Service objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Service objects of a namespace, by default of all namespaces."""
         return ServiceClient(self._requester, namespace)
 
     def service_accounts(self, namespace: str = "") -> ServiceAccountClient:
-        """ServiceAccount objects of one namespace, or of every namespace when none is named."""
+        """Return the client for ServiceAccount objects of a namespace, by default of all namespaces."""
         return ServiceAccountClient(self._requester, namespace)

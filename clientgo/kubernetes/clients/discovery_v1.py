@@ -21,13 +21,13 @@ from clientgo.typed.client import TypedClient
 
 
 class EndpointSliceClient(TypedClient[EndpointSlice]):
-    """Reads and writes EndpointSlice objects at the API server."""
+    """Client for EndpointSlice objects."""
 
     kind = EndpointSlice
 
 
 class DiscoveryV1:
-    """One client for each kind of discovery.k8s.io/v1."""
+    """Clients for the kinds of discovery.k8s.io/v1."""
 
     kinds = (EndpointSlice,)
 
@@ -35,5 +35,5 @@ class DiscoveryV1:
         self._requester = requester
 
     def endpoint_slices(self, namespace: str = "") -> EndpointSliceClient:
-        """EndpointSlice objects of one namespace, or of every namespace when none is named."""
+        """Return the client for EndpointSlice objects of a namespace, by default of all namespaces."""
         return EndpointSliceClient(self._requester, namespace)

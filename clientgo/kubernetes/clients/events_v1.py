@@ -21,13 +21,13 @@ from clientgo.typed.client import TypedClient
 
 
 class EventClient(TypedClient[Event]):
-    """Reads and writes Event objects at the API server."""
+    """Client for Event objects."""
 
     kind = Event
 
 
 class EventsV1:
-    """One client for each kind of events.k8s.io/v1."""
+    """Clients for the kinds of events.k8s.io/v1."""
 
     kinds = (Event,)
 
@@ -35,5 +35,5 @@ class EventsV1:
         self._requester = requester
 
     def events(self, namespace: str = "") -> EventClient:
-        """Event objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Event objects of a namespace, by default of all namespaces."""
         return EventClient(self._requester, namespace)

@@ -21,37 +21,37 @@ from clientgo.typed.client import StatusClient, TypedClient
 
 
 class IPAddressClient(TypedClient[IPAddress]):
-    """Reads and writes IPAddress objects at the API server."""
+    """Client for IPAddress objects."""
 
     kind = IPAddress
 
 
 class IngressClient(StatusClient[Ingress]):
-    """Reads and writes Ingress objects, and their status, at the API server."""
+    """Client for Ingress objects and their status."""
 
     kind = Ingress
 
 
 class IngressClassClient(TypedClient[IngressClass]):
-    """Reads and writes IngressClass objects at the API server."""
+    """Client for IngressClass objects."""
 
     kind = IngressClass
 
 
 class NetworkPolicyClient(TypedClient[NetworkPolicy]):
-    """Reads and writes NetworkPolicy objects at the API server."""
+    """Client for NetworkPolicy objects."""
 
     kind = NetworkPolicy
 
 
 class ServiceCIDRClient(StatusClient[ServiceCIDR]):
-    """Reads and writes ServiceCIDR objects, and their status, at the API server."""
+    """Client for ServiceCIDR objects and their status."""
 
     kind = ServiceCIDR
 
 
 class NetworkingV1:
-    """One client for each kind of networking.k8s.io/v1."""
+    """Clients for the kinds of networking.k8s.io/v1."""
 
     kinds = (IPAddress, Ingress, IngressClass, NetworkPolicy, ServiceCIDR)
 
@@ -59,21 +59,21 @@ class NetworkingV1:
         self._requester = requester
 
     def ip_addresses(self) -> IPAddressClient:
-        """IPAddress objects, which belong to no namespace."""
+        """Return the client for cluster-scoped IPAddress objects."""
         return IPAddressClient(self._requester)
 
     def ingresses(self, namespace: str = "") -> IngressClient:
-        """Ingress objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Ingress objects of a namespace, by default of all namespaces."""
         return IngressClient(self._requester, namespace)
 
     def ingress_classes(self) -> IngressClassClient:
-        """IngressClass objects, which belong to no namespace."""
+        """Return the client for cluster-scoped IngressClass objects."""
         return IngressClassClient(self._requester)
 
     def network_policies(self, namespace: str = "") -> NetworkPolicyClient:
-        """NetworkPolicy objects of one namespace, or of every namespace when none is named."""
+        """Return the client for NetworkPolicy objects of a namespace, by default of all namespaces."""
         return NetworkPolicyClient(self._requester, namespace)
 
     def service_cidrs(self) -> ServiceCIDRClient:
-        """ServiceCIDR objects, which belong to no namespace."""
+        """Return the client for cluster-scoped ServiceCIDR objects."""
         return ServiceCIDRClient(self._requester)

@@ -21,13 +21,13 @@ from clientgo.typed.client import StatusClient
 
 
 class PodDisruptionBudgetClient(StatusClient[PodDisruptionBudget]):
-    """Reads and writes PodDisruptionBudget objects, and their status, at the API server."""
+    """Client for PodDisruptionBudget objects and their status."""
 
     kind = PodDisruptionBudget
 
 
 class PolicyV1:
-    """One client for each kind of policy/v1."""
+    """Clients for the kinds of policy/v1."""
 
     kinds = (PodDisruptionBudget,)
 
@@ -35,5 +35,5 @@ class PolicyV1:
         self._requester = requester
 
     def pod_disruption_budgets(self, namespace: str = "") -> PodDisruptionBudgetClient:
-        """PodDisruptionBudget objects of one namespace, or of every namespace when none is named."""
+        """Return the client for PodDisruptionBudget objects of a namespace, by default of all namespaces."""
         return PodDisruptionBudgetClient(self._requester, namespace)

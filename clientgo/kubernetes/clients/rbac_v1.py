@@ -21,31 +21,31 @@ from clientgo.typed.client import TypedClient
 
 
 class ClusterRoleClient(TypedClient[ClusterRole]):
-    """Reads and writes ClusterRole objects at the API server."""
+    """Client for ClusterRole objects."""
 
     kind = ClusterRole
 
 
 class ClusterRoleBindingClient(TypedClient[ClusterRoleBinding]):
-    """Reads and writes ClusterRoleBinding objects at the API server."""
+    """Client for ClusterRoleBinding objects."""
 
     kind = ClusterRoleBinding
 
 
 class RoleClient(TypedClient[Role]):
-    """Reads and writes Role objects at the API server."""
+    """Client for Role objects."""
 
     kind = Role
 
 
 class RoleBindingClient(TypedClient[RoleBinding]):
-    """Reads and writes RoleBinding objects at the API server."""
+    """Client for RoleBinding objects."""
 
     kind = RoleBinding
 
 
 class RbacV1:
-    """One client for each kind of rbac.authorization.k8s.io/v1."""
+    """Clients for the kinds of rbac.authorization.k8s.io/v1."""
 
     kinds = (ClusterRole, ClusterRoleBinding, Role, RoleBinding)
 
@@ -53,17 +53,17 @@ class RbacV1:
         self._requester = requester
 
     def cluster_roles(self) -> ClusterRoleClient:
-        """ClusterRole objects, which belong to no namespace."""
+        """Return the client for cluster-scoped ClusterRole objects."""
         return ClusterRoleClient(self._requester)
 
     def cluster_role_bindings(self) -> ClusterRoleBindingClient:
-        """ClusterRoleBinding objects, which belong to no namespace."""
+        """Return the client for cluster-scoped ClusterRoleBinding objects."""
         return ClusterRoleBindingClient(self._requester)
 
     def roles(self, namespace: str = "") -> RoleClient:
-        """Role objects of one namespace, or of every namespace when none is named."""
+        """Return the client for Role objects of a namespace, by default of all namespaces."""
         return RoleClient(self._requester, namespace)
 
     def role_bindings(self, namespace: str = "") -> RoleBindingClient:
-        """RoleBinding objects of one namespace, or of every namespace when none is named."""
+        """Return the client for RoleBinding objects of a namespace, by default of all namespaces."""
         return RoleBindingClient(self._requester, namespace)

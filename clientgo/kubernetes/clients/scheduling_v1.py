@@ -21,13 +21,13 @@ from clientgo.typed.client import TypedClient
 
 
 class PriorityClassClient(TypedClient[PriorityClass]):
-    """Reads and writes PriorityClass objects at the API server."""
+    """Client for PriorityClass objects."""
 
     kind = PriorityClass
 
 
 class SchedulingV1:
-    """One client for each kind of scheduling.k8s.io/v1."""
+    """Clients for the kinds of scheduling.k8s.io/v1."""
 
     kinds = (PriorityClass,)
 
@@ -35,5 +35,5 @@ class SchedulingV1:
         self._requester = requester
 
     def priority_classes(self) -> PriorityClassClient:
-        """PriorityClass objects, which belong to no namespace."""
+        """Return the client for cluster-scoped PriorityClass objects."""
         return PriorityClassClient(self._requester)

@@ -28,43 +28,43 @@ from clientgo.typed.client import StatusClient, TypedClient
 
 
 class CSIDriverClient(TypedClient[CSIDriver]):
-    """Reads and writes CSIDriver objects at the API server."""
+    """Client for CSIDriver objects."""
 
     kind = CSIDriver
 
 
 class CSINodeClient(StatusClient[CSINode]):
-    """Reads and writes CSINode objects, and their status, at the API server."""
+    """Client for CSINode objects and their status."""
 
     kind = CSINode
 
 
 class CSIStorageCapacityClient(TypedClient[CSIStorageCapacity]):
-    """Reads and writes CSIStorageCapacity objects at the API server."""
+    """Client for CSIStorageCapacity objects."""
 
     kind = CSIStorageCapacity
 
 
 class StorageClassClient(TypedClient[StorageClass]):
-    """Reads and writes StorageClass objects at the API server."""
+    """Client for StorageClass objects."""
 
     kind = StorageClass
 
 
 class VolumeAttachmentClient(StatusClient[VolumeAttachment]):
-    """Reads and writes VolumeAttachment objects, and their status, at the API server."""
+    """Client for VolumeAttachment objects and their status."""
 
     kind = VolumeAttachment
 
 
 class VolumeAttributesClassClient(TypedClient[VolumeAttributesClass]):
-    """Reads and writes VolumeAttributesClass objects at the API server."""
+    """Client for VolumeAttributesClass objects."""
 
     kind = VolumeAttributesClass
 
 
 class StorageV1:
-    """One client for each kind of storage.k8s.io/v1."""
+    """Clients for the kinds of storage.k8s.io/v1."""
 
     kinds = (CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment, VolumeAttributesClass)
 
@@ -72,25 +72,25 @@ class StorageV1:
         self._requester = requester
 
     def csi_drivers(self) -> CSIDriverClient:
-        """CSIDriver objects, which belong to no namespace."""
+        """Return the client for cluster-scoped CSIDriver objects."""
         return CSIDriverClient(self._requester)
 
     def csi_nodes(self) -> CSINodeClient:
-        """CSINode objects, which belong to no namespace."""
+        """Return the client for cluster-scoped CSINode objects."""
         return CSINodeClient(self._requester)
 
     def csi_storage_capacities(self, namespace: str = "") -> CSIStorageCapacityClient:
-        """CSIStorageCapacity objects of one namespace, or of every namespace when none is named."""
+        """Return the client for CSIStorageCapacity objects of a namespace, by default of all namespaces."""
         return CSIStorageCapacityClient(self._requester, namespace)
 
     def storage_classes(self) -> StorageClassClient:
-        """StorageClass objects, which belong to no namespace."""
+        """Return the client for cluster-scoped StorageClass objects."""
         return StorageClassClient(self._requester)
 
     def volume_attachments(self) -> VolumeAttachmentClient:
-        """VolumeAttachment objects, which belong to no namespace."""
+        """Return the client for cluster-scoped VolumeAttachment objects."""
         return VolumeAttachmentClient(self._requester)
 
     def volume_attributes_classes(self) -> VolumeAttributesClassClient:
-        """VolumeAttributesClass objects, which belong to no namespace."""
+        """Return the client for cluster-scoped VolumeAttributesClass objects."""
         return VolumeAttributesClassClient(self._requester)

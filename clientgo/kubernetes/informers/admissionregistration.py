@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.admissionregistration_v1 import Admissionregi
 
 
 class AdmissionregistrationInformers:
-    """The versions of the group admissionregistration.k8s.io."""
+    """Informers of the group admissionregistration.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

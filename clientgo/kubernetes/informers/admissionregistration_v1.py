@@ -43,109 +43,109 @@ from clientgo.kubernetes.types.admissionregistration_v1 import (
 
 
 class MutatingAdmissionPolicyInformer(KindInformer[MutatingAdmissionPolicy]):
-    """Follows MutatingAdmissionPolicy objects; its lister reads what it has cached."""
+    """Informer for MutatingAdmissionPolicy objects."""
 
     kind = MutatingAdmissionPolicy
     client = MutatingAdmissionPolicyClient
 
     @property
     def lister(self) -> MutatingAdmissionPolicyLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return MutatingAdmissionPolicyLister(self.informer.indexer)
 
 
 class MutatingAdmissionPolicyBindingInformer(KindInformer[MutatingAdmissionPolicyBinding]):
-    """Follows MutatingAdmissionPolicyBinding objects; its lister reads what it has cached."""
+    """Informer for MutatingAdmissionPolicyBinding objects."""
 
     kind = MutatingAdmissionPolicyBinding
     client = MutatingAdmissionPolicyBindingClient
 
     @property
     def lister(self) -> MutatingAdmissionPolicyBindingLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return MutatingAdmissionPolicyBindingLister(self.informer.indexer)
 
 
 class MutatingWebhookConfigurationInformer(KindInformer[MutatingWebhookConfiguration]):
-    """Follows MutatingWebhookConfiguration objects; its lister reads what it has cached."""
+    """Informer for MutatingWebhookConfiguration objects."""
 
     kind = MutatingWebhookConfiguration
     client = MutatingWebhookConfigurationClient
 
     @property
     def lister(self) -> MutatingWebhookConfigurationLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return MutatingWebhookConfigurationLister(self.informer.indexer)
 
 
 class ValidatingAdmissionPolicyInformer(KindInformer[ValidatingAdmissionPolicy]):
-    """Follows ValidatingAdmissionPolicy objects; its lister reads what it has cached."""
+    """Informer for ValidatingAdmissionPolicy objects."""
 
     kind = ValidatingAdmissionPolicy
     client = ValidatingAdmissionPolicyClient
 
     @property
     def lister(self) -> ValidatingAdmissionPolicyLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ValidatingAdmissionPolicyLister(self.informer.indexer)
 
 
 class ValidatingAdmissionPolicyBindingInformer(KindInformer[ValidatingAdmissionPolicyBinding]):
-    """Follows ValidatingAdmissionPolicyBinding objects; its lister reads what it has cached."""
+    """Informer for ValidatingAdmissionPolicyBinding objects."""
 
     kind = ValidatingAdmissionPolicyBinding
     client = ValidatingAdmissionPolicyBindingClient
 
     @property
     def lister(self) -> ValidatingAdmissionPolicyBindingLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ValidatingAdmissionPolicyBindingLister(self.informer.indexer)
 
 
 class ValidatingWebhookConfigurationInformer(KindInformer[ValidatingWebhookConfiguration]):
-    """Follows ValidatingWebhookConfiguration objects; its lister reads what it has cached."""
+    """Informer for ValidatingWebhookConfiguration objects."""
 
     kind = ValidatingWebhookConfiguration
     client = ValidatingWebhookConfigurationClient
 
     @property
     def lister(self) -> ValidatingWebhookConfigurationLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ValidatingWebhookConfigurationLister(self.informer.indexer)
 
 
 class AdmissionregistrationV1Informers:
-    """One informer for each kind of admissionregistration.k8s.io/v1."""
+    """Informers for the kinds of admissionregistration.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def mutating_admission_policies(self) -> MutatingAdmissionPolicyInformer:
-        """The informer of MutatingAdmissionPolicy objects."""
+        """Informer for MutatingAdmissionPolicy objects."""
         return MutatingAdmissionPolicyInformer(self._factory)
 
     @property
     def mutating_admission_policy_bindings(self) -> MutatingAdmissionPolicyBindingInformer:
-        """The informer of MutatingAdmissionPolicyBinding objects."""
+        """Informer for MutatingAdmissionPolicyBinding objects."""
         return MutatingAdmissionPolicyBindingInformer(self._factory)
 
     @property
     def mutating_webhook_configurations(self) -> MutatingWebhookConfigurationInformer:
-        """The informer of MutatingWebhookConfiguration objects."""
+        """Informer for MutatingWebhookConfiguration objects."""
         return MutatingWebhookConfigurationInformer(self._factory)
 
     @property
     def validating_admission_policies(self) -> ValidatingAdmissionPolicyInformer:
-        """The informer of ValidatingAdmissionPolicy objects."""
+        """Informer for ValidatingAdmissionPolicy objects."""
         return ValidatingAdmissionPolicyInformer(self._factory)
 
     @property
     def validating_admission_policy_bindings(self) -> ValidatingAdmissionPolicyBindingInformer:
-        """The informer of ValidatingAdmissionPolicyBinding objects."""
+        """Informer for ValidatingAdmissionPolicyBinding objects."""
         return ValidatingAdmissionPolicyBindingInformer(self._factory)
 
     @property
     def validating_webhook_configurations(self) -> ValidatingWebhookConfigurationInformer:
-        """The informer of ValidatingWebhookConfiguration objects."""
+        """Informer for ValidatingWebhookConfiguration objects."""
         return ValidatingWebhookConfigurationInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.apiextensions_v1 import ApiextensionsV1Inform
 
 
 class ApiextensionsInformers:
-    """The versions of the group apiextensions.k8s.io."""
+    """Informers of the group apiextensions.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

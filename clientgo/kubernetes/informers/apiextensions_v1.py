@@ -22,24 +22,24 @@ from clientgo.kubernetes.types.apiextensions_v1 import CustomResourceDefinition
 
 
 class CustomResourceDefinitionInformer(KindInformer[CustomResourceDefinition]):
-    """Follows CustomResourceDefinition objects; its lister reads what it has cached."""
+    """Informer for CustomResourceDefinition objects."""
 
     kind = CustomResourceDefinition
     client = CustomResourceDefinitionClient
 
     @property
     def lister(self) -> CustomResourceDefinitionLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return CustomResourceDefinitionLister(self.informer.indexer)
 
 
 class ApiextensionsV1Informers:
-    """One informer for each kind of apiextensions.k8s.io/v1."""
+    """Informers for the kinds of apiextensions.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def custom_resource_definitions(self) -> CustomResourceDefinitionInformer:
-        """The informer of CustomResourceDefinition objects."""
+        """Informer for CustomResourceDefinition objects."""
         return CustomResourceDefinitionInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.apps_v1 import AppsV1Informers
 
 
 class AppsInformers:
-    """The versions of the group apps."""
+    """Informers of the group apps, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -34,92 +34,92 @@ from clientgo.kubernetes.types.apps_v1 import ControllerRevision, DaemonSet, Dep
 
 
 class ControllerRevisionInformer(KindInformer[ControllerRevision]):
-    """Follows ControllerRevision objects; its lister reads what it has cached."""
+    """Informer for ControllerRevision objects."""
 
     kind = ControllerRevision
     client = ControllerRevisionClient
 
     @property
     def lister(self) -> ControllerRevisionLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ControllerRevisionLister(self.informer.indexer)
 
 
 class DaemonSetInformer(KindInformer[DaemonSet]):
-    """Follows DaemonSet objects; its lister reads what it has cached."""
+    """Informer for DaemonSet objects."""
 
     kind = DaemonSet
     client = DaemonSetClient
 
     @property
     def lister(self) -> DaemonSetLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return DaemonSetLister(self.informer.indexer)
 
 
 class DeploymentInformer(KindInformer[Deployment]):
-    """Follows Deployment objects; its lister reads what it has cached."""
+    """Informer for Deployment objects."""
 
     kind = Deployment
     client = DeploymentClient
 
     @property
     def lister(self) -> DeploymentLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return DeploymentLister(self.informer.indexer)
 
 
 class ReplicaSetInformer(KindInformer[ReplicaSet]):
-    """Follows ReplicaSet objects; its lister reads what it has cached."""
+    """Informer for ReplicaSet objects."""
 
     kind = ReplicaSet
     client = ReplicaSetClient
 
     @property
     def lister(self) -> ReplicaSetLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ReplicaSetLister(self.informer.indexer)
 
 
 class StatefulSetInformer(KindInformer[StatefulSet]):
-    """Follows StatefulSet objects; its lister reads what it has cached."""
+    """Informer for StatefulSet objects."""
 
     kind = StatefulSet
     client = StatefulSetClient
 
     @property
     def lister(self) -> StatefulSetLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return StatefulSetLister(self.informer.indexer)
 
 
 class AppsV1Informers:
-    """One informer for each kind of apps/v1."""
+    """Informers for the kinds of apps/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def controller_revisions(self) -> ControllerRevisionInformer:
-        """The informer of ControllerRevision objects."""
+        """Informer for ControllerRevision objects."""
         return ControllerRevisionInformer(self._factory)
 
     @property
     def daemon_sets(self) -> DaemonSetInformer:
-        """The informer of DaemonSet objects."""
+        """Informer for DaemonSet objects."""
         return DaemonSetInformer(self._factory)
 
     @property
     def deployments(self) -> DeploymentInformer:
-        """The informer of Deployment objects."""
+        """Informer for Deployment objects."""
         return DeploymentInformer(self._factory)
 
     @property
     def replica_sets(self) -> ReplicaSetInformer:
-        """The informer of ReplicaSet objects."""
+        """Informer for ReplicaSet objects."""
         return ReplicaSetInformer(self._factory)
 
     @property
     def stateful_sets(self) -> StatefulSetInformer:
-        """The informer of StatefulSet objects."""
+        """Informer for StatefulSet objects."""
         return StatefulSetInformer(self._factory)

@@ -21,7 +21,7 @@ from clientgo.kubernetes.informers.autoscaling_v2 import AutoscalingV2Informers
 
 
 class AutoscalingInformers:
-    """The versions of the group autoscaling."""
+    """Informers of the group autoscaling, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -22,24 +22,24 @@ from clientgo.kubernetes.types.autoscaling_v1 import HorizontalPodAutoscaler
 
 
 class HorizontalPodAutoscalerInformer(KindInformer[HorizontalPodAutoscaler]):
-    """Follows HorizontalPodAutoscaler objects; its lister reads what it has cached."""
+    """Informer for HorizontalPodAutoscaler objects."""
 
     kind = HorizontalPodAutoscaler
     client = HorizontalPodAutoscalerClient
 
     @property
     def lister(self) -> HorizontalPodAutoscalerLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return HorizontalPodAutoscalerLister(self.informer.indexer)
 
 
 class AutoscalingV1Informers:
-    """One informer for each kind of autoscaling/v1."""
+    """Informers for the kinds of autoscaling/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def horizontal_pod_autoscalers(self) -> HorizontalPodAutoscalerInformer:
-        """The informer of HorizontalPodAutoscaler objects."""
+        """Informer for HorizontalPodAutoscaler objects."""
         return HorizontalPodAutoscalerInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.batch_v1 import BatchV1Informers
 
 
 class BatchInformers:
-    """The versions of the group batch."""
+    """Informers of the group batch, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

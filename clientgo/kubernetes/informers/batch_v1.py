@@ -22,41 +22,41 @@ from clientgo.kubernetes.types.batch_v1 import CronJob, Job
 
 
 class CronJobInformer(KindInformer[CronJob]):
-    """Follows CronJob objects; its lister reads what it has cached."""
+    """Informer for CronJob objects."""
 
     kind = CronJob
     client = CronJobClient
 
     @property
     def lister(self) -> CronJobLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return CronJobLister(self.informer.indexer)
 
 
 class JobInformer(KindInformer[Job]):
-    """Follows Job objects; its lister reads what it has cached."""
+    """Informer for Job objects."""
 
     kind = Job
     client = JobClient
 
     @property
     def lister(self) -> JobLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return JobLister(self.informer.indexer)
 
 
 class BatchV1Informers:
-    """One informer for each kind of batch/v1."""
+    """Informers for the kinds of batch/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def cron_jobs(self) -> CronJobInformer:
-        """The informer of CronJob objects."""
+        """Informer for CronJob objects."""
         return CronJobInformer(self._factory)
 
     @property
     def jobs(self) -> JobInformer:
-        """The informer of Job objects."""
+        """Informer for Job objects."""
         return JobInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.certificates_v1 import CertificatesV1Informer
 
 
 class CertificatesInformers:
-    """The versions of the group certificates.k8s.io."""
+    """Informers of the group certificates.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -34,58 +34,58 @@ from clientgo.kubernetes.types.certificates_v1 import (
 
 
 class CertificateSigningRequestInformer(KindInformer[CertificateSigningRequest]):
-    """Follows CertificateSigningRequest objects; its lister reads what it has cached."""
+    """Informer for CertificateSigningRequest objects."""
 
     kind = CertificateSigningRequest
     client = CertificateSigningRequestClient
 
     @property
     def lister(self) -> CertificateSigningRequestLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return CertificateSigningRequestLister(self.informer.indexer)
 
 
 class ClusterTrustBundleInformer(KindInformer[ClusterTrustBundle]):
-    """Follows ClusterTrustBundle objects; its lister reads what it has cached."""
+    """Informer for ClusterTrustBundle objects."""
 
     kind = ClusterTrustBundle
     client = ClusterTrustBundleClient
 
     @property
     def lister(self) -> ClusterTrustBundleLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ClusterTrustBundleLister(self.informer.indexer)
 
 
 class PodCertificateRequestInformer(KindInformer[PodCertificateRequest]):
-    """Follows PodCertificateRequest objects; its lister reads what it has cached."""
+    """Informer for PodCertificateRequest objects."""
 
     kind = PodCertificateRequest
     client = PodCertificateRequestClient
 
     @property
     def lister(self) -> PodCertificateRequestLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return PodCertificateRequestLister(self.informer.indexer)
 
 
 class CertificatesV1Informers:
-    """One informer for each kind of certificates.k8s.io/v1."""
+    """Informers for the kinds of certificates.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def certificate_signing_requests(self) -> CertificateSigningRequestInformer:
-        """The informer of CertificateSigningRequest objects."""
+        """Informer for CertificateSigningRequest objects."""
         return CertificateSigningRequestInformer(self._factory)
 
     @property
     def cluster_trust_bundles(self) -> ClusterTrustBundleInformer:
-        """The informer of ClusterTrustBundle objects."""
+        """Informer for ClusterTrustBundle objects."""
         return ClusterTrustBundleInformer(self._factory)
 
     @property
     def pod_certificate_requests(self) -> PodCertificateRequestInformer:
-        """The informer of PodCertificateRequest objects."""
+        """Informer for PodCertificateRequest objects."""
         return PodCertificateRequestInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.coordination_v1 import CoordinationV1Informer
 
 
 class CoordinationInformers:
-    """The versions of the group coordination.k8s.io."""
+    """Informers of the group coordination.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -22,24 +22,24 @@ from clientgo.kubernetes.types.coordination_v1 import Lease
 
 
 class LeaseInformer(KindInformer[Lease]):
-    """Follows Lease objects; its lister reads what it has cached."""
+    """Informer for Lease objects."""
 
     kind = Lease
     client = LeaseClient
 
     @property
     def lister(self) -> LeaseLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return LeaseLister(self.informer.indexer)
 
 
 class CoordinationV1Informers:
-    """One informer for each kind of coordination.k8s.io/v1."""
+    """Informers for the kinds of coordination.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def leases(self) -> LeaseInformer:
-        """The informer of Lease objects."""
+        """Informer for Lease objects."""
         return LeaseInformer(self._factory)

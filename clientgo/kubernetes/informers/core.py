@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.core_v1 import CoreV1Informers
 
 
 class CoreInformers:
-    """The versions of the group core."""
+    """Informers of the group core, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

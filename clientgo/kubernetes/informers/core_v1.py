@@ -70,262 +70,262 @@ from clientgo.kubernetes.types.core_v1 import (
 
 
 class ConfigMapInformer(KindInformer[ConfigMap]):
-    """Follows ConfigMap objects; its lister reads what it has cached."""
+    """Informer for ConfigMap objects."""
 
     kind = ConfigMap
     client = ConfigMapClient
 
     @property
     def lister(self) -> ConfigMapLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ConfigMapLister(self.informer.indexer)
 
 
 class EndpointsInformer(KindInformer[Endpoints]):
-    """Follows Endpoints objects; its lister reads what it has cached."""
+    """Informer for Endpoints objects."""
 
     kind = Endpoints
     client = EndpointsClient
 
     @property
     def lister(self) -> EndpointsLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return EndpointsLister(self.informer.indexer)
 
 
 class EventInformer(KindInformer[Event]):
-    """Follows Event objects; its lister reads what it has cached."""
+    """Informer for Event objects."""
 
     kind = Event
     client = EventClient
 
     @property
     def lister(self) -> EventLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return EventLister(self.informer.indexer)
 
 
 class LimitRangeInformer(KindInformer[LimitRange]):
-    """Follows LimitRange objects; its lister reads what it has cached."""
+    """Informer for LimitRange objects."""
 
     kind = LimitRange
     client = LimitRangeClient
 
     @property
     def lister(self) -> LimitRangeLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return LimitRangeLister(self.informer.indexer)
 
 
 class NamespaceInformer(KindInformer[Namespace]):
-    """Follows Namespace objects; its lister reads what it has cached."""
+    """Informer for Namespace objects."""
 
     kind = Namespace
     client = NamespaceClient
 
     @property
     def lister(self) -> NamespaceLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return NamespaceLister(self.informer.indexer)
 
 
 class NodeInformer(KindInformer[Node]):
-    """Follows Node objects; its lister reads what it has cached."""
+    """Informer for Node objects."""
 
     kind = Node
     client = NodeClient
 
     @property
     def lister(self) -> NodeLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return NodeLister(self.informer.indexer)
 
 
 class PersistentVolumeInformer(KindInformer[PersistentVolume]):
-    """Follows PersistentVolume objects; its lister reads what it has cached."""
+    """Informer for PersistentVolume objects."""
 
     kind = PersistentVolume
     client = PersistentVolumeClient
 
     @property
     def lister(self) -> PersistentVolumeLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return PersistentVolumeLister(self.informer.indexer)
 
 
 class PersistentVolumeClaimInformer(KindInformer[PersistentVolumeClaim]):
-    """Follows PersistentVolumeClaim objects; its lister reads what it has cached."""
+    """Informer for PersistentVolumeClaim objects."""
 
     kind = PersistentVolumeClaim
     client = PersistentVolumeClaimClient
 
     @property
     def lister(self) -> PersistentVolumeClaimLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return PersistentVolumeClaimLister(self.informer.indexer)
 
 
 class PodInformer(KindInformer[Pod]):
-    """Follows Pod objects; its lister reads what it has cached."""
+    """Informer for Pod objects."""
 
     kind = Pod
     client = PodClient
 
     @property
     def lister(self) -> PodLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return PodLister(self.informer.indexer)
 
 
 class PodTemplateInformer(KindInformer[PodTemplate]):
-    """Follows PodTemplate objects; its lister reads what it has cached."""
+    """Informer for PodTemplate objects."""
 
     kind = PodTemplate
     client = PodTemplateClient
 
     @property
     def lister(self) -> PodTemplateLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return PodTemplateLister(self.informer.indexer)
 
 
 class ReplicationControllerInformer(KindInformer[ReplicationController]):
-    """Follows ReplicationController objects; its lister reads what it has cached."""
+    """Informer for ReplicationController objects."""
 
     kind = ReplicationController
     client = ReplicationControllerClient
 
     @property
     def lister(self) -> ReplicationControllerLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ReplicationControllerLister(self.informer.indexer)
 
 
 class ResourceQuotaInformer(KindInformer[ResourceQuota]):
-    """Follows ResourceQuota objects; its lister reads what it has cached."""
+    """Informer for ResourceQuota objects."""
 
     kind = ResourceQuota
     client = ResourceQuotaClient
 
     @property
     def lister(self) -> ResourceQuotaLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ResourceQuotaLister(self.informer.indexer)
 
 
 class SecretInformer(KindInformer[Secret]):
-    """Follows Secret objects; its lister reads what it has cached."""
+    """Informer for Secret objects."""
 
     kind = Secret
     client = SecretClient
 
     @property
     def lister(self) -> SecretLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return SecretLister(self.informer.indexer)
 
 
 class ServiceInformer(KindInformer[Service]):
-    """Follows Service objects; its lister reads what it has cached."""
+    """Informer for Service objects."""
 
     kind = Service
     client = ServiceClient
 
     @property
     def lister(self) -> ServiceLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ServiceLister(self.informer.indexer)
 
 
 class ServiceAccountInformer(KindInformer[ServiceAccount]):
-    """Follows ServiceAccount objects; its lister reads what it has cached."""
+    """Informer for ServiceAccount objects."""
 
     kind = ServiceAccount
     client = ServiceAccountClient
 
     @property
     def lister(self) -> ServiceAccountLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ServiceAccountLister(self.informer.indexer)
 
 
 class CoreV1Informers:
-    """One informer for each kind of core/v1."""
+    """Informers for the kinds of core/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def config_maps(self) -> ConfigMapInformer:
-        """The informer of ConfigMap objects."""
+        """Informer for ConfigMap objects."""
         return ConfigMapInformer(self._factory)
 
     @property
     def endpoints(self) -> EndpointsInformer:
-        """The informer of Endpoints objects."""
+        """Informer for Endpoints objects."""
         return EndpointsInformer(self._factory)
 
     @property
     def events(self) -> EventInformer:
-        """The informer of Event objects."""
+        """Informer for Event objects."""
         return EventInformer(self._factory)
 
     @property
     def limit_ranges(self) -> LimitRangeInformer:
-        """The informer of LimitRange objects."""
+        """Informer for LimitRange objects."""
         return LimitRangeInformer(self._factory)
 
     @property
     def namespaces(self) -> NamespaceInformer:
-        """The informer of Namespace objects."""
+        """Informer for Namespace objects."""
         return NamespaceInformer(self._factory)
 
     @property
     def nodes(self) -> NodeInformer:
-        """The informer of Node objects."""
+        """Informer for Node objects."""
         return NodeInformer(self._factory)
 
     @property
     def persistent_volumes(self) -> PersistentVolumeInformer:
-        """The informer of PersistentVolume objects."""
+        """Informer for PersistentVolume objects."""
         return PersistentVolumeInformer(self._factory)
 
     @property
     def persistent_volume_claims(self) -> PersistentVolumeClaimInformer:
-        """The informer of PersistentVolumeClaim objects."""
+        """Informer for PersistentVolumeClaim objects."""
         return PersistentVolumeClaimInformer(self._factory)
 
     @property
     def pods(self) -> PodInformer:
-        """The informer of Pod objects."""
+        """Informer for Pod objects."""
         return PodInformer(self._factory)
 
     @property
     def pod_templates(self) -> PodTemplateInformer:
-        """The informer of PodTemplate objects."""
+        """Informer for PodTemplate objects."""
         return PodTemplateInformer(self._factory)
 
     @property
     def replication_controllers(self) -> ReplicationControllerInformer:
-        """The informer of ReplicationController objects."""
+        """Informer for ReplicationController objects."""
         return ReplicationControllerInformer(self._factory)
 
     @property
     def resource_quotas(self) -> ResourceQuotaInformer:
-        """The informer of ResourceQuota objects."""
+        """Informer for ResourceQuota objects."""
         return ResourceQuotaInformer(self._factory)
 
     @property
     def secrets(self) -> SecretInformer:
-        """The informer of Secret objects."""
+        """Informer for Secret objects."""
         return SecretInformer(self._factory)
 
     @property
     def services(self) -> ServiceInformer:
-        """The informer of Service objects."""
+        """Informer for Service objects."""
         return ServiceInformer(self._factory)
 
     @property
     def service_accounts(self) -> ServiceAccountInformer:
-        """The informer of ServiceAccount objects."""
+        """Informer for ServiceAccount objects."""
         return ServiceAccountInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.discovery_v1 import DiscoveryV1Informers
 
 
 class DiscoveryInformers:
-    """The versions of the group discovery.k8s.io."""
+    """Informers of the group discovery.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -22,24 +22,24 @@ from clientgo.kubernetes.types.discovery_v1 import EndpointSlice
 
 
 class EndpointSliceInformer(KindInformer[EndpointSlice]):
-    """Follows EndpointSlice objects; its lister reads what it has cached."""
+    """Informer for EndpointSlice objects."""
 
     kind = EndpointSlice
     client = EndpointSliceClient
 
     @property
     def lister(self) -> EndpointSliceLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return EndpointSliceLister(self.informer.indexer)
 
 
 class DiscoveryV1Informers:
-    """One informer for each kind of discovery.k8s.io/v1."""
+    """Informers for the kinds of discovery.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def endpoint_slices(self) -> EndpointSliceInformer:
-        """The informer of EndpointSlice objects."""
+        """Informer for EndpointSlice objects."""
         return EndpointSliceInformer(self._factory)

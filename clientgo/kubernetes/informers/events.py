@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.events_v1 import EventsV1Informers
 
 
 class EventsInformers:
-    """The versions of the group events.k8s.io."""
+    """Informers of the group events.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -22,24 +22,24 @@ from clientgo.kubernetes.types.events_v1 import Event
 
 
 class EventInformer(KindInformer[Event]):
-    """Follows Event objects; its lister reads what it has cached."""
+    """Informer for Event objects."""
 
     kind = Event
     client = EventClient
 
     @property
     def lister(self) -> EventLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return EventLister(self.informer.indexer)
 
 
 class EventsV1Informers:
-    """One informer for each kind of events.k8s.io/v1."""
+    """Informers for the kinds of events.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def events(self) -> EventInformer:
-        """The informer of Event objects."""
+        """Informer for Event objects."""
         return EventInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.networking_v1 import NetworkingV1Informers
 
 
 class NetworkingInformers:
-    """The versions of the group networking.k8s.io."""
+    """Informers of the group networking.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -34,92 +34,92 @@ from clientgo.kubernetes.types.networking_v1 import Ingress, IngressClass, IPAdd
 
 
 class IPAddressInformer(KindInformer[IPAddress]):
-    """Follows IPAddress objects; its lister reads what it has cached."""
+    """Informer for IPAddress objects."""
 
     kind = IPAddress
     client = IPAddressClient
 
     @property
     def lister(self) -> IPAddressLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return IPAddressLister(self.informer.indexer)
 
 
 class IngressInformer(KindInformer[Ingress]):
-    """Follows Ingress objects; its lister reads what it has cached."""
+    """Informer for Ingress objects."""
 
     kind = Ingress
     client = IngressClient
 
     @property
     def lister(self) -> IngressLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return IngressLister(self.informer.indexer)
 
 
 class IngressClassInformer(KindInformer[IngressClass]):
-    """Follows IngressClass objects; its lister reads what it has cached."""
+    """Informer for IngressClass objects."""
 
     kind = IngressClass
     client = IngressClassClient
 
     @property
     def lister(self) -> IngressClassLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return IngressClassLister(self.informer.indexer)
 
 
 class NetworkPolicyInformer(KindInformer[NetworkPolicy]):
-    """Follows NetworkPolicy objects; its lister reads what it has cached."""
+    """Informer for NetworkPolicy objects."""
 
     kind = NetworkPolicy
     client = NetworkPolicyClient
 
     @property
     def lister(self) -> NetworkPolicyLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return NetworkPolicyLister(self.informer.indexer)
 
 
 class ServiceCIDRInformer(KindInformer[ServiceCIDR]):
-    """Follows ServiceCIDR objects; its lister reads what it has cached."""
+    """Informer for ServiceCIDR objects."""
 
     kind = ServiceCIDR
     client = ServiceCIDRClient
 
     @property
     def lister(self) -> ServiceCIDRLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ServiceCIDRLister(self.informer.indexer)
 
 
 class NetworkingV1Informers:
-    """One informer for each kind of networking.k8s.io/v1."""
+    """Informers for the kinds of networking.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def ip_addresses(self) -> IPAddressInformer:
-        """The informer of IPAddress objects."""
+        """Informer for IPAddress objects."""
         return IPAddressInformer(self._factory)
 
     @property
     def ingresses(self) -> IngressInformer:
-        """The informer of Ingress objects."""
+        """Informer for Ingress objects."""
         return IngressInformer(self._factory)
 
     @property
     def ingress_classes(self) -> IngressClassInformer:
-        """The informer of IngressClass objects."""
+        """Informer for IngressClass objects."""
         return IngressClassInformer(self._factory)
 
     @property
     def network_policies(self) -> NetworkPolicyInformer:
-        """The informer of NetworkPolicy objects."""
+        """Informer for NetworkPolicy objects."""
         return NetworkPolicyInformer(self._factory)
 
     @property
     def service_cidrs(self) -> ServiceCIDRInformer:
-        """The informer of ServiceCIDR objects."""
+        """Informer for ServiceCIDR objects."""
         return ServiceCIDRInformer(self._factory)

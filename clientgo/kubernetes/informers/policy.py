@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.policy_v1 import PolicyV1Informers
 
 
 class PolicyInformers:
-    """The versions of the group policy."""
+    """Informers of the group policy, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -22,24 +22,24 @@ from clientgo.kubernetes.types.policy_v1 import PodDisruptionBudget
 
 
 class PodDisruptionBudgetInformer(KindInformer[PodDisruptionBudget]):
-    """Follows PodDisruptionBudget objects; its lister reads what it has cached."""
+    """Informer for PodDisruptionBudget objects."""
 
     kind = PodDisruptionBudget
     client = PodDisruptionBudgetClient
 
     @property
     def lister(self) -> PodDisruptionBudgetLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return PodDisruptionBudgetLister(self.informer.indexer)
 
 
 class PolicyV1Informers:
-    """One informer for each kind of policy/v1."""
+    """Informers for the kinds of policy/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def pod_disruption_budgets(self) -> PodDisruptionBudgetInformer:
-        """The informer of PodDisruptionBudget objects."""
+        """Informer for PodDisruptionBudget objects."""
         return PodDisruptionBudgetInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.rbac_v1 import RbacV1Informers
 
 
 class RbacInformers:
-    """The versions of the group rbac.authorization.k8s.io."""
+    """Informers of the group rbac.authorization.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

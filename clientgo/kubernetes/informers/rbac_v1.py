@@ -32,75 +32,75 @@ from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, R
 
 
 class ClusterRoleInformer(KindInformer[ClusterRole]):
-    """Follows ClusterRole objects; its lister reads what it has cached."""
+    """Informer for ClusterRole objects."""
 
     kind = ClusterRole
     client = ClusterRoleClient
 
     @property
     def lister(self) -> ClusterRoleLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ClusterRoleLister(self.informer.indexer)
 
 
 class ClusterRoleBindingInformer(KindInformer[ClusterRoleBinding]):
-    """Follows ClusterRoleBinding objects; its lister reads what it has cached."""
+    """Informer for ClusterRoleBinding objects."""
 
     kind = ClusterRoleBinding
     client = ClusterRoleBindingClient
 
     @property
     def lister(self) -> ClusterRoleBindingLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return ClusterRoleBindingLister(self.informer.indexer)
 
 
 class RoleInformer(KindInformer[Role]):
-    """Follows Role objects; its lister reads what it has cached."""
+    """Informer for Role objects."""
 
     kind = Role
     client = RoleClient
 
     @property
     def lister(self) -> RoleLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return RoleLister(self.informer.indexer)
 
 
 class RoleBindingInformer(KindInformer[RoleBinding]):
-    """Follows RoleBinding objects; its lister reads what it has cached."""
+    """Informer for RoleBinding objects."""
 
     kind = RoleBinding
     client = RoleBindingClient
 
     @property
     def lister(self) -> RoleBindingLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return RoleBindingLister(self.informer.indexer)
 
 
 class RbacV1Informers:
-    """One informer for each kind of rbac.authorization.k8s.io/v1."""
+    """Informers for the kinds of rbac.authorization.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def cluster_roles(self) -> ClusterRoleInformer:
-        """The informer of ClusterRole objects."""
+        """Informer for ClusterRole objects."""
         return ClusterRoleInformer(self._factory)
 
     @property
     def cluster_role_bindings(self) -> ClusterRoleBindingInformer:
-        """The informer of ClusterRoleBinding objects."""
+        """Informer for ClusterRoleBinding objects."""
         return ClusterRoleBindingInformer(self._factory)
 
     @property
     def roles(self) -> RoleInformer:
-        """The informer of Role objects."""
+        """Informer for Role objects."""
         return RoleInformer(self._factory)
 
     @property
     def role_bindings(self) -> RoleBindingInformer:
-        """The informer of RoleBinding objects."""
+        """Informer for RoleBinding objects."""
         return RoleBindingInformer(self._factory)

@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.scheduling_v1 import SchedulingV1Informers
 
 
 class SchedulingInformers:
-    """The versions of the group scheduling.k8s.io."""
+    """Informers of the group scheduling.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

@@ -22,24 +22,24 @@ from clientgo.kubernetes.types.scheduling_v1 import PriorityClass
 
 
 class PriorityClassInformer(KindInformer[PriorityClass]):
-    """Follows PriorityClass objects; its lister reads what it has cached."""
+    """Informer for PriorityClass objects."""
 
     kind = PriorityClass
     client = PriorityClassClient
 
     @property
     def lister(self) -> PriorityClassLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return PriorityClassLister(self.informer.indexer)
 
 
 class SchedulingV1Informers:
-    """One informer for each kind of scheduling.k8s.io/v1."""
+    """Informers for the kinds of scheduling.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def priority_classes(self) -> PriorityClassInformer:
-        """The informer of PriorityClass objects."""
+        """Informer for PriorityClass objects."""
         return PriorityClassInformer(self._factory)

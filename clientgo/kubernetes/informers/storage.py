@@ -20,7 +20,7 @@ from clientgo.kubernetes.informers.storage_v1 import StorageV1Informers
 
 
 class StorageInformers:
-    """The versions of the group storage.k8s.io."""
+    """Informers of the group storage.k8s.io, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

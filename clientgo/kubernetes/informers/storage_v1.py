@@ -43,109 +43,109 @@ from clientgo.kubernetes.types.storage_v1 import (
 
 
 class CSIDriverInformer(KindInformer[CSIDriver]):
-    """Follows CSIDriver objects; its lister reads what it has cached."""
+    """Informer for CSIDriver objects."""
 
     kind = CSIDriver
     client = CSIDriverClient
 
     @property
     def lister(self) -> CSIDriverLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return CSIDriverLister(self.informer.indexer)
 
 
 class CSINodeInformer(KindInformer[CSINode]):
-    """Follows CSINode objects; its lister reads what it has cached."""
+    """Informer for CSINode objects."""
 
     kind = CSINode
     client = CSINodeClient
 
     @property
     def lister(self) -> CSINodeLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return CSINodeLister(self.informer.indexer)
 
 
 class CSIStorageCapacityInformer(KindInformer[CSIStorageCapacity]):
-    """Follows CSIStorageCapacity objects; its lister reads what it has cached."""
+    """Informer for CSIStorageCapacity objects."""
 
     kind = CSIStorageCapacity
     client = CSIStorageCapacityClient
 
     @property
     def lister(self) -> CSIStorageCapacityLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return CSIStorageCapacityLister(self.informer.indexer)
 
 
 class StorageClassInformer(KindInformer[StorageClass]):
-    """Follows StorageClass objects; its lister reads what it has cached."""
+    """Informer for StorageClass objects."""
 
     kind = StorageClass
     client = StorageClassClient
 
     @property
     def lister(self) -> StorageClassLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return StorageClassLister(self.informer.indexer)
 
 
 class VolumeAttachmentInformer(KindInformer[VolumeAttachment]):
-    """Follows VolumeAttachment objects; its lister reads what it has cached."""
+    """Informer for VolumeAttachment objects."""
 
     kind = VolumeAttachment
     client = VolumeAttachmentClient
 
     @property
     def lister(self) -> VolumeAttachmentLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return VolumeAttachmentLister(self.informer.indexer)
 
 
 class VolumeAttributesClassInformer(KindInformer[VolumeAttributesClass]):
-    """Follows VolumeAttributesClass objects; its lister reads what it has cached."""
+    """Informer for VolumeAttributesClass objects."""
 
     kind = VolumeAttributesClass
     client = VolumeAttributesClassClient
 
     @property
     def lister(self) -> VolumeAttributesClassLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return VolumeAttributesClassLister(self.informer.indexer)
 
 
 class StorageV1Informers:
-    """One informer for each kind of storage.k8s.io/v1."""
+    """Informers for the kinds of storage.k8s.io/v1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def csi_drivers(self) -> CSIDriverInformer:
-        """The informer of CSIDriver objects."""
+        """Informer for CSIDriver objects."""
         return CSIDriverInformer(self._factory)
 
     @property
     def csi_nodes(self) -> CSINodeInformer:
-        """The informer of CSINode objects."""
+        """Informer for CSINode objects."""
         return CSINodeInformer(self._factory)
 
     @property
     def csi_storage_capacities(self) -> CSIStorageCapacityInformer:
-        """The informer of CSIStorageCapacity objects."""
+        """Informer for CSIStorageCapacity objects."""
         return CSIStorageCapacityInformer(self._factory)
 
     @property
     def storage_classes(self) -> StorageClassInformer:
-        """The informer of StorageClass objects."""
+        """Informer for StorageClass objects."""
         return StorageClassInformer(self._factory)
 
     @property
     def volume_attachments(self) -> VolumeAttachmentInformer:
-        """The informer of VolumeAttachment objects."""
+        """Informer for VolumeAttachment objects."""
         return VolumeAttachmentInformer(self._factory)
 
     @property
     def volume_attributes_classes(self) -> VolumeAttributesClassInformer:
-        """The informer of VolumeAttributesClass objects."""
+        """Informer for VolumeAttributesClass objects."""
         return VolumeAttributesClassInformer(self._factory)

@@ -27,36 +27,36 @@ from clientgo.kubernetes.types.admissionregistration_v1 import (
 
 
 class MutatingAdmissionPolicyLister(Lister[MutatingAdmissionPolicy]):
-    """Reads MutatingAdmissionPolicy objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped MutatingAdmissionPolicy objects in an informer's cache."""
 
     kind = MutatingAdmissionPolicy
 
 
 class MutatingAdmissionPolicyBindingLister(Lister[MutatingAdmissionPolicyBinding]):
-    """Reads MutatingAdmissionPolicyBinding objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped MutatingAdmissionPolicyBinding objects in an informer's cache."""
 
     kind = MutatingAdmissionPolicyBinding
 
 
 class MutatingWebhookConfigurationLister(Lister[MutatingWebhookConfiguration]):
-    """Reads MutatingWebhookConfiguration objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped MutatingWebhookConfiguration objects in an informer's cache."""
 
     kind = MutatingWebhookConfiguration
 
 
 class ValidatingAdmissionPolicyLister(Lister[ValidatingAdmissionPolicy]):
-    """Reads ValidatingAdmissionPolicy objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped ValidatingAdmissionPolicy objects in an informer's cache."""
 
     kind = ValidatingAdmissionPolicy
 
 
 class ValidatingAdmissionPolicyBindingLister(Lister[ValidatingAdmissionPolicyBinding]):
-    """Reads ValidatingAdmissionPolicyBinding objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped ValidatingAdmissionPolicyBinding objects in an informer's cache."""
 
     kind = ValidatingAdmissionPolicyBinding
 
 
 class ValidatingWebhookConfigurationLister(Lister[ValidatingWebhookConfiguration]):
-    """Reads ValidatingWebhookConfiguration objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped ValidatingWebhookConfiguration objects in an informer's cache."""
 
     kind = ValidatingWebhookConfiguration

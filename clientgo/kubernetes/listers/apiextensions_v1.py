@@ -20,6 +20,6 @@ from clientgo.kubernetes.types.apiextensions_v1 import CustomResourceDefinition
 
 
 class CustomResourceDefinitionLister(Lister[CustomResourceDefinition]):
-    """Reads CustomResourceDefinition objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped CustomResourceDefinition objects in an informer's cache."""
 
     kind = CustomResourceDefinition

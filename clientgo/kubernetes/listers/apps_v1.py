@@ -20,50 +20,50 @@ from clientgo.kubernetes.types.apps_v1 import ControllerRevision, DaemonSet, Dep
 
 
 class ControllerRevisionLister(Lister[ControllerRevision]):
-    """Reads ControllerRevision objects from an informer's cache."""
+    """Lister for ControllerRevision objects in an informer's cache."""
 
     kind = ControllerRevision
 
     def controller_revisions(self, namespace: str) -> Lister[ControllerRevision]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class DaemonSetLister(Lister[DaemonSet]):
-    """Reads DaemonSet objects from an informer's cache."""
+    """Lister for DaemonSet objects in an informer's cache."""
 
     kind = DaemonSet
 
     def daemon_sets(self, namespace: str) -> Lister[DaemonSet]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class DeploymentLister(Lister[Deployment]):
-    """Reads Deployment objects from an informer's cache."""
+    """Lister for Deployment objects in an informer's cache."""
 
     kind = Deployment
 
     def deployments(self, namespace: str) -> Lister[Deployment]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class ReplicaSetLister(Lister[ReplicaSet]):
-    """Reads ReplicaSet objects from an informer's cache."""
+    """Lister for ReplicaSet objects in an informer's cache."""
 
     kind = ReplicaSet
 
     def replica_sets(self, namespace: str) -> Lister[ReplicaSet]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class StatefulSetLister(Lister[StatefulSet]):
-    """Reads StatefulSet objects from an informer's cache."""
+    """Lister for StatefulSet objects in an informer's cache."""
 
     kind = StatefulSet
 
     def stateful_sets(self, namespace: str) -> Lister[StatefulSet]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

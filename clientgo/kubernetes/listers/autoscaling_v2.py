@@ -20,10 +20,10 @@ from clientgo.kubernetes.types.autoscaling_v2 import HorizontalPodAutoscaler
 
 
 class HorizontalPodAutoscalerLister(Lister[HorizontalPodAutoscaler]):
-    """Reads HorizontalPodAutoscaler objects from an informer's cache."""
+    """Lister for HorizontalPodAutoscaler objects in an informer's cache."""
 
     kind = HorizontalPodAutoscaler
 
     def horizontal_pod_autoscalers(self, namespace: str) -> Lister[HorizontalPodAutoscaler]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

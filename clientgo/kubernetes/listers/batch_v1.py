@@ -20,20 +20,20 @@ from clientgo.kubernetes.types.batch_v1 import CronJob, Job
 
 
 class CronJobLister(Lister[CronJob]):
-    """Reads CronJob objects from an informer's cache."""
+    """Lister for CronJob objects in an informer's cache."""
 
     kind = CronJob
 
     def cron_jobs(self, namespace: str) -> Lister[CronJob]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class JobLister(Lister[Job]):
-    """Reads Job objects from an informer's cache."""
+    """Lister for Job objects in an informer's cache."""
 
     kind = Job
 
     def jobs(self, namespace: str) -> Lister[Job]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

@@ -24,22 +24,22 @@ from clientgo.kubernetes.types.certificates_v1 import (
 
 
 class CertificateSigningRequestLister(Lister[CertificateSigningRequest]):
-    """Reads CertificateSigningRequest objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped CertificateSigningRequest objects in an informer's cache."""
 
     kind = CertificateSigningRequest
 
 
 class ClusterTrustBundleLister(Lister[ClusterTrustBundle]):
-    """Reads ClusterTrustBundle objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped ClusterTrustBundle objects in an informer's cache."""
 
     kind = ClusterTrustBundle
 
 
 class PodCertificateRequestLister(Lister[PodCertificateRequest]):
-    """Reads PodCertificateRequest objects from an informer's cache."""
+    """Lister for PodCertificateRequest objects in an informer's cache."""
 
     kind = PodCertificateRequest
 
     def pod_certificate_requests(self, namespace: str) -> Lister[PodCertificateRequest]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

@@ -20,10 +20,10 @@ from clientgo.kubernetes.types.coordination_v1 import Lease
 
 
 class LeaseLister(Lister[Lease]):
-    """Reads Lease objects from an informer's cache."""
+    """Lister for Lease objects in an informer's cache."""
 
     kind = Lease
 
     def leases(self, namespace: str) -> Lister[Lease]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

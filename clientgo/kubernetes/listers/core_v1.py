@@ -36,138 +36,138 @@ from clientgo.kubernetes.types.core_v1 import (
 
 
 class ConfigMapLister(Lister[ConfigMap]):
-    """Reads ConfigMap objects from an informer's cache."""
+    """Lister for ConfigMap objects in an informer's cache."""
 
     kind = ConfigMap
 
     def config_maps(self, namespace: str) -> Lister[ConfigMap]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class EndpointsLister(Lister[Endpoints]):
-    """Reads Endpoints objects from an informer's cache."""
+    """Lister for Endpoints objects in an informer's cache."""
 
     kind = Endpoints
 
     def endpoints(self, namespace: str) -> Lister[Endpoints]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class EventLister(Lister[Event]):
-    """Reads Event objects from an informer's cache."""
+    """Lister for Event objects in an informer's cache."""
 
     kind = Event
 
     def events(self, namespace: str) -> Lister[Event]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class LimitRangeLister(Lister[LimitRange]):
-    """Reads LimitRange objects from an informer's cache."""
+    """Lister for LimitRange objects in an informer's cache."""
 
     kind = LimitRange
 
     def limit_ranges(self, namespace: str) -> Lister[LimitRange]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class NamespaceLister(Lister[Namespace]):
-    """Reads Namespace objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped Namespace objects in an informer's cache."""
 
     kind = Namespace
 
 
 class NodeLister(Lister[Node]):
-    """Reads Node objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped Node objects in an informer's cache."""
 
     kind = Node
 
 
 class PersistentVolumeLister(Lister[PersistentVolume]):
-    """Reads PersistentVolume objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped PersistentVolume objects in an informer's cache."""
 
     kind = PersistentVolume
 
 
 class PersistentVolumeClaimLister(Lister[PersistentVolumeClaim]):
-    """Reads PersistentVolumeClaim objects from an informer's cache."""
+    """Lister for PersistentVolumeClaim objects in an informer's cache."""
 
     kind = PersistentVolumeClaim
 
     def persistent_volume_claims(self, namespace: str) -> Lister[PersistentVolumeClaim]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class PodLister(Lister[Pod]):
-    """Reads Pod objects from an informer's cache."""
+    """Lister for Pod objects in an informer's cache."""
 
     kind = Pod
 
     def pods(self, namespace: str) -> Lister[Pod]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class PodTemplateLister(Lister[PodTemplate]):
-    """Reads PodTemplate objects from an informer's cache."""
+    """Lister for PodTemplate objects in an informer's cache."""
 
     kind = PodTemplate
 
     def pod_templates(self, namespace: str) -> Lister[PodTemplate]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class ReplicationControllerLister(Lister[ReplicationController]):
-    """Reads ReplicationController objects from an informer's cache."""
+    """Lister for ReplicationController objects in an informer's cache."""
 
     kind = ReplicationController
 
     def replication_controllers(self, namespace: str) -> Lister[ReplicationController]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class ResourceQuotaLister(Lister[ResourceQuota]):
-    """Reads ResourceQuota objects from an informer's cache."""
+    """Lister for ResourceQuota objects in an informer's cache."""
 
     kind = ResourceQuota
 
     def resource_quotas(self, namespace: str) -> Lister[ResourceQuota]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class SecretLister(Lister[Secret]):
-    """Reads Secret objects from an informer's cache."""
+    """Lister for Secret objects in an informer's cache."""
 
     kind = Secret
 
     def secrets(self, namespace: str) -> Lister[Secret]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class ServiceLister(Lister[Service]):
-    """Reads Service objects from an informer's cache."""
+    """Lister for Service objects in an informer's cache."""
 
     kind = Service
 
     def services(self, namespace: str) -> Lister[Service]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class ServiceAccountLister(Lister[ServiceAccount]):
-    """Reads ServiceAccount objects from an informer's cache."""
+    """Lister for ServiceAccount objects in an informer's cache."""
 
     kind = ServiceAccount
 
     def service_accounts(self, namespace: str) -> Lister[ServiceAccount]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

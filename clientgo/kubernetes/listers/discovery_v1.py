@@ -20,10 +20,10 @@ from clientgo.kubernetes.types.discovery_v1 import EndpointSlice
 
 
 class EndpointSliceLister(Lister[EndpointSlice]):
-    """Reads EndpointSlice objects from an informer's cache."""
+    """Lister for EndpointSlice objects in an informer's cache."""
 
     kind = EndpointSlice
 
     def endpoint_slices(self, namespace: str) -> Lister[EndpointSlice]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

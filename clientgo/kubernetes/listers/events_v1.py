@@ -20,10 +20,10 @@ from clientgo.kubernetes.types.events_v1 import Event
 
 
 class EventLister(Lister[Event]):
-    """Reads Event objects from an informer's cache."""
+    """Lister for Event objects in an informer's cache."""
 
     kind = Event
 
     def events(self, namespace: str) -> Lister[Event]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

@@ -20,38 +20,38 @@ from clientgo.kubernetes.types.networking_v1 import Ingress, IngressClass, IPAdd
 
 
 class IPAddressLister(Lister[IPAddress]):
-    """Reads IPAddress objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped IPAddress objects in an informer's cache."""
 
     kind = IPAddress
 
 
 class IngressLister(Lister[Ingress]):
-    """Reads Ingress objects from an informer's cache."""
+    """Lister for Ingress objects in an informer's cache."""
 
     kind = Ingress
 
     def ingresses(self, namespace: str) -> Lister[Ingress]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class IngressClassLister(Lister[IngressClass]):
-    """Reads IngressClass objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped IngressClass objects in an informer's cache."""
 
     kind = IngressClass
 
 
 class NetworkPolicyLister(Lister[NetworkPolicy]):
-    """Reads NetworkPolicy objects from an informer's cache."""
+    """Lister for NetworkPolicy objects in an informer's cache."""
 
     kind = NetworkPolicy
 
     def network_policies(self, namespace: str) -> Lister[NetworkPolicy]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class ServiceCIDRLister(Lister[ServiceCIDR]):
-    """Reads ServiceCIDR objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped ServiceCIDR objects in an informer's cache."""
 
     kind = ServiceCIDR

@@ -20,10 +20,10 @@ from clientgo.kubernetes.types.policy_v1 import PodDisruptionBudget
 
 
 class PodDisruptionBudgetLister(Lister[PodDisruptionBudget]):
-    """Reads PodDisruptionBudget objects from an informer's cache."""
+    """Lister for PodDisruptionBudget objects in an informer's cache."""
 
     kind = PodDisruptionBudget
 
     def pod_disruption_budgets(self, namespace: str) -> Lister[PodDisruptionBudget]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

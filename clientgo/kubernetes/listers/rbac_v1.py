@@ -20,32 +20,32 @@ from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, R
 
 
 class ClusterRoleLister(Lister[ClusterRole]):
-    """Reads ClusterRole objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped ClusterRole objects in an informer's cache."""
 
     kind = ClusterRole
 
 
 class ClusterRoleBindingLister(Lister[ClusterRoleBinding]):
-    """Reads ClusterRoleBinding objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped ClusterRoleBinding objects in an informer's cache."""
 
     kind = ClusterRoleBinding
 
 
 class RoleLister(Lister[Role]):
-    """Reads Role objects from an informer's cache."""
+    """Lister for Role objects in an informer's cache."""
 
     kind = Role
 
     def roles(self, namespace: str) -> Lister[Role]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class RoleBindingLister(Lister[RoleBinding]):
-    """Reads RoleBinding objects from an informer's cache."""
+    """Lister for RoleBinding objects in an informer's cache."""
 
     kind = RoleBinding
 
     def role_bindings(self, namespace: str) -> Lister[RoleBinding]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)

@@ -20,6 +20,6 @@ from clientgo.kubernetes.types.scheduling_v1 import PriorityClass
 
 
 class PriorityClassLister(Lister[PriorityClass]):
-    """Reads PriorityClass objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped PriorityClass objects in an informer's cache."""
 
     kind = PriorityClass

@@ -27,40 +27,40 @@ from clientgo.kubernetes.types.storage_v1 import (
 
 
 class CSIDriverLister(Lister[CSIDriver]):
-    """Reads CSIDriver objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped CSIDriver objects in an informer's cache."""
 
     kind = CSIDriver
 
 
 class CSINodeLister(Lister[CSINode]):
-    """Reads CSINode objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped CSINode objects in an informer's cache."""
 
     kind = CSINode
 
 
 class CSIStorageCapacityLister(Lister[CSIStorageCapacity]):
-    """Reads CSIStorageCapacity objects from an informer's cache."""
+    """Lister for CSIStorageCapacity objects in an informer's cache."""
 
     kind = CSIStorageCapacity
 
     def csi_storage_capacities(self, namespace: str) -> Lister[CSIStorageCapacity]:
-        """Those of one namespace."""
+        """Return the lister for one namespace."""
         return self.in_namespace(namespace)
 
 
 class StorageClassLister(Lister[StorageClass]):
-    """Reads StorageClass objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped StorageClass objects in an informer's cache."""
 
     kind = StorageClass
 
 
 class VolumeAttachmentLister(Lister[VolumeAttachment]):
-    """Reads VolumeAttachment objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped VolumeAttachment objects in an informer's cache."""
 
     kind = VolumeAttachment
 
 
 class VolumeAttributesClassLister(Lister[VolumeAttributesClass]):
-    """Reads VolumeAttributesClass objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped VolumeAttributesClass objects in an informer's cache."""
 
     kind = VolumeAttributesClass

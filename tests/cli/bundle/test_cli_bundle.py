@@ -168,7 +168,7 @@ def test_images_are_listed_by_digest_if_they_have_one(project: Path, variables: 
     rendered = parse(run(project, variables, "kubectl", "kustomize", "config/manifests"))
     image = f"registry.example.com/foo@sha256:{'0' * 64}"
 
-    with pytest.raises(CommandError, match="controller:latest names no digest: give IMG as NAME@sha256:DIGEST"):
+    with pytest.raises(CommandError, match="image controller:latest has no digest: give IMG as NAME@sha256:DIGEST"):
         bundle_files(rendered, Release("foo", "0.2.0", digests=True), Channels())
     files = bundle_files(rendered, Release("foo", "0.2.0", image, digests=True), Channels())
 
@@ -248,7 +248,7 @@ def test_a_kubectl_that_is_not_there_or_fails_is_told(tmp_path: Path, kubectl: s
 
 
 def test_a_rendering_without_a_version_is_refused() -> None:
-    with pytest.raises(CommandError, match="config/manifests has 0 ClusterServiceVersions"):
+    with pytest.raises(CommandError, match="expected one ClusterServiceVersion in config/manifests/bases, got 0"):
         _ = parse("kind: Foo\n").base
     with pytest.raises(CommandError, match=r"config/manifests rendered invalid YAML: line 1"):
         parse("a: [")

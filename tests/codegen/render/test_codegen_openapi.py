@@ -152,9 +152,9 @@ def test_somebody_elses_kind_is_defined_as_its_owner_wrote_it(tmp_path: Path) ->
 
 DEEP = {"default": json.loads("[" * 160 + "]" * 160)}
 STRANGE = [
-    pytest.param({"maximum": float("inf")}, "a number in it is not finite", id="an infinite number"),
-    pytest.param({"default": b"x"}, "a value in it is of YAML's type bytes", id="bytes"),
-    pytest.param({"default": {1: "x"}}, "a name in it is no text", id="a name that is a number"),
+    pytest.param({"maximum": float("inf")}, "it has an infinite number", id="an infinite number"),
+    pytest.param({"default": b"x"}, "it has a value of the YAML type bytes", id="bytes"),
+    pytest.param({"default": {1: "x"}}, "it has a key that is not a string", id="a name that is a number"),
     pytest.param(DEEP, "it nests more than 150 levels", id="deep"),
     pytest.param({"description": "x" * (3 * 1024 * 1024)}, "it is longer than 3,145,728 characters", id="long"),
 ]

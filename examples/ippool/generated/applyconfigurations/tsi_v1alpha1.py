@@ -14,13 +14,13 @@ __all__ = ["IPPoolApplyConfiguration", "IPPoolSpecApplyConfiguration", "IPPoolSt
 
 
 class IPPoolSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     cidr: str | UnsetType = UNSET
 
 
 class IPPoolStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     addresses: int | UnsetType = UNSET
     overlaps: tuple[str, ...] | UnsetType = UNSET
@@ -28,7 +28,7 @@ class IPPoolStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 
 
 class IPPoolApplyConfiguration(ObjectApplyConfiguration[IPPool], frozen=True, kw_only=True):
-    """What an apply sets; a field that is not given is left alone."""
+    """Fields to apply; unset fields are not changed."""
 
     kind = IPPool
 

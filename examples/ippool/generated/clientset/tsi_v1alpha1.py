@@ -10,13 +10,13 @@ from api.v1alpha1.ippool_types import IPPool
 
 
 class IPPoolClient(StatusClient[IPPool]):
-    """Reads and writes IPPool objects, and their status, at the API server."""
+    """Client for IPPool objects and their status."""
 
     kind = IPPool
 
 
 class TsiV1alpha1:
-    """One client for each kind of tsi.tiduyun.com/v1alpha1."""
+    """Clients for the kinds of tsi.tiduyun.com/v1alpha1."""
 
     kinds = (IPPool,)
 
@@ -24,5 +24,5 @@ class TsiV1alpha1:
         self._requester = requester
 
     def ip_pools(self) -> IPPoolClient:
-        """IPPool objects, which belong to no namespace."""
+        """Return the client for cluster-scoped IPPool objects."""
         return IPPoolClient(self._requester)

@@ -9,7 +9,7 @@ from generated.informers.tsi_v1alpha1 import TsiV1alpha1Informers
 
 
 class TsiInformers:
-    """The versions of the group tsi.tiduyun.com."""
+    """Informers of the group tsi.tiduyun.com, by version."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory

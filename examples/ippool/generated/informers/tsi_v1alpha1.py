@@ -11,24 +11,24 @@ from generated.listers.tsi_v1alpha1 import IPPoolLister
 
 
 class IPPoolInformer(KindInformer[IPPool]):
-    """Follows IPPool objects; its lister reads what it has cached."""
+    """Informer for IPPool objects."""
 
     kind = IPPool
     client = IPPoolClient
 
     @property
     def lister(self) -> IPPoolLister:
-        """Reads from the cache."""
+        """Lister that reads from the informer's cache."""
         return IPPoolLister(self.informer.indexer)
 
 
 class TsiV1alpha1Informers:
-    """One informer for each kind of tsi.tiduyun.com/v1alpha1."""
+    """Informers for the kinds of tsi.tiduyun.com/v1alpha1."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
 
     @property
     def ip_pools(self) -> IPPoolInformer:
-        """The informer of IPPool objects."""
+        """Informer for IPPool objects."""
         return IPPoolInformer(self._factory)

@@ -9,6 +9,6 @@ from api.v1alpha1.ippool_types import IPPool
 
 
 class IPPoolLister(Lister[IPPool]):
-    """Reads IPPool objects, which belong to no namespace, from an informer's cache."""
+    """Lister for cluster-scoped IPPool objects in an informer's cache."""
 
     kind = IPPool
