@@ -10,7 +10,7 @@ from typing import Any
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.meta.scheme import plural_of
-from clientgo.meta.yamlio import NotYAML, read_yaml, to_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 from clientgo.version import VERSION
 
 FILE = Path("PROJECT")
@@ -145,7 +145,7 @@ class Project:
             raise CommandError(
                 "no project in this folder: create one with clientgo init, or change to its folder"
             ) from None
-        except NotYAML as error:
+        except InvalidYAML as error:
             raise CommandError(
                 f"invalid PROJECT, line {error.line}: {error}: restore it from version control"
             ) from error

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import msgspec
 
 from clientgo.codegen.problems import reason_of
-from clientgo.meta.yamlio import NotYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
 _OUTPUTS = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
 _WORD = re.compile(r"[a-z]+(-[a-z]+)*")
@@ -43,7 +43,7 @@ def read_config(path: Path) -> list[list[str]]:
         documents = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot read the file: {reason_of(error)}") from error
-    except NotYAML as error:
+    except InvalidYAML as error:
         raise ConfigError(f"{path}:{error.line}: the file is no YAML: {error}") from error
     try:
         content = msgspec.convert(documents[0] if len(documents) == 1 else None, dict[str, Any])

@@ -1,7 +1,6 @@
-"""Clients and informers of resources whose types are not known when the program is written.
+"""Dynamic and metadata clients and informers, for resources that are known only at run time.
 
-It stands above `typed` and `cache`, because it is both over one more kind of object: `Unstructured`, which holds any
-JSON, and `PartialObjectMetadata`, which holds the metadata of any object.
+Their objects are `Unstructured`, which holds any JSON, or `PartialObjectMetadata`, the metadata of any object.
 """
 
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, MetadataClient

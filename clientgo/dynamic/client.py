@@ -1,8 +1,8 @@
-"""Clients of resources named at run time: the typed clients' verbs over objects of any shape."""
+"""Dynamic and metadata clients: the verbs of typed clients for resources known only at run time."""
 
 from typing import Any, ClassVar
 
-from clientgo.dynamic import codec as codec  # for its effect: Unstructured has its codec from here on
+from clientgo.dynamic import codec as codec  # for its side effect: it sets the codec of Unstructured
 from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
 from clientgo.dynamic.unstructured import Unstructured, unstructured_type
 from clientgo.meta.objects import GroupVersionResource
@@ -12,16 +12,16 @@ from clientgo.typed.clientset import BaseClientset
 
 
 class DynamicClient(StatusClient[Unstructured]):
-    """Reads and writes objects of one resource; a dict of JSON is taken wherever an object is written."""
+    """A client of one resource; writes accept dicts as well."""
 
     kind: ClassVar[type[Any]] = Unstructured
 
 
 class MetadataClient(TypedClient[PartialObjectMetadata]):
-    """Reads the metadata of one resource's objects; deletes them, and patches what stands in their metadata.
+    """A client that reads the metadata of one resource's objects, patches it, and deletes objects.
 
-    The server is asked to send no more than that, in answers, lists and watches; one that can't sends whole objects,
-    of which the metadata is kept.
+    Responses, lists and watches contain only metadata; of servers without support, which send whole objects, only the
+    metadata is decoded.
     """
 
     kind: ClassVar[type[Any]] = PartialObjectMetadata
@@ -30,12 +30,12 @@ class MetadataClient(TypedClient[PartialObjectMetadata]):
 
 
 class DynamicClientset(BaseClientset):
-    """Clients of any resource, over one connection pool."""
+    """Clients of any resource with a shared connection pool."""
 
     def resource(
         self, resource: GroupVersionResource, namespace: str = "", *, kind: str = "", namespaced: bool = True
     ) -> DynamicClient:
-        """The client of a resource, in one namespace or in all; `kind` is what objects must be, if that matters."""
+        """Return the client of a resource, in one namespace or in all; objects must have the `kind`, if given."""
         return dynamic_client(resource, kind=kind, namespaced=namespaced)(self.requester, namespace)
 
     def metadata(
@@ -46,7 +46,7 @@ class DynamicClientset(BaseClientset):
 
 
 def dynamic_client(resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True) -> type[DynamicClient]:
-    """The client class of a resource."""
+    """Return the client class of a resource."""
     cls = unstructured_type(resource, kind=kind, namespaced=namespaced)
     return type("DynamicClient", (DynamicClient,), {"kind": cls})
 

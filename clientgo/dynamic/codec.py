@@ -1,4 +1,4 @@
-"""JSON to `Unstructured` and back."""
+"""JSON codec of `Unstructured`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,26 +28,26 @@ _OF_ANY_KIND = ApiType(group="", version="", kind="", plural="objects", singular
 
 
 class UnstructuredCodec(Codec[Unstructured]):
-    """Reads and writes objects of one resource; lenient as the codec of types is."""
+    """Decodes and encodes objects of one resource, as leniently as the codec of typed objects."""
 
     def __init__(self, cls: type[Unstructured]) -> None:
-        # Not the base's: it derives a wire shape, and the shape here is that there is none.
+        # Not the base's, which derives a wire type.
         self.cls = cls
         self.api = _OF_ANY_KIND if cls is Unstructured else api_of(cls)
 
     def decode(self, data: bytes | msgspec.Raw) -> Unstructured:
-        """The object in `data`; raises `Undecodable` if it is none."""
+        """Decode an object; raise `Undecodable` if it is not one."""
         try:
             return self._object(_OBJECT.decode(data), self.api.api_version, self.api.kind)
         except _UNREADABLE as error:
-            raise Undecodable(self._called, identity(data), reason(error)) from error
+            raise Undecodable(self._kind_or_plural, identity(data), reason(error)) from error
 
     @without_collection
     def decode_list(self, data: bytes) -> ObjectList[Unstructured]:
-        """The page of a list in `data`; items that are no objects are set aside.
+        """Decode a page of a list; report items that are not objects in its `undecodable`.
 
         Raises:
-            Undecodable: `data` is no list, or is the table a server draws for people.
+            Undecodable: `data` is not a list, or a Table for kubectl.
         """
         bad: list[Undecodable] = []
         try:
@@ -56,27 +56,27 @@ class UnstructuredCodec(Codec[Unstructured]):
             except RecursionError:
                 page, bad = self._without_the_deep(data)
         except _UNREADABLE as error:
-            raise Undecodable(f"{self._called} list", ObjectMeta(), str(error)) from error
+            raise Undecodable(f"{self._kind_or_plural} list", ObjectMeta(), str(error)) from error
         if is_table(page.api_version, page.kind):
-            raise Undecodable(f"{self._called} list", ObjectMeta(), f"it is a table ({page.api_version})")
+            raise Undecodable(f"{self._kind_or_plural} list", ObjectMeta(), f"it is a table ({page.api_version})")
         kind = page.kind.removesuffix("List")
         items: list[Unstructured] = []
         for content in page.items or ():
             try:
                 items.append(self._object(content, page.api_version, kind))
             except msgspec.ValidationError as error:
-                bad.append(Undecodable(self._called, identity(encode_value(content)), str(error)))
+                bad.append(Undecodable(self._kind_or_plural, identity(encode_value(content)), str(error)))
         return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
 
     def encode(self, obj: Unstructured | Mapping[str, Any]) -> bytes:
-        """`obj` as JSON; what it does not say of its kind is said for it."""
+        """Encode `obj`; add its apiVersion and kind if they are missing."""
         content = obj.to_dict() if isinstance(obj, Unstructured) else dict(obj)
         content["apiVersion"] = content.get("apiVersion") or self.api.api_version
         content["kind"] = content.get("kind") or self.api.kind
         return encode_value(content)
 
     @property
-    def _called(self) -> str:
+    def _kind_or_plural(self) -> str:
         return self.api.kind or self.api.plural
 
     def _without_the_deep(self, data: bytes) -> tuple[_Whole, list[Undecodable]]:
@@ -85,14 +85,14 @@ class UnstructuredCodec(Codec[Unstructured]):
             try:
                 found.append(_OBJECT.decode(item))
             except RecursionError as error:
-                deep.append(Undecodable(self._called, identity(item), reason(error)))
+                deep.append(Undecodable(self._kind_or_plural, identity(item), reason(error)))
         return _Whole(str(page.api_version), str(page.kind), page.metadata, found), deep
 
     def _object(self, content: dict[str, Any], api_version: str, kind: str) -> Unstructured:
-        metadata = _metadata(content.get("metadata"))  # first: it may raise, and the object is then reported whole
+        metadata = _metadata(content.get("metadata"))  # first: it may raise, and the whole object is then reported
         own_version, own_kind = content.pop("apiVersion", ""), content.pop("kind", "")
         content.pop("metadata", None)
-        # Items of a list often don't say what they are; the list does.
+        # Items of a list often have no apiVersion and kind; the list has.
         return self.cls(
             api_version=str(own_version or api_version),
             kind=str(own_kind or kind),
@@ -112,5 +112,5 @@ def _metadata(found: Any) -> ObjectMeta:
     except msgspec.ValidationError:
         if not isinstance(found, Mapping):
             raise
-        # A null where a value should be reads as absent, as Go's decoder has it.
+        # An unexpected null reads as absent, as in Go's decoder.
         return msgspec.convert({key: value for key, value in found.items() if value is not None}, ObjectMeta)

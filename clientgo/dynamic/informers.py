@@ -1,4 +1,4 @@
-"""Informers of resources named at run time, shared as generated factories share theirs."""
+"""Factories of shared informers for resources known only at run time."""
 
 from clientgo.cache.factory import InformerFactory
 from clientgo.cache.informer import SharedInformer
@@ -15,14 +15,14 @@ class DynamicInformerFactory(InformerFactory):
     def for_resource(
         self, resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
     ) -> SharedInformer[Unstructured]:
-        """The informer of a resource, made when first asked for; `kind` is what its objects must be, if given."""
+        """Return the informer of a resource, created at the first call; objects must have the `kind`, if given."""
         client = dynamic_client(resource, kind=kind, namespaced=namespaced)
         return self.informer_for(client, client.kind)
 
     def lister_for(
         self, resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
     ) -> Lister[Unstructured]:
-        """Reads that informer's cache."""
+        """Return a lister of that informer's cache."""
         client = dynamic_client(resource, kind=kind, namespaced=namespaced)
         return Lister(self.informer_for(client, client.kind).indexer, kind=client.kind)
 
@@ -33,7 +33,7 @@ class MetadataInformerFactory(InformerFactory):
     def for_resource(
         self, resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True
     ) -> SharedInformer[PartialObjectMetadata]:
-        """Return the informer of a resource, made when first asked for."""
+        """Return the informer of a resource, created at the first call."""
         client = metadata_client(resource, kind=kind, namespaced=namespaced)
         return self.informer_for(client, client.kind)
 

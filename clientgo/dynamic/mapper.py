@@ -1,4 +1,4 @@
-"""From a kind to the resource it is served as, and back, as the server says (client-go's RESTMapper).
+"""REST mapper: finds the resource of a kind, and the kind of a resource, by discovery (client-go's RESTMapper).
 
 mapper = RestMapper(clientset.discovery)
 found = mapper.mapping("Deployment", "apps")
@@ -18,11 +18,11 @@ Wanted = Callable[[ServedResource], bool]
 
 
 class NoMatch(LookupError):
-    """The server serves no such kind or resource, by its own words of just now."""
+    """The server does not have the kind or resource, according to current discovery."""
 
 
 class RestMapping(msgspec.Struct, frozen=True):
-    """A kind, the resource it is served as, and whether its objects live in namespaces."""
+    """A kind, its resource, and whether its objects are namespaced."""
 
     kind: GroupVersionKind
     resource: GroupVersionResource
@@ -30,17 +30,16 @@ class RestMapping(msgspec.Struct, frozen=True):
 
 
 class RestMapper:
-    """Finds mappings; safe for any number of threads.
+    """Finds mappings; thread-safe.
 
-    A version of a group is asked for when it is first needed, and remembered. What is not found in what is remembered
-    is looked for once more at the server, because kinds come while a program runs. A kind that was served and is no
-    more is still found, until `reset`.
+    The resources of a group version are requested at the first use and cached. If a kind is not found, the cache is
+    refreshed once, because CRDs may be added at any time. A removed kind is still found until `reset`.
     """
 
     def __init__(self, discovery: Discovery) -> None:
         self._discovery = discovery
         self._lock = threading.Lock()
-        # Below: guarded by _lock, which is not held while the server is asked.
+        # Guarded by _lock, which is not held during requests.
         self._versions: dict[str, tuple[str, ...]] = {}
         self._served: dict[str, list[ServedResource]] = {}
 
@@ -49,17 +48,17 @@ class RestMapper:
             return f"<RestMapper of {len(self._served)} versions>"
 
     def reset(self) -> None:
-        """Forget what the server said."""
+        """Clear the cache."""
         with self._lock:
             self._versions.clear()
             self._served.clear()
 
     def mapping(self, kind: str, group: str = "", version: str = "") -> RestMapping:
-        """The mapping of a kind; without a version, in the first of the group's that has it, the preferred one first.
+        """Return the mapping of a kind; without a version, the first in the server's order that has it.
 
         Raises:
-            NoMatch: it is not served.
-            ApiError, ConnectionFailed: the server refuses to say, or can't be asked.
+            NoMatch: the server does not have it.
+            ApiError, ConnectionFailed: discovery failed.
         """
         where = f'version "{_api_version(group, version)}"' if version else f'group "{group}"'
         found = self._find(group, version, lambda served: served.kind == kind and not served.is_subresource)
@@ -68,11 +67,11 @@ class RestMapper:
         return found
 
     def by_resource(self, resource: GroupVersionResource) -> RestMapping:
-        """The mapping of a resource, named by its plural, its singular or a short name.
+        """Return the mapping of a resource, given by its plural, its singular or a short name.
 
         Raises:
-            NoMatch: it is not served.
-            ApiError, ConnectionFailed: the server refuses to say, or can't be asked.
+            NoMatch: the server does not have it.
+            ApiError, ConnectionFailed: discovery failed.
         """
         name = resource.resource
         found = self._find(
@@ -88,7 +87,7 @@ class RestMapper:
         asked: set[str] = set()
         found = self._search(group, version, wanted, asked)
         if found is None:
-            # What the server said just now is not asked for again; what it said long ago is.
+            # Refresh the cached entries, except those requested just now.
             self._forget(group, version, keep=asked)
             found = self._search(group, version, wanted, asked)
         return found

@@ -1,4 +1,4 @@
-"""The metadata of any object, without the rest: enough for owners, labels and counting, at a fraction of the memory."""
+"""Metadata-only objects: enough for owners, labels and counting, at a fraction of the memory."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from clientgo.meta.scheme import ApiType
 
 
 class PartialObjectMetadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An object of which only the metadata was kept."""
+    """The metadata of an object."""
 
     metadata: ObjectMeta = ObjectMeta()
 
@@ -22,7 +22,7 @@ def metadata_type(
 ) -> type[PartialObjectMetadata]:
     """Return the class of one resource's objects.
 
-    The server calls all of them `PartialObjectMetadata`: owner references and events need to be given the real `kind`.
+    Their kind in the API is `PartialObjectMetadata`: owner references and events need the real `kind`.
     """
     key = (resource, kind, namespaced)
     found = _CLASSES.get(key)
@@ -36,7 +36,7 @@ def metadata_type(
             rename="camel",
             omit_defaults=True,
         )
-        made.__api_type__ = ApiType(  # the note that makes a class an API kind
+        made.__api_type__ = ApiType(
             group=resource.group,
             version=resource.version,
             kind=kind or PartialObjectMetadata.__name__,
@@ -44,6 +44,6 @@ def metadata_type(
             singular=kind.lower() or resource.resource,
             scope="Namespaced" if namespaced else "Cluster",
         )
-        # Two threads may both make one; the first stays, because classes are told apart.
+        # Two threads may both create one; the first is used, because each class is a different kind.
         found = _CLASSES.setdefault(key, made)
     return found

@@ -1,7 +1,7 @@
-"""An object of any kind: its metadata typed, because caches and queues need it, and the rest as JSON.
+"""Unstructured objects: typed metadata, which caches and queues need, and the rest as JSON.
 
-Each resource has a class of its own, made when first asked for. So whatever is told by class elsewhere, as a lister's
-NotFound or an informer's place in a factory, is told here too.
+Each resource has its own class, created at the first use, because other parts of the library identify kinds by class:
+a lister's NotFound, or an informer in its factory.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from clientgo.meta.scheme import ApiType
 
 
 class Unstructured(msgspec.Struct, frozen=True, kw_only=True):
-    """Any object as a value: `content` is all of it but apiVersion, kind and metadata."""
+    """An immutable object of any kind: `content` is everything except apiVersion, kind and metadata."""
 
     __codec_class__: ClassVar[type[Any]]
-    """What reads and writes it, set by the module `codec`: there is no wire shape to derive from the class."""
+    """The codec, set by the module `codec`: no wire type can be derived from the class."""
 
     api_version: str = ""
     kind: str = ""
@@ -28,16 +28,16 @@ class Unstructured(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gvk(self) -> GroupVersionKind:
-        """What it says it is."""
+        """The object's own group, version and kind."""
         group, _, version = self.api_version.rpartition("/")
         return GroupVersionKind(group, version, self.kind)
 
     def __getitem__(self, key: str) -> Any:
-        """A part of its content, as `obj["spec"]["replicas"]`; KeyError if there is none."""
+        """Return a part of the content: `obj["spec"]["replicas"]`; raise KeyError if it is absent."""
         return self.content[key]
 
     def get(self, *path: str, default: Any = None) -> Any:
-        """A part of its content, as `obj.get("spec", "replicas")`; `default` if any step is absent."""
+        """Return a part of the content: `obj.get("spec", "replicas")`; `default` if it is absent."""
         found: Any = self.content
         for step in path:
             if not isinstance(found, Mapping) or step not in found:
@@ -46,7 +46,7 @@ class Unstructured(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """The dict that its JSON stands for; it shares nothing with the object."""
+        """Convert to a dict of the JSON form, which shares nothing with the object."""
         whole = {"apiVersion": self.api_version, "kind": self.kind, "metadata": self.metadata, **self.content}
         made: dict[str, Any] = msgspec.json.decode(encode_value(whole))
         return made
@@ -58,15 +58,15 @@ _CLASSES: dict[tuple[GroupVersionResource, str, bool], type[Unstructured]] = {}
 
 
 def unstructured_type(resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True) -> type[Unstructured]:
-    """The class of one resource's objects; without a `kind`, objects of any are taken."""
+    """Return the class of one resource's objects; without a `kind`, objects of any kind are accepted."""
     key = (resource, kind, namespaced)
     found = _CLASSES.get(key)
     if found is None:
         made: type[Any] = msgspec.defstruct(
             kind or f"Unstructured_{resource.resource}", [], bases=(Unstructured,), frozen=True, kw_only=True
         )
-        # Not by `api_type`, which takes the class's name for want of a kind.
-        made.__api_type__ = ApiType(  # the note that makes a class an API kind
+        # Not by `api_type`, whose default kind is the class's name.
+        made.__api_type__ = ApiType(
             group=resource.group,
             version=resource.version,
             kind=kind,
@@ -74,6 +74,6 @@ def unstructured_type(resource: GroupVersionResource, *, kind: str = "", namespa
             singular=kind.lower() or resource.resource,
             scope="Namespaced" if namespaced else "Cluster",
         )
-        # Two threads may both make one; the first stays, because classes are told apart.
+        # Two threads may both create one; the first is used, because each class is a different kind.
         found = _CLASSES.setdefault(key, made)
     return found

@@ -13,7 +13,7 @@ from clientgo.errors import AlreadyExists, ConfigError, NotFound
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.patches import mergepatch
-from clientgo.meta.yamlio import NotYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml
 from clientgo.rest.request import Request, Requester
 from clientgo.retry import retry_on_conflict
 
@@ -158,8 +158,8 @@ def _name(obj: Mapping[str, Any]) -> str:
 def _documents(file: Path) -> list[Object]:
     try:
         return [doc for doc in read_yaml(file.read_text(encoding="utf-8")) if isinstance(doc, dict)]
-    except (OSError, NotYAML, UnicodeDecodeError) as error:
-        where = f" in line {error.line}" if isinstance(error, NotYAML) and error.line else ""
+    except (OSError, InvalidYAML, UnicodeDecodeError) as error:
+        where = f" in line {error.line}" if isinstance(error, InvalidYAML) and error.line else ""
         raise ConfigError(f"{file} cannot be read as YAML: {error}{where}") from error
 
 

@@ -1,4 +1,4 @@
-"""API objects: what they carry, what they are called, who owns them, how they are selected, read and written."""
+"""API objects: metadata, names, owners, selectors, schemes, encoding and decoding."""
 
 from clientgo.meta.codec import ObjectList, Undecodable, decode, encode, from_dict, replace, to_dict
 from clientgo.meta.constraints import DNS_LABEL, Duration, ExternalDocs, Int32, Int64, Meta, Quantity, Rule, constrained

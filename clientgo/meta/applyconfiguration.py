@@ -1,8 +1,8 @@
-"""What one manager wants of an object: the base of the typed configurations for server-side apply.
+"""Apply configurations: the base classes of typed configurations for server-side apply.
 
-A field that was not given is not sent, so it is neither changed nor owned: that is what an object of the kind's own
-class can't say, because there an absent field has a value. A configuration of a whole object is a mapping from JSON
-names, so `TypedClient.apply` takes it as it is.
+A field that was not set is not sent, so it is neither changed nor owned. The kind's own class cannot express that,
+because its absent fields have defaults. A configuration of a whole object is a mapping by JSON names, which
+`TypedClient.apply` accepts.
 """
 
 import importlib
@@ -24,15 +24,15 @@ T = TypeVar("T")
 
 
 class _StructMappingMeta(msgspec.StructMeta, ABCMeta):
-    """A Struct that is an abstract class' child too."""
+    """The metaclass of a Struct that inherits from an abstract class."""
 
 
 class ApplyConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """A part of an object; what generated configurations of nested values inherit."""
+    """The base of generated configurations of nested values."""
 
 
 class ObjectMetaApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """The metadata that a manager may want: what else there is belongs to the server."""
+    """The metadata that a manager may set; the rest belongs to the server."""
 
     name: str | UnsetType = UNSET
     generate_name: str | UnsetType = UNSET
@@ -57,7 +57,7 @@ class ObjectApplyConfiguration(
     gc=False,
     metaclass=_StructMappingMeta,
 ):
-    """A whole object of the kind `T`; what generated configurations of kinds inherit."""
+    """The base of generated configurations of whole objects of the kind `T`."""
 
     kind: ClassVar[type[Any]]
 
@@ -82,9 +82,9 @@ class ObjectApplyConfiguration(
 
     @classmethod
     def extract(cls, obj: T, field_manager: str, *, subresource: str = "") -> Self:
-        """What `field_manager` applied before, as the object's managedFields have it: the start of its next apply.
+        """Return the fields that `field_manager` applied before, from managedFields: the start of its next apply.
 
-        Only the name and namespace are given when it has applied nothing.
+        Without earlier applies, only the name and namespace are set.
         """
         content = to_dict(obj)
         metadata = content.get("metadata", {})
@@ -100,7 +100,7 @@ class ObjectApplyConfiguration(
 
 
 def configuration_at(place: str) -> type[ObjectApplyConfiguration[Any]] | None:
-    """The class at `module:class`, loaded now; None for no place at all."""
+    """Import the class at `module:class`; return None for an empty text."""
     if not place:
         return None
     module, _, name = place.partition(":")
@@ -109,7 +109,11 @@ def configuration_at(place: str) -> type[ObjectApplyConfiguration[Any]] | None:
 
 
 def owned(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of an object's JSON that `fields` names."""
+    """Return the part of an object's JSON that a set of fields (FieldsV1) names.
+
+    `f:name` is a field, `k:{...}` the list item with these keys, `v:...` the list item with this value, `i:3` the item
+    at this index, `.` the value itself; an empty set below a field means all of it.
+    """
     found: dict[str, Any] = {}
     for path, below in fields.items():
         name = path.removeprefix("f:")

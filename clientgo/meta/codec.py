@@ -1,9 +1,9 @@
-"""JSON bytes to objects and back: the one place that knows how, and the one to make faster.
+"""JSON codec of API objects.
 
-Decoding is lenient, because a server's answer must be readable whatever rules hold today: unknown fields are ignored,
-constraints are not enforced, a `null` where a value should be reads as absent, and a number where a quantity should be
-is that quantity (as Go's decoder has it). An object that still can't be read raises `Undecodable`; in a list it is set
-aside and the others are returned.
+Decoding is lenient, because clients must be able to read objects that violate today's rules: unknown fields are
+ignored, constraints are not enforced, an unexpected `null` reads as absent, and a number in place of a quantity is that
+quantity, as in Go's decoder. An object that still cannot be decoded raises `Undecodable`; in a list it is reported
+separately and the others are returned.
 """
 
 import dataclasses
@@ -50,19 +50,19 @@ def without_collection(work: Callable[P, R]) -> Callable[P, R]:
 
 
 class Undecodable(ValueError):
-    """An object the server sent that its class cannot hold; `metadata` is what could be read of its own."""
+    """A received object cannot be decoded to its class; `metadata` is the readable part of its metadata."""
 
     def __init__(self, kind: str, metadata: ObjectMeta, cause: str) -> None:
         where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-        shown = where if where.isprintable() else repr(where)  # no server lets a name be such, but anybody can send one
-        super().__init__(f"{kind} {shown or 'without a name'} can't be decoded: {cause}")
+        shown = where if where.isprintable() else repr(where)  # invalid names may be received, too
+        super().__init__(f"{kind} {shown or 'without a name'} cannot be decoded: {cause}")
         self.kind = kind
         self.metadata = metadata
         self.cause = cause
 
 
 class ObjectList(msgspec.Struct, Generic[T], frozen=True):
-    """One page of a list: what could be decoded, what could not, and where the list stands."""
+    """One page of a list: its metadata, the decoded objects, and errors for the others."""
 
     metadata: ListMeta
     items: list[T]
@@ -87,7 +87,7 @@ class _NameOnlyObject(msgspec.Struct, frozen=True):
 def _decode_hook(wanted: type, value: Any) -> Any:
     if wanted is MicroTime and isinstance(value, str):
         return MicroTime.of(MicroTime.fromisoformat(value))
-    raise NotImplementedError(f"no rule reads {wanted.__qualname__}")
+    raise NotImplementedError(f"cannot decode {wanted.__qualname__}")
 
 
 def _encode_hook(value: Any) -> Any:
@@ -95,10 +95,10 @@ def _encode_hook(value: Any) -> Any:
         return value.wire()
     if isinstance(value, Mapping):
         return dict(value)
-    raise NotImplementedError(f"{type(value).__qualname__} can't be sent as JSON")
+    raise NotImplementedError(f"cannot encode {type(value).__qualname__} as JSON")
 
 
-# What msgspec raises for bytes it cannot read: wrong JSON or types, broken UTF-8, nesting deeper than Python's stack.
+# msgspec's errors: invalid JSON or types, invalid UTF-8, nesting deeper than Python's stack.
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_encode_hook)
@@ -107,7 +107,7 @@ _NAME_ONLY = msgspec.json.Decoder(_NameOnlyObject, strict=False)
 
 
 class Codec(Generic[T]):
-    """Reads and writes objects of one kind; safe for any number of threads."""
+    """Decodes and encodes objects of one kind; thread-safe."""
 
     def __init__(self, cls: type[T]) -> None:
         self.cls = cls
@@ -119,14 +119,14 @@ class Codec(Generic[T]):
         self._one: Any = msgspec.json.Decoder(self._wire, dec_hook=_decode_hook)
         self._page: Any = msgspec.json.Decoder(page, dec_hook=_decode_hook)
         protect(cls)
-        # For its effect: from here on msgspec knows the class itself too, and `_own` may be called by any thread.
+        # For its side effect: msgspec has inspected the class, so that any thread may call `_own`.
         msgspec.json.Decoder(cls, dec_hook=_decode_hook)
 
     def decode(self, data: bytes | msgspec.Raw) -> T:
-        """The object in `data`.
+        """Decode an object.
 
         Raises:
-            Undecodable: the class cannot hold it.
+            Undecodable: it does not fit the class.
         """
         try:
             return self._own(self._one.decode(data))
@@ -135,10 +135,10 @@ class Codec(Generic[T]):
 
     @without_collection
     def decode_list(self, data: bytes) -> ObjectList[T]:
-        """The page of a list in `data`; items that can't be decoded are set aside.
+        """Decode a page of a list; report items that cannot be decoded in its `undecodable`.
 
         Raises:
-            Undecodable: `data` is no list at all, or a table made for people to read.
+            Undecodable: `data` is not a list, or a Table for kubectl.
         """
         try:
             page = self._page.decode(data)
@@ -147,15 +147,15 @@ class Codec(Generic[T]):
                 return ObjectList(page.metadata, items)
         except _UNREADABLE:
             return self._one_by_one(data)
-        raise self._no_list("the server sent a Table")
+        raise self._not_a_list("the server sent a Table")
 
     def encode(self, obj: T) -> bytes:
-        """`obj` as JSON, with its apiVersion and kind; an object of the official client's models is taken too."""
+        """Encode `obj` with its apiVersion and kind; it may be a model of the official client."""
         if type(obj) is self.cls:
             wire = obj if self._same else msgspec.convert(obj, self._wire, from_attributes=True)
             body = _ENCODER.encode(wire)
         elif isinstance(obj, self.cls):
-            body = _ENCODER.encode(to_wire(obj))  # of a class made from it, which may have more
+            body = _ENCODER.encode(to_wire(obj))  # a subclass, which may have more fields
         else:
             body = _foreign_json(obj)
             known = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
@@ -168,7 +168,7 @@ class Codec(Generic[T]):
 
     def _salvage(self, data: bytes | msgspec.Raw, first: Exception) -> T:
         try:
-            # Here, because it loads `fractions`: 3 ms for what most programs never meet.
+            # Imported here because it loads `fractions`, 3 ms, and few programs need it.
             from clientgo.meta.quantities import numbers_to_quantities  # noqa: PLC0415
 
             generic = numbers_to_quantities(_without_nulls(msgspec.json.decode(data)), self.cls)
@@ -180,9 +180,9 @@ class Codec(Generic[T]):
         try:
             page = raw_list(data)
         except _UNREADABLE as error:
-            raise self._no_list(reason(error)) from error
+            raise self._not_a_list(reason(error)) from error
         if page.kind == "Table":
-            raise self._no_list("the server sent a Table")
+            raise self._not_a_list("the server sent a Table")
         items: list[T] = []
         bad: list[Undecodable] = []
         for raw in page.items or ():
@@ -192,12 +192,12 @@ class Codec(Generic[T]):
                 bad.append(error)
         return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
 
-    def _no_list(self, cause: str) -> Undecodable:
+    def _not_a_list(self, cause: str) -> Undecodable:
         return Undecodable(f"{self.api.kind}List", ObjectMeta(), cause)
 
 
 def _page_of(kind: str, item: Any) -> type[msgspec.Struct]:
-    # The kind, because a Table has no items and would pass for an empty list: a cache would lose all it has.
+    # With the kind, because a Table has no items and would read as an empty list: a cache would drop all objects.
     fields: list[tuple[str, Any, Any]] = [
         ("kind", Any, ""),
         ("metadata", ListMeta, ListMeta()),
@@ -210,15 +210,15 @@ _CODECS: dict[type, Codec[Any]] = {}
 
 
 def codec_for(cls: type[T]) -> Codec[T]:
-    """The codec of a kind's class, made on first use.
+    """Return the codec of a class, created at the first use.
 
     Raises:
-        TypeError: the class is not marked with `@api_type`, or cannot be put on the wire.
+        TypeError: the class is not marked with `@api_type`, or cannot be encoded.
     """
     codec = _CODECS.get(cls)
     if codec is None:
-        # One at a time, of whatever class: msgspec ends the process (a segmentation fault, at least up to 0.22) if two
-        # threads have it look into the same type for the first time, and kinds share types.
+        # One at a time for all classes: msgspec crashes the process (at least up to 0.22) if two threads inspect the
+        # same type for the first time, and kinds share types.
         with MAKING:
             codec = _CODECS.get(cls)
             if codec is None:
@@ -227,27 +227,27 @@ def codec_for(cls: type[T]) -> Codec[T]:
 
 
 def decode(cls: type[T], data: bytes) -> T:
-    """The object of kind `cls` in `data`; raises `Undecodable`."""
+    """Decode an object of the class `cls`; raise `Undecodable` if it does not fit."""
     return codec_for(cls).decode(data)
 
 
 def encode(obj: object) -> bytes:
-    """`obj` as JSON, with its apiVersion and kind."""
+    """Encode `obj` as JSON with its apiVersion and kind."""
     return codec_for(type(obj)).encode(obj)
 
 
 def to_dict(obj: object) -> dict[str, Any]:
-    """`obj` as the dict its JSON stands for."""
+    """Convert `obj` to a dict of its JSON form."""
     return cast(dict[str, Any], msgspec.json.decode(encode(obj)))
 
 
 def from_dict(cls: type[T], data: Mapping[str, Any]) -> T:
-    """The object of kind `cls` that `data` describes; raises `Undecodable`."""
+    """Convert a dict to an object of the class `cls`; raise `Undecodable` if it does not fit."""
     return decode(cls, _ENCODER.encode(data))
 
 
 def encode_value(value: Any) -> bytes:
-    """Any JSON-like value, Structs and dataclasses in it included, as JSON."""
+    """Encode a JSON value, which may contain Structs and dataclasses."""
     return _ENCODER.encode(value)
 
 
@@ -263,7 +263,7 @@ if TYPE_CHECKING and sys.version_info >= (3, 13):
     @overload
     def replace(obj: _Replaceable[P, R], /, *args: P.args, **changes: P.kwargs) -> R: ...
 
-    # Of an object whose class is not known, the metadata is all that can be changed.
+    # If the class of an object is not known, only its metadata can be changed.
     @overload
     def replace(obj: A, /, *, metadata: ObjectMeta) -> A: ...
 
@@ -273,7 +273,7 @@ if TYPE_CHECKING and sys.version_info >= (3, 13):
 else:
 
     def replace(obj: T, **changes: Any) -> T:
-        """Return a copy of `obj` with some attributes changed; objects themselves never change."""
+        """Return a copy of `obj` with some attributes changed; objects are immutable."""
         if isinstance(obj, msgspec.Struct):
             return msgspec.structs.replace(obj, **changes)
         kind: Any = type(obj)
@@ -288,26 +288,26 @@ else:
 
 @functools.lru_cache(maxsize=1024)
 def _plain_fields(kind: type) -> tuple[str, ...] | None:
-    """The fields of a dataclass that is made of just these; None for any other class.
+    """Return the fields of a dataclass without special ones (InitVar, ClassVar, init=False); None for other classes.
 
-    `dataclasses.replace` looks at every field anew each time, which takes longer than to make the copy.
+    `dataclasses.replace` inspects every field each time, which takes longer than making the copy.
     """
     if not dataclasses.is_dataclass(kind):
         return None
     fields = dataclasses.fields(kind)
-    # What is more in the dictionary is given to the constructor alone, or is no field.
+    # Further entries of the dictionary are InitVars or ClassVars.
     plain = len(kind.__dataclass_fields__) == len(fields) and all(field.init for field in fields)
     return tuple(field.name for field in fields) if plain else None
 
 
 def identity(data: bytes | msgspec.Raw) -> ObjectMeta:
-    """As much of an object's metadata as can be read; empty if nothing can."""
+    """Decode the readable part of an object's metadata; empty if nothing can be read."""
     try:
         return _IDENTITY.decode(data).metadata
     except RecursionError:
         data = names_alone(bytes(data))
     except _UNREADABLE:
-        pass  # its metadata itself is odd: the name alone may still be readable
+        pass  # the metadata is invalid: the name may still be readable
     try:
         found = _NAME_ONLY.decode(data).metadata
     except _UNREADABLE:

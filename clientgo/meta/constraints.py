@@ -1,8 +1,8 @@
-"""What a field's values must be: the second half of `Annotated[int, Meta(ge=1, le=10)]`.
+"""Constraints on fields: the second part of `Annotated[int, Meta(ge=1, le=10)]`.
 
-Constraints become the CRD's schema, where the API server enforces them. They are ours and not `msgspec.Meta`, because
-msgspec would enforce those when decoding too, and what a server sends must be readable even if it breaks today's rules
-(docs/decisions/002-lenient-decoding.md). docs/codegen.md has the table of what each becomes.
+They become the CRD's schema, which the API server enforces. Not `msgspec.Meta`, which msgspec would enforce on decoding
+as well: objects that violate today's rules must be readable (docs/decisions/002-lenient-decoding.md). docs/codegen.md
+lists the schema of each constraint.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ MapType = Literal["granular", "atomic"]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule in CEL that the API server evaluates (x-kubernetes-validations); `self` is the value it stands at."""
+    """A CEL rule that the API server evaluates (x-kubernetes-validations); `self` is the annotated value."""
 
     rule: str
     message: str = ""
@@ -28,17 +28,17 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalDocs(msgspec.Struct, frozen=True):
-    """Where more is told."""
+    """A link to external documentation."""
 
     url: str
     description: str = ""
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True):
-    """Constraints and notes on one field, in JSON Schema's sense; what is not given is unconstrained.
+    """Constraints on a field, as in JSON Schema; omitted ones do not apply.
 
-    `at_most_one_of`, `exactly_one_of` and `at_least_one_of` name fields of the class, as Python calls them; they are
-    for `constrained`, as are `rules` about several fields of a class.
+    `at_most_one_of`, `exactly_one_of` and `at_least_one_of` contain Python names of the class's fields; use them with
+    `constrained`, as well as `rules` about several fields.
     """
 
     ge: float | None = None
@@ -80,7 +80,7 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def constrained(meta: Meta) -> Callable[[C], C]:
-    """Constrain every object of a dataclass, wherever it stands: `@constrained(Meta(at_most_one_of=("a", "b")))`."""
+    """Constrain a dataclass wherever it is used: `@constrained(Meta(at_most_one_of=("a", "b")))`."""
 
     def mark(cls: C) -> C:
         cls.__constraints__ = (*cls.__dict__.get("__constraints__", ()), meta)  # type: ignore[attr-defined]  # a note
@@ -90,22 +90,22 @@ def constrained(meta: Meta) -> Callable[[C], C]:
 
 
 def constraints_of(cls: type) -> tuple[Meta, ...]:
-    """What `constrained` noted on a class itself, the innermost first."""
+    """Return the constraints of `@constrained` on a class, innermost first."""
     found: tuple[Meta, ...] = cls.__dict__.get("__constraints__", ())
     return found
 
 
 DNS_LABEL = Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
-"""A name as RFC 1123 has it: what most objects' names must be."""
+"""A DNS label (RFC 1123), the format of most objects' names."""
 
 Int32 = Annotated[int, Meta(format="int32")]
-"""An integer of 32 bits, the usual width in Kubernetes' APIs."""
+"""A 32-bit integer, the usual width in Kubernetes' APIs."""
 
 Int64 = Annotated[int, Meta(format="int64")]
-"""An integer of 64 bits."""
+"""A 64-bit integer."""
 
 Duration = Annotated[str, Meta(format="duration")]
-"""A span of time as Go writes it: `1h30m`."""
+"""A duration in Go's notation: `1h30m`."""
 
 Quantity = Annotated[
     int | str,
@@ -114,4 +114,4 @@ Quantity = Annotated[
         int_or_string=True,
     ),
 ]
-"""An amount with a unit: `500m`, `1Gi`; a bare integer is taken too."""
+"""A quantity: `500m`, `1Gi`, or an integer."""

@@ -1,8 +1,8 @@
-"""What a controller needs of a cluster, said where it needs it: permissions and admission webhooks.
+"""Declarations for generators: permissions, admission webhooks, and additional methods of clients.
 
-The generator makes ClusterRoles and webhook configurations of these; at run time they do nothing. They are marks for a
-class or function (`@rbac(...)`), and values that may stand in a module by themselves. The generator reads the source
-and runs nothing, so what they are given are strings, or constants of the same module.
+The generators make ClusterRoles, webhook configurations and client methods from them; at run time they have no effect.
+`@rbac(...)` and `@admission_webhook(...)` decorate a class or function, or are used as module-level expressions. Their
+generator parses the source and runs nothing, so arguments must be strings, or constants of the same module.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Names = str | tuple[str, ...]
 
 
 class RbacRule(msgspec.Struct, frozen=True, kw_only=True):
-    """One permission; in `namespace` alone, or in all when it is empty."""
+    """A permission, in `namespace` or, if it is empty, in all namespaces."""
 
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
@@ -29,15 +29,15 @@ class RbacRule(msgspec.Struct, frozen=True, kw_only=True):
     role_name: str = ""
 
     def __call__(self, where: D) -> D:
-        """Mark a class or function, which stays as it is: the generator finds the mark in the source."""
+        """Decorate a class or function without changing it; the generator finds the decorator in the source."""
         return where
 
 
 class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
-    """One admission webhook: what it is asked about, and where.
+    """One admission webhook: its rules and its address.
 
-    `configuration` is the name of the object that it stands in, by default `mutating-webhook-configuration` or
-    `validating-webhook-configuration`: a second object is for webhooks that somebody else installs.
+    `configuration` is the name of its configuration object, by default `mutating-webhook-configuration` or
+    `validating-webhook-configuration`; use another one for webhooks that are installed separately.
     """
 
     path: str
@@ -60,7 +60,7 @@ class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     configuration: str = ""
 
     def __call__(self, where: D) -> D:
-        """Mark a class or function, which stays as it is: the generator finds the mark in the source."""
+        """Decorate a class or function without changing it; the generator finds the decorator in the source."""
         return where
 
 
@@ -77,7 +77,7 @@ def rbac(
     namespace: str = "",
     role_name: str = "",
 ) -> RbacRule:
-    """A permission that the code below it uses: `@rbac(groups="apps", resources="deployments", verbs=("get", "list"))`.
+    """Declare a permission: `@rbac(groups="apps", resources="deployments", verbs=("get", "list"))`.
 
     The core group is "" or "core"; `urls` are for addresses that are no resources.
     """
@@ -104,7 +104,7 @@ def admission_webhook(
     failure_policy: Literal["Fail", "Ignore"] = "Fail",
     **more: Any,
 ) -> WebhookDeclaration:
-    """A webhook that the code below it answers; `more` are the other fields of `WebhookDeclaration`."""
+    """Declare an admission webhook; `more` are the other fields of `WebhookDeclaration`."""
     return WebhookDeclaration(
         path=path,
         mutating=mutating,
@@ -126,9 +126,9 @@ MethodVerb = Literal["get", "list", "watch", "create", "update", "patch", "apply
 
 
 class ClientMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """One method: its name, what it does to which subresource, the class of what is sent and of what is answered.
+    """An additional method of a client: its name, verb and subresource, and the classes of its input and result.
 
-    None stands for the class that has the mark.
+    None means the decorated class.
     """
 
     name: str
@@ -146,21 +146,27 @@ def client_method(
     input: type[Any] | None = None,
     result: type[Any] | None = None,
 ) -> Callable[[C], C]:
-    """Give the clients of a kind another method; the answer is what is sent, unless `result` names another class.
+    """Add a method to the clients of a kind; `result` defaults to `input`.
 
-    Of a list or a watch, `result` is the class of each object.
+        @client_method("restart", verb="create", subresource="restart", input=RestartRequest)
+        @api_type(group="samples.example.com", version="v1")
+        @dataclass(frozen=True, slots=True)
+        class Machine: ...
+
+    The generator adds `MachineClient.restart(name, request)`. For a list or a watch, `result` is the class of each
+    object.
     """
 
     def mark(cls: C) -> C:
         method = ClientMethod(name=name, verb=verb, subresource=subresource, input=input, result=result or input)
-        # Decorators run from the last to the first; the first one written is told first.
-        cls.__client_methods__ = (method, *client_methods(cls))  # type: ignore[attr-defined]  # the note
+        # Decorators run from the last to the first; the methods keep the order of the source.
+        cls.__client_methods__ = (method, *client_methods(cls))  # type: ignore[attr-defined]  # read by client_methods
         return cls
 
     return mark
 
 
 def client_methods(cls: type) -> tuple[ClientMethod, ...]:
-    """What was noted on the class itself, the first one first."""
+    """Return the methods declared on a class, in the order of the source."""
     found: tuple[ClientMethod, ...] = vars(cls).get("__client_methods__", ())
     return found

@@ -1,4 +1,4 @@
-"""Formats that a structural schema may name, as the API server checks them; values fit any other format."""
+"""Formats of structural schemas, validated as by the API server; unknown formats accept all values."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ _MAC = re.compile(r"([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
 
 
 def valid_format(name: str, value: Any) -> bool:
-    """Whether the value fits the format of this name."""
+    """Report whether a value has the named format."""
     if not name:
         return True
     if isinstance(value, str):

@@ -10,14 +10,14 @@ from clientgo.meta.codec import ObjectList, Undecodable
 T = TypeVar("T")
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-"""The bookmark annotation that closes a streamed list (KEP-3157)."""
+"""The annotation of the bookmark that ends a streaming list (KEP-3157)."""
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The query of a list or watch (metav1.ListOptions); an empty value is not sent.
 
-    `retry_lagging` is for the client alone: whether it asks again while the server says that it has not reached
-    `resource_version` yet, or raises that at once.
+    `retry_lagging` is not sent: it tells the client to retry while the server has not reached `resource_version` yet,
+    instead of raising that error at once.
     """
 
     label_selector: str = ""
@@ -33,7 +33,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     retry_lagging: bool = True
 
     def query(self) -> dict[str, str]:
-        """The query parameters, in the API's names."""
+        """Return the query parameters by their API names."""
         return {name: _text(value) for name, value in msgspec.to_builtins(self).items() if name != "retryLagging"}
 
 
@@ -45,21 +45,21 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
-    """An object came, changed or went; for DELETED, `object` is its last state."""
+    """An object was added, modified or deleted; for DELETED, `object` is its last state."""
 
     type: ChangeType
     object: T
 
 
 class Bookmark(msgspec.Struct, frozen=True):
-    """Everything up to `resource_version` has been sent; `initial_events_end` closes a streamed list."""
+    """All changes up to `resource_version` have been sent; `initial_events_end` ends a streaming list."""
 
     resource_version: str
     initial_events_end: bool = False
 
 
 class BadEvent(msgspec.Struct, frozen=True):
-    """A change whose object could not be decoded; `error.metadata` names it."""
+    """A change of an object that could not be decoded; `error.metadata` names it."""
 
     type: ChangeType
     error: Undecodable
@@ -69,28 +69,28 @@ AnyEvent = WatchEvent[T] | Bookmark | BadEvent
 
 
 class Watch(Protocol[T]):
-    """An open watch: events in order until the server ends it.
+    """An open watch: an iterator over events, which stops when the server ends the watch.
 
-    Iterating raises `ApiError` for an ERROR frame and `ConnectionFailed` when the peer is lost. `close` may be called
-    from any thread and ends a blocked iteration.
+    Iterating raises `ApiError` for an ERROR frame and `ConnectionFailed` if the connection breaks. `close` may be
+    called from any thread and ends a blocked iteration.
     """
 
     def __iter__(self) -> Iterator[WatchEvent[T] | Bookmark | BadEvent]:
-        """Events as they arrive."""
+        """Iterate over the events as they arrive."""
 
     def close(self) -> None:
         """End the watch."""
 
 
 class ListerWatcher(Protocol[T]):
-    """Where a cache gets its objects: the seam between reflectors and clients."""
+    """The source of a cache's objects: the interface between reflectors and clients."""
 
     @property
     def kind(self) -> type[T]:
         """The class of the objects."""
 
     def list_page(self, options: ListOptions) -> ObjectList[T]:
-        """One page of a list; raises `ApiError` or `ConnectionFailed`."""
+        """Return one page of a list; raise `ApiError` or `ConnectionFailed`."""
 
     def watch_from(self, options: ListOptions) -> Watch[T]:
-        """A watch as the options have it; raises `ApiError` or `ConnectionFailed`."""
+        """Open a watch with these options; raise `ApiError` or `ConnectionFailed`."""

@@ -16,30 +16,30 @@ class ObjectName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "ObjectName":
-        """Read what `str` wrote.
+        """Parse the text form.
 
         Raises:
             ValueError: more than one slash.
         """
         parts = text.split("/")
         if len(parts) > 2:
-            # Not by `json`, which nothing else here needs: importing it costs 2 ms of every program.
+            # Not json.dumps: importing json would cost every program 2 ms.
             raise ValueError(f'unexpected key format: "{ascii(text)[1:-1]}"')
         return cls("", parts[0]) if len(parts) == 1 else cls(parts[0], parts[1])
 
 
 class Named(Protocol):
-    """Something that knows its own name, as a tombstone does."""
+    """An object with its own `object_name`, such as a tombstone."""
 
     @property
     def object_name(self) -> ObjectName:
-        """The name to go by."""
+        """The namespace and name."""
 
 
 def object_name(obj: ApiObject | Named) -> ObjectName:
-    """The name of an object; a tombstone's own name is used."""
+    """Return the name of an object or a tombstone."""
     own = getattr(obj, "object_name", None)
     if isinstance(own, ObjectName):
         return own
-    meta = obj.metadata  # type: ignore[union-attr]  # whatever is not Named is an ApiObject
+    meta = obj.metadata  # type: ignore[union-attr]  # not Named, so an ApiObject
     return ObjectName(meta.namespace, meta.name)

@@ -1,7 +1,7 @@
-"""The metadata every Kubernetes object carries, as frozen values.
+"""Object metadata (metav1) as immutable values.
 
 Attribute names are the official client's (snake_case of the JSON names). An absent list or map reads as an empty one,
-as a nil slice or map does in Go, so `foo.metadata.labels.get("app")` needs no None check.
+as a nil slice or map in Go, so `foo.metadata.labels.get("app")` needs no None check.
 """
 
 from collections.abc import Mapping
@@ -15,25 +15,25 @@ from clientgo.meta.readonly import protect
 
 
 class MicroTime(datetime):
-    """A time written with exactly six digits, as Go's metav1.MicroTime demands when it reads one."""
+    """A time with exactly six fractional digits, as Go's metav1.MicroTime requires."""
 
     @classmethod
     def of(cls, at: datetime) -> "MicroTime":
-        """The same instant as `at`, which must be aware."""
+        """Convert a datetime, which must have a time zone."""
         at = at.astimezone(UTC)
         return cls(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, UTC)
 
     def wire(self) -> str:
-        """`2026-01-02T03:04:05.000006Z`."""
+        """Return the JSON form, such as `2026-01-02T03:04:05.000006Z`."""
         # Not strftime: it writes the years before 1000 (Go's zero time is in year 1) with fewer than four digits.
         return self.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-# gc=False here, as in generated types: values are no part of cycles, and caches full of them need no search for any.
+# gc=False here and in generated types: values are not part of reference cycles, and caches hold many of them.
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Who an object belongs to; it is collected once all its owners are gone."""
+    """A reference to an owner; an object is garbage-collected once all its owners are deleted."""
 
     api_version: str = ""
     kind: str = ""
@@ -44,7 +44,7 @@ class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Which fields a manager owns (server-side apply)."""
+    """The fields that a manager owns (server-side apply)."""
 
     manager: str | None = None
     operation: str | None = None
@@ -56,7 +56,7 @@ class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Name, identity and bookkeeping of one object."""
+    """Metadata of an object."""
 
     name: str = ""
     generate_name: str = ""
@@ -79,7 +79,7 @@ protect(ObjectMeta)
 
 
 class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Where a list stands: its version, and the token of the next page if there is one."""
+    """Metadata of a list: its resourceVersion, and the token of the next page, if any."""
 
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")
@@ -88,7 +88,7 @@ class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class GroupVersionKind(msgspec.Struct, frozen=True):
-    """What an object is; `group` is empty for the core group."""
+    """The kind of an object; `group` is empty for the core group."""
 
     group: str
     version: str
@@ -104,7 +104,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True):
 
 
 class GroupVersionResource(msgspec.Struct, frozen=True):
-    """Where objects of a kind are served."""
+    """The resource that serves a kind; `group` is empty for the core group."""
 
     group: str
     version: str
@@ -125,15 +125,15 @@ class GroupVersionResource(msgspec.Struct, frozen=True):
 
 
 class ApiObject(Protocol):
-    """Anything with Kubernetes metadata."""
+    """An object with Kubernetes metadata."""
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Name, identity and bookkeeping."""
+        """The object's metadata."""
 
 
-# An encoder leaves out what equals a default it knows to be empty. What a schema requires must be there even when it is
-# empty, so its default is made by a function, which the encoder does not see through.
+# The encoder omits values that equal a known empty default. Required fields must be sent even if they are empty, so
+# their defaults come from functions that the encoder does not know.
 
 
 def no_items() -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
-"""OpenAPI definitions of API classes as Python: name → schema and the names it refers to, each made when asked for.
+"""OpenAPI definitions of API classes: schemas and their references, created on demand.
 
 Generated modules hold one function for each class, so importing them builds no schema; a `Definition` calls its
-function once. What a reference looks like is the caller's choice: OpenAPI v3 wants another than v2.
+function once. The caller chooses the form of references, which differs between OpenAPI v2 and v3.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,18 +10,18 @@ from typing import Any
 
 Schema = dict[str, Any]
 Reference = Callable[[str], str]
-"""The name of a definition to the text of `$ref`."""
+"""Converts the name of a definition to the text of `$ref`."""
 
 Maker = Callable[[Reference], Schema]
 
 
 def component(name: str) -> str:
-    """A reference as a document of OpenAPI v3 has it."""
+    """Return a reference in the form of OpenAPI v3."""
     return f"#/components/schemas/{name}"
 
 
 class Definition:
-    """One class: its schema, made at the first use, and the definitions that the schema refers to."""
+    """One class: its schema, created at the first use, and the definitions that it refers to."""
 
     def __init__(self, make: Maker, dependencies: tuple[str, ...], reference: Reference) -> None:
         self.dependencies = dependencies
@@ -35,7 +35,7 @@ class Definition:
 
 
 class Definitions(Mapping[str, Definition]):
-    """All definitions of some generated modules, by name."""
+    """The definitions of generated modules by name."""
 
     def __init__(self, makers: Mapping[str, tuple[Maker, tuple[str, ...]]], reference: Reference = component) -> None:
         self._definitions = {name: Definition(make, needs, reference) for name, (make, needs) in makers.items()}
@@ -53,7 +53,7 @@ class Definitions(Mapping[str, Definition]):
         return len(self._definitions)
 
     def document(self, title: str, version: str) -> Schema:
-        """A document of OpenAPI v3 with all schemas and no paths."""
+        """Return a document of OpenAPI v3 with all schemas and no paths."""
         schemas = {name: definition.schema for name, definition in sorted(self.items())}
         info = {"title": title, "version": version}
         return {"openapi": "3.0.0", "info": info, "paths": {}, "components": {"schemas": schemas}}

@@ -1,11 +1,11 @@
-"""Who controls an object, told by uid: a name may have been given to another object since."""
+"""Owner references: controllers are identified by uid, because names may be reused."""
 
 from clientgo.meta.objects import ApiObject, OwnerReference
 from clientgo.meta.scheme import gvk_of
 
 
 def controller_of(obj: ApiObject) -> OwnerReference | None:
-    """The one owner reference marked as controller, or None."""
+    """Return the owner reference marked as controller, or None."""
     for reference in obj.metadata.owner_references:
         if reference.controller:
             return reference
@@ -13,16 +13,16 @@ def controller_of(obj: ApiObject) -> OwnerReference | None:
 
 
 def is_controlled_by(obj: ApiObject, owner: ApiObject) -> bool:
-    """Whether `owner` is the controller of `obj`, by uid."""
+    """Report whether `owner` is the controller of `obj`, by uid."""
     reference = controller_of(obj)
     return reference is not None and reference.uid == owner.metadata.uid
 
 
 def new_controller_ref(owner: ApiObject) -> OwnerReference:
-    """Make the reference that makes `owner` the controller, and keeps it from being deleted in the foreground before.
+    """Return a reference that marks `owner` as the controller and blocks its foreground deletion.
 
     Raises:
-        TypeError: the kind of `owner` is not known.
+        TypeError: the kind of `owner` is unknown.
     """
     gvk = gvk_of(owner)
     return OwnerReference(

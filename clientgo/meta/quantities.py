@@ -1,8 +1,7 @@
-"""Quantities (`500m`, `1Gi`, `2e3`): reading, adding and printing them as Kubernetes does, and where they stand.
+"""Quantities (`500m`, `1Gi`, `2e3`): parsing, adding and formatting as in Kubernetes, and the fields that hold them.
 
-A sum keeps the notation of its first part that is not zero; printing takes the largest suffix that leaves a whole
-number. In JSON a quantity may also be a number (`cpu: 2`), which the built-in types hold as the string that the server
-would keep.
+A sum has the notation of its first non-zero part; formatting uses the largest suffix that leaves a whole number. In
+JSON a quantity may also be a number (`cpu: 2`), which the built-in types hold as the string that the server stores.
 """
 
 import dataclasses
@@ -19,7 +18,7 @@ import msgspec
 from clientgo.meta import constraints
 from clientgo.meta.wire import wire_type
 
-# An exponent of more than two digits is beyond what Kubernetes holds, and would cost more than it is worth.
+# An exponent of more than two digits exceeds Kubernetes' range, and would be expensive.
 _FORM = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
 _DECIMAL = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _BINARY = {"": 0, "Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
@@ -58,19 +57,19 @@ QUANTITY_FIELDS: Mapping[str, frozenset[str]] = {
 
 
 class Quantity:
-    """An amount of something, and whether it is written in powers of 1024.
+    """An amount, and whether its notation is in powers of 1024.
 
     Raises:
-        ValueError: the text is no quantity.
+        ValueError: the text is not a quantity.
     """
 
     __slots__ = ("binary", "value")
 
     def __init__(self, text: Any) -> None:
-        """`text` is as it stands in an object: a string, or a number."""
+        """Parse a string or a number."""
         found = _FORM.fullmatch(str(text))
         if found is None:
-            raise ValueError(f"{text!r} is no quantity: a number with a suffix such as m, k, Mi or Gi is wanted")
+            raise ValueError(f"invalid quantity {text!r}: expected a number with a suffix such as m, k, Mi or Gi")
         number, exponent, suffix = Fraction(found[1]), found[2], found[3] or ""
         self.binary = suffix.endswith("i")
         if exponent:
@@ -86,12 +85,12 @@ class Quantity:
     def __str__(self) -> str:
         if self.binary and abs(self.value) >= 1024 and self.value.denominator == 1:
             return _shortest(self.value, Fraction(1024), _BINARY)
-        # Nothing finer than a billionth is kept: as in Kubernetes, it is rounded up.
+        # As in Kubernetes, rounded up to a billionth.
         return _shortest(Fraction(ceil(self.value * 10**9), 10**9), Fraction(1000), _DECIMAL)
 
 
 def total(parts: Iterable[Quantity]) -> Quantity:
-    """The sum; of nothing, it is 0."""
+    """Return the sum; 0 for no parts."""
     found = Quantity("0")
     for part in parts:
         found.binary = part.binary if not found.value else found.binary
@@ -108,14 +107,14 @@ def _shortest(value: Fraction, base: Fraction, suffixes: dict[str, int]) -> str:
 
 
 _DECLARED = get_args(constraints.Quantity)[1]
-"""What stands in the annotation of a user's quantity, which holds integers as they are."""
+"""The annotation of a user's quantity, which may hold integers."""
 
 _BUILT_IN = object()
-"""Stands for the annotation of a built-in type's quantity, or of a map or list of them."""
+"""The annotation of a built-in type's quantity, or of a map or list of quantities."""
 
 
 def numbers_to_quantities(content: Any, hint: Any) -> Any:
-    """Return JSON for a class or annotation with the numbers that stand for quantities as the server would keep them.
+    """Return JSON for a class or annotation with numbers converted to the quantities that the server stores.
 
     A built-in type holds strings, so `2` becomes "2" and `0.5` becomes "500m". A field annotated as
     `clientgo.meta.Quantity` holds integers too; only other numbers become strings there.
@@ -139,7 +138,7 @@ def numbers_to_quantities(content: Any, hint: Any) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def _fields(cls: type) -> Mapping[str, Any]:
-    """Return the annotations of a class by JSON names; of a class without fields, none."""
+    """Return the annotations of a class by JSON names; none for a class without fields."""
     if not (isinstance(cls, msgspec.StructMeta) or dataclasses.is_dataclass(cls)):
         return {}
     wire = wire_type(cls)

@@ -1,8 +1,8 @@
-"""Read-only maps and lists: the values of API objects' fields, all the way down.
+"""Read-only maps and lists in API objects, at every depth.
 
-The decoder makes plain dicts, and a cache hands out the object itself. So a field that may hold a map is guarded: its
-first read replaces the plain value by a read-only copy. A field that nobody reads costs nothing, and decoding stays
-as fast as it was (docs/decisions/003-objects-are-values.md).
+The decoder creates plain dicts, and a cache returns the object itself. So a field that may hold a map is guarded: its
+first read replaces the plain value by a read-only copy. Fields that are not read cost nothing, and decoding is not
+slowed down (docs/decisions/003-objects-are-values.md).
 """
 
 import dataclasses
@@ -20,16 +20,18 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def _refuse(self: object, *_: object, **__: object) -> NoReturn:
-    raise TypeError("maps and lists of API objects are read-only: change a copy, and make a new object with replace()")
+def _reject(self: object, *_: object, **__: object) -> NoReturn:
+    raise TypeError(
+        "maps and lists of API objects are read-only: change a copy, and create a new object with replace()"
+    )
 
 
 class ReadOnlyDict(dict[K, V]):
     """A dict that cannot be changed; its copies (`dict(x)`, `x | {...}`, `copy.copy(x)`, pickled) are plain dicts."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
+    __setitem__ = __delitem__ = __ior__ = _reject
+    clear = pop = popitem = setdefault = update = _reject
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
@@ -39,8 +41,8 @@ class ReadOnlyList(list[V]):
     """A list that cannot be changed; its copies are plain lists."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _reject
+    append = clear = extend = insert = pop = remove = reverse = sort = _reject
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -50,7 +52,7 @@ class _EmptyMap(ReadOnlyDict[str, Any]):
     __slots__ = ()
 
     def __hash__(self) -> int:  # type: ignore[override]
-        # Dataclasses take what cannot be hashed for a mutable default.
+        # Dataclasses reject unhashable defaults as mutable.
         return hash(())
 
     def __reduce__(self) -> str:  # type: ignore[override]
@@ -58,7 +60,7 @@ class _EmptyMap(ReadOnlyDict[str, Any]):
 
 
 EMPTY_MAP: Mapping[str, Any] = _EmptyMap()
-"""The one empty map that absent maps share; never encoded, because it is the default everywhere."""
+"""The empty map that absent maps share; never encoded, because it is the default everywhere."""
 
 _EMPTY_LIST: ReadOnlyList[Any] = ReadOnlyList()
 
@@ -72,13 +74,13 @@ def read_only(value: Any) -> Any:
 
 
 def _read_only(value: Any) -> tuple[Any, bool]:
-    """Return the read-only copy, and whether it holds nothing but maps, lists and the scalars of JSON."""
+    """Return the read-only copy, and whether it contains only maps, lists and JSON scalars."""
     root = _shallow(value)
     if root is value:
         return value, False
     register_with_yaml()
     scalars_alone = True
-    # Not by recursion: the decoder accepts deeper nesting than Python's stack.
+    # Not recursive: the decoder accepts deeper nesting than Python's stack.
     pending = [root]
     while pending:
         part = pending.pop()
@@ -111,8 +113,8 @@ def _shallow(value: Any) -> Any:
 class _Guard:
     """A field whose first read replaces a plain map or list by its read-only copy.
 
-    A Struct keeps the plain value if there are objects in it, and each read copies it: msgspec encodes a field without
-    holding a reference to its value, and what encodes such an object may let another thread run.
+    A Struct keeps the plain value if it contains objects, and each read copies it: msgspec encodes a field without
+    holding a reference to its value, and encoding such objects may let another thread run.
     """
 
     __slots__ = ("_get", "_replaceable", "_set")
@@ -133,14 +135,14 @@ class _Guard:
 
     def _protected(self, obj: Any, value: Any) -> Any:
         made, scalars_alone = _read_only(value)
-        # An empty map stays: an encoder leaves out what is of its default's very class.
+        # An empty map stays: the encoder omits only values of the default's class.
         if made is not value and value and (scalars_alone or self._replaceable):
             self._set(obj, made)
         return made
 
 
 class _InDict:
-    """The place of a field in the dict of an instance without slots, as a descriptor."""
+    """A descriptor for a field in the `__dict__` of an instance without slots."""
 
     def __init__(self, name: str, default: Any) -> None:
         self._name = name
@@ -194,7 +196,7 @@ def _protect_fields(cls: type, below: list[type]) -> None:
         try:
             resolved = get_type_hints(cls)
         except NameError:
-            guarded = [*hints]  # no codec can read such a class either; a guard does no harm where it is not needed
+            guarded = [*hints]  # no codec can decode such a class either; an unneeded guard does no harm
         else:
             guarded = [name for name in hints if _may_be_mutable(resolved[name], below)]
     for name in guarded:
@@ -202,7 +204,7 @@ def _protect_fields(cls: type, below: list[type]) -> None:
 
 
 class _Unresolved(Exception):
-    """An annotation mentions a class by its name as text."""
+    """An annotation contains a forward reference."""
 
 
 _SIMPLE = _SCALARS | {datetime}
@@ -210,7 +212,7 @@ _ABSTRACT = (Any, object, Iterable, Collection, Sequence, MutableSequence)
 
 
 def _may_be_mutable(hint: Any, below: list[type]) -> bool:
-    """Tell whether a field so annotated may hold a map or list; add the classes that it mentions to `below`."""
+    """Report whether a field with this annotation may hold a map or list; add the classes in it to `below`."""
     if isinstance(hint, type):
         if hint in _SIMPLE:
             return False
@@ -228,7 +230,7 @@ def _may_be_mutable(hint: Any, below: list[type]) -> bool:
     if origin is Annotated:
         return _may_be_mutable(hint.__origin__, below)
     inside = [_may_be_mutable(argument, below) for argument in get_args(hint)]
-    # What is neither a union nor a type with arguments (Any, a type variable) may be everything.
+    # Neither a union nor a type with arguments (Any, a type variable): may be anything.
     return any(inside) or origin is None or (origin not in _UNIONS and _may_be_mutable(origin, below))
 
 
@@ -243,7 +245,7 @@ def _guard(cls: type, name: str) -> None:
 
 
 def register_with_yaml() -> None:
-    """Have PyYAML, once a program has loaded it, write read-only values as it writes plain ones."""
+    """Register the read-only classes with PyYAML's dumpers, if a program has imported it."""
     global _yaml_knows
     yaml = sys.modules.get("yaml")
     if _yaml_knows or not hasattr(yaml, "dump"):  # which is defined last

@@ -1,11 +1,11 @@
-"""Comparing resourceVersions, which is allowed within one resource type only (KEP-5504)."""
+"""Comparison of resourceVersions, which is valid only within one resource (KEP-5504)."""
 
 
 def compare_resource_versions(a: str, b: str) -> int:
-    """-1, 0 or 1 as `a` is older than, the same as, or newer than `b`.
+    """Return -1, 0 or 1 if `a` is older than, equal to, or newer than `b`.
 
     Raises:
-        ValueError: either is not a decimal number without leading zero ("" and "0" included).
+        ValueError: one of them is not a positive decimal number without leading zeros.
     """
     for version in (a, b):
         if not (version.isascii() and version.isdigit()) or version[0] == "0":
@@ -16,7 +16,7 @@ def compare_resource_versions(a: str, b: str) -> int:
 
 
 def at_least(seen: str, wanted: str) -> bool:
-    """Whether `seen` is `wanted` or newer; two that cannot be compared count as not."""
+    """Report whether `seen` is `wanted` or newer; False if they cannot be compared."""
     try:
         return compare_resource_versions(seen, wanted) >= 0
     except ValueError:

@@ -1,8 +1,8 @@
-"""Which class stands for which kind.
+"""Scheme: the mapping between classes and kinds.
 
-`@api_type` notes on a class what the API calls it; `Scheme` finds the class for a kind. The note is all that clients,
-generators and the recorder need to know about a kind, whether its class is a user's dataclass or a generated Struct.
-The notes are Structs because every program loads them: making a dataclass' methods takes ten times as long.
+`@api_type` attaches an `ApiType` to a class; `Scheme` finds the class of a kind. Clients, generators and the event
+recorder need nothing else about a kind, whether its class is a user's dataclass or a generated Struct. The classes here
+are Structs because every program loads them: creating a dataclass takes ten times as long.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ ALL_VERBS = (
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column `kubectl get` prints; `json_path` as in `.spec.replicas`."""
+    """A printer column of `kubectl get`; `json_path` such as `.spec.replicas`."""
 
     name: str
     type: str
@@ -35,7 +35,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Where the scale subresource finds its numbers."""
+    """JSON paths of the scale subresource."""
 
     spec_path: str
     status_path: str
@@ -43,7 +43,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 class WebhookConversion(msgspec.Struct, frozen=True, kw_only=True):
-    """Who converts objects between a CRD's versions: a service in the cluster, or a URL when one is given."""
+    """The conversion webhook of a CRD: a service in the cluster, or a URL if given."""
 
     service_namespace: str = "system"
     service_name: str = "webhook-service"
@@ -55,7 +55,7 @@ class WebhookConversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiType(msgspec.Struct, frozen=True, kw_only=True):
-    """What the API server calls a kind and how it serves it."""
+    """The names of a kind in the API, and how the API server serves it."""
 
     group: str
     version: str
@@ -82,22 +82,22 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def api_version(self) -> str:
-        """What stands in objects' `apiVersion`."""
+        """The `apiVersion` of objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def namespaced(self) -> bool:
-        """Whether objects live in namespaces."""
+        """True if objects are namespaced."""
         return self.scope == "Namespaced"
 
     @property
     def gvk(self) -> GroupVersionKind:
-        """What objects of this kind are."""
+        """The group, version and kind."""
         return GroupVersionKind(self.group, self.version, self.kind)
 
     @property
     def gvr(self) -> GroupVersionResource:
-        """Where objects of this kind are served."""
+        """The group, version and resource."""
         return GroupVersionResource(self.group, self.version, self.plural)
 
 
@@ -126,15 +126,15 @@ def api_type(
     list_kind: str = "",
     crd: bool = True,
 ) -> Callable[[C], C]:
-    """Mark a class as an API kind; its name and an English plural are used where none are given.
+    """Mark a class as an API kind; `kind` defaults to its name, `plural` to the English plural.
 
-    What only the CRD says: `annotations` and `labels` of the CRD itself, `deprecated` versions, `selectable_fields`
-    (JSON paths that field selectors may use), `conversion` between versions; `crd=False` leaves a version out of it.
+    Only for the CRD: its `annotations` and `labels`, `deprecated` versions, `selectable_fields` (JSON paths that field
+    selectors may use), `conversion` between versions; `crd=False` omits this version.
     """
 
     def mark(cls: C) -> C:
         own_kind = kind or cls.__name__
-        cls.__api_type__ = ApiType(  # type: ignore[attr-defined]  # the note this module is about
+        cls.__api_type__ = ApiType(  # type: ignore[attr-defined]  # an attribute of API kinds only
             group=group,
             version=version,
             kind=own_kind,
@@ -164,49 +164,48 @@ def api_type(
 
 
 def api_of(cls: type) -> ApiType:
-    """What the API calls `cls`.
+    """Return the `ApiType` of a class.
 
     Raises:
         TypeError: the class is not marked with `@api_type`.
     """
-    # The class's own note, not an inherited one: a subclass would otherwise be sent as its base.
-    note = cls.__dict__.get("__api_type__")
-    if not isinstance(note, ApiType):
+    # Not an inherited one: a subclass would be sent as its base.
+    api = cls.__dict__.get("__api_type__")
+    if not isinstance(api, ApiType):
         raise TypeError(
             f"{cls.__module__}.{cls.__qualname__} is not an API kind: mark it with @api_type(group=, version=)"
         )
-    return note
+
+    return api
 
 
 _NO_KIND = ("", "PartialObjectMetadata")
 
 
 def kind_of(cls: type) -> GroupVersionKind:
-    """Return what objects of a class are.
+    """Return the group, version and kind of a class.
 
     Raises:
-        TypeError: the class is not marked with `@api_type`, or stands for a resource whose kind was not given.
+        TypeError: the class is not marked with `@api_type`, or is of a resource without a given kind.
     """
     api = api_of(cls)
     if api.kind in _NO_KIND:
-        raise TypeError(
-            f"the kind of {api.gvr.group_resource} is not known: give it with kind=... where its class is made"
-        )
+        raise TypeError(f"the kind of {api.gvr.group_resource} is unknown: pass kind=... where its class is created")
     return api.gvk
 
 
 def gvk_of(obj: object) -> GroupVersionKind:
-    """Return what an object is: as the object itself says, as an `Unstructured` does, or else as its class says.
+    """Return the group, version and kind of an object: its own, as of an `Unstructured`, or else its class's.
 
     Raises:
-        TypeError: neither says it.
+        TypeError: neither is known.
     """
     own = getattr(obj, "gvk", None)
     return own if isinstance(own, GroupVersionKind) and own.kind else kind_of(type(obj))
 
 
 class Scheme:
-    """Finds the class of a kind; one class for a kind, one kind for a class."""
+    """A registry of classes by kind; each kind has one class."""
 
     def __init__(self, *classes: type) -> None:
         self._classes: dict[GroupVersionKind, type] = {}
@@ -225,14 +224,16 @@ class Scheme:
             gvk = api_of(cls).gvk
             known = self._classes.setdefault(gvk, cls)
             if known is not cls:
-                raise ValueError(f"{gvk} is {known.__qualname__} already, it can't be {cls.__qualname__} too")
+                raise ValueError(
+                    f"cannot register {cls.__qualname__} for {gvk}: {known.__qualname__} is registered already"
+                )
 
     def class_of(self, gvk: GroupVersionKind) -> type | None:
-        """The class for a kind, or None."""
+        """Return the class of a kind, or None."""
         return self._classes.get(gvk)
 
     def kinds(self) -> list[GroupVersionKind]:
-        """Every registered kind."""
+        """Return all registered kinds."""
         return list(self._classes)
 
 
@@ -240,7 +241,7 @@ _IRREGULAR = {"endpoints": "endpoints"}
 
 
 def plural_of(singular: str) -> str:
-    """`policy` → `policies`, `ingress` → `ingresses`, `foo` → `foos`; other kinds name theirs."""
+    """Return the English plural: `policies`, `ingresses`, `foos`; kinds with another plural declare it."""
     if singular in _IRREGULAR:
         return _IRREGULAR[singular]
     if singular.endswith("y") and singular[-2:-1] not in "aeiou":

@@ -27,7 +27,7 @@ class Requirement(msgspec.Struct, frozen=True):
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet the condition; `!=` and `notin` are met by an absent label, as in Kubernetes."""
+        """Report whether labels match; as in Kubernetes, `!=` and `notin` match an absent label."""
         value = labels.get(self.key)
         match self.operator:
             case "=" | "in":
@@ -67,11 +67,11 @@ class Selector(msgspec.Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """Whether it matches everything, so that labels need not be looked at."""
+        """True if it matches all labels."""
         return not self.requirements and not self.impossible
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet every requirement."""
+        """Report whether the labels match every requirement."""
         return not self.impossible and all(r.matches(labels) for r in self.requirements)
 
     def __str__(self) -> str:
@@ -83,17 +83,17 @@ _NOTHING = Selector(impossible=True)
 
 
 def everything() -> Selector:
-    """Matches all objects."""
+    """Return a selector that matches all objects."""
     return _EVERYTHING
 
 
 def nothing() -> Selector:
-    """Matches no object."""
+    """Return a selector that matches no object."""
     return _NOTHING
 
 
 def selector_for(labels: Mapping[str, str]) -> Selector:
-    """Matches objects that carry all of these labels."""
+    """Return a selector for objects with all of these labels."""
     return Selector(tuple(Requirement(key, "=", (value,)) for key, value in sorted(labels.items())))
 
 
@@ -189,7 +189,7 @@ class _Parser:
             raise self._invalid(key, ", expected: identifier")
         prefix, slash, name = key.rpartition("/")
         if not _NAME.match(name) or len(name) > 63 or (slash and (not _PREFIX.match(prefix) or len(prefix) > 253)):
-            raise self._error(f"{key!r} is not a label key")
+            raise self._error(f"{key!r} is not a valid label key")
         return key
 
     def _value(self) -> str:
@@ -197,7 +197,7 @@ class _Parser:
             return ""
         value = self._next()
         if not _NAME.match(value) or len(value) > 63:
-            raise self._error(f"{value!r} is not a label value")
+            raise self._error(f"{value!r} is not a valid label value")
         return value
 
     def _peek(self) -> str:
@@ -223,7 +223,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 class FieldTerm(msgspec.Struct, frozen=True):
-    """One condition on one field, by equality or inequality; an absent field is the empty string."""
+    """A requirement on one field: equal or not equal to a value; an absent field is the empty string."""
 
     path: tuple[str, ...]
     value: str
@@ -231,11 +231,11 @@ class FieldTerm(msgspec.Struct, frozen=True):
 
     @property
     def field(self) -> str:
-        """The path as the selector writes it."""
+        """The path in the selector's notation."""
         return ".".join(self.path)
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
-        """Return whether the object meets the condition."""
+        """Report whether the object matches."""
         found: Any = obj
         for name in self.path:
             found = found.get(name) if isinstance(found, Mapping) else None

@@ -1,4 +1,4 @@
-"""Random UUIDs, not for secrets; apart from other modules, for it loads `random`."""
+"""Random UUIDs, not for secrets. A module of its own, because it loads `random`."""
 
 import random
 

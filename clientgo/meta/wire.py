@@ -1,7 +1,7 @@
-"""The shape a class has on the wire: for a user's dataclass, a Struct with camelCase names derived from it once.
+"""Wire types: for each user's dataclass, a Struct with camelCase names, derived once.
 
-Structs are their own wire shape. A dataclass' wire Struct has the same attributes, so msgspec converts between the two
-by attribute, in C; nested dataclasses get Structs of their own.
+A Struct is its own wire type. The wire type of a dataclass has the same attributes, so msgspec converts between the two
+by attribute, in C; nested dataclasses have their own wire types.
 """
 
 import dataclasses
@@ -15,11 +15,11 @@ import msgspec
 _CACHE: dict[type, type[msgspec.Struct]] = {}
 
 MAKING = threading.RLock()
-"""Held while msgspec looks into types for the first time, which two threads must not have it do at once."""
+"""Held while msgspec inspects types for the first time, which is not thread-safe."""
 
 
 def wire_type(cls: type) -> type[msgspec.Struct]:
-    """The Struct that is `cls` on the wire, made on first use.
+    """Return the wire type of `cls`, created at the first use.
 
     Raises:
         TypeError: `cls` is neither a Struct nor a dataclass, or contains itself.
@@ -30,7 +30,7 @@ def wire_type(cls: type) -> type[msgspec.Struct]:
     if made is None:
         with MAKING:
             made = _CACHE.get(cls) or _derive(cls, ())
-            msgspec.json.Decoder(made)  # for its effect
+            msgspec.json.Decoder(made)  # for its side effect
             _CACHE[cls] = made
     return made
 
@@ -39,7 +39,7 @@ def _derive(cls: type, inside: tuple[type, ...]) -> type[msgspec.Struct]:
     if not dataclasses.is_dataclass(cls):
         raise TypeError(f"{cls.__qualname__} is neither a dataclass nor a msgspec.Struct")
     if cls in inside:
-        raise TypeError(f"{cls.__qualname__} contains itself; a structural schema can't describe that")
+        raise TypeError(f"{cls.__qualname__} contains itself, which a structural schema cannot describe")
     hints = get_type_hints(cls, include_extras=True)
     inside = (*inside, cls)
     fields = [(f.name, _wire(hints[f.name], inside), _default(f)) for f in dataclasses.fields(cls)]
@@ -61,7 +61,7 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
     if field.default is dataclasses.MISSING:
         return msgspec.field()
     if isinstance(field.default, Mapping) and not field.default:
-        # msgspec leaves an empty dict out when encoding only if `dict` makes the default.
+        # msgspec omits an empty dict only if the default factory is `dict`.
         return msgspec.field(default_factory=dict)
     if dataclasses.is_dataclass(field.default) and not isinstance(field.default, type):
         made = to_wire(field.default)
@@ -82,17 +82,17 @@ def _wire(hint: Any, inside: tuple[type, ...]) -> Any:
     if origin is dict or (isinstance(origin, type) and issubclass(origin, Mapping)):
         return dict[args[0], _wire(args[1], inside)]  # type: ignore[misc,valid-type]
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return wire_type(hint) if hint in _CACHE else _remember(hint, inside)
+        return wire_type(hint) if hint in _CACHE else _derive_cached(hint, inside)
     return hint
 
 
-def _remember(cls: type, inside: tuple[type, ...]) -> type[msgspec.Struct]:
+def _derive_cached(cls: type, inside: tuple[type, ...]) -> type[msgspec.Struct]:
     _CACHE[cls] = made = _derive(cls, inside)
     return made
 
 
 def to_wire(obj: Any) -> msgspec.Struct:
-    """`obj` in its wire shape."""
+    """Convert `obj` to its wire type."""
     if isinstance(obj, msgspec.Struct):
         return obj
     return msgspec.convert(obj, wire_type(type(obj)), from_attributes=True)

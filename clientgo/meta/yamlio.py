@@ -1,11 +1,10 @@
-"""YAML in and out: the one place that reads and writes it.
+"""YAML input and output on top of PyYAML.
 
-The YAML library alone does not promise one error for bad input. Its constructors raise what `int()` and `datetime()`
-do, deep nesting ends in a `RecursionError`, and a few hundred bytes of aliases stand for billions of values, which cost
-nothing until somebody walks through them.
+Input: invalid documents raise one kind of error, and their size is limited. PyYAML's constructors raise various errors,
+deep nesting ends in a `RecursionError`, and a few hundred bytes of aliases can represent billions of values.
 
-On output, PyYAML quotes a text only if PyYAML itself would read it as another type. kubectl has other rules (`y` is a
-boolean, `1e3`, `0o17` and `08` are numbers), and so have readers of YAML 1.2.
+Output: every reader gets the same values. PyYAML quotes a text only if PyYAML itself would read it as another type.
+kubectl has other rules (`y` is a boolean, `1e3`, `0o17` and `08` are numbers), and so have readers of YAML 1.2.
 """
 
 import re
@@ -17,23 +16,23 @@ from clientgo.meta.readonly import register_with_yaml
 
 register_with_yaml()
 
-MOST_VALUES = 1_000_000
-"""Values a text may stand for; the largest bundles of definitions hold some hundred thousand."""
+MAX_VALUES = 1_000_000
+"""Maximum number of values, aliases included; the largest bundles of CRDs have some hundred thousand."""
 
-DEEPEST = 200
-"""Levels a text may nest: readers recurse. Schemas nest some 30."""
+MAX_DEPTH = 200
+"""Maximum nesting, because readers are recursive; schemas have some 30 levels."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# Block collections nest by what lines begin with, at most two levels for each column.
-_FAR_IN = re.compile(rf"^[ ?-]{{{DEEPEST // 2}}}", re.MULTILINE)
+# Block collections nest by indentation, at most two levels per column.
+_DEEP_INDENT = re.compile(rf"^[ ?-]{{{MAX_DEPTH // 2}}}", re.MULTILINE)
 
-# What PyYAML's safe constructors let through: `2024-99-99`, `!!int ""`, `!!bool x`, `!!timestamp x`, a number too long.
-_UNFORESEEN = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
+# Errors of PyYAML's safe constructors: `2024-99-99`, `!!int ""`, `!!bool x`, `!!timestamp x`, a number too long.
+_CONSTRUCTOR_ERRORS = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
 
 
-class NotYAML(ValueError):
-    """The text can't be read; the message says why, without its `line` (counted from 1, 0 if unknown)."""
+class InvalidYAML(ValueError):
+    """Invalid YAML; the message does not contain its `line` (counted from 1, 0 if unknown)."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -41,58 +40,60 @@ class NotYAML(ValueError):
 
 
 def read_yaml(text: str) -> list[Any]:
-    """The documents in `text`, empty ones as None.
+    """Return the documents in `text`; empty ones are None.
 
     Raises:
-        NotYAML: it is none, or stands for more than `MOST_VALUES` values or `DEEPEST` levels.
+        InvalidYAML: it is invalid, or exceeds `MAX_VALUES` values or `MAX_DEPTH` levels.
     """
     try:
         _check_depth(text)
         documents = list(yaml.load_all(text, Loader=_LOADER))  # nosec B506  # both are safe loaders
-    except NotYAML:
+    except InvalidYAML:
         raise
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        # The end of the text may be reported as a line more than there are.
+        # The end of the text may be reported as the line after the last one.
         last = text.rstrip().count("\n") + 1
-        raise NotYAML(" ".join(str(problem).split()), min(mark.line + 1, last) if mark is not None else 0) from error
+        raise InvalidYAML(
+            " ".join(str(problem).split()), min(mark.line + 1, last) if mark is not None else 0
+        ) from error
     except RecursionError as error:
-        raise NotYAML(f"it nests more than {DEEPEST} levels") from error
-    except _UNFORESEEN as error:
-        raise NotYAML("a value in it is not of the type it looks like") from error
+        raise InvalidYAML(f"more than {MAX_DEPTH} levels of nesting") from error
+    except _CONSTRUCTOR_ERRORS as error:
+        raise InvalidYAML("a value is invalid for its type") from error
     _measure(documents)
     return documents
 
 
 def _check_depth(text: str) -> None:
-    # Before anything is composed: the C library does that recursively, without a limit, and ends the process.
-    if text.count("[") + text.count("{") <= DEEPEST and not _FAR_IN.search(text):
+    # Before anything is composed: the C library is recursive without a limit, and crashes the process.
+    if text.count("[") + text.count("{") <= MAX_DEPTH and not _DEEP_INDENT.search(text):
         return
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise NotYAML(f"it nests more than {DEEPEST} levels", getattr(event.start_mark, "line", -1) + 1)
+        if depth > MAX_DEPTH:
+            raise InvalidYAML(f"more than {MAX_DEPTH} levels of nesting", getattr(event.start_mark, "line", -1) + 1)
 
 
 def _measure(documents: list[Any]) -> None:
-    # Each value as often as a reader would meet it, so that aliases count; a value within itself ends it too.
+    # Aliases count as often as they are used; a recursive value exceeds the limit.
     pending: list[tuple[Any, int]] = [(documents, 0)]
     met = 0
     while pending:
         value, depth = pending.pop()
         children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
         met += len(children)
-        if met > MOST_VALUES:
-            raise NotYAML(f"it stands for more than {MOST_VALUES} values")
-        if depth > DEEPEST:
-            raise NotYAML(f"it nests more than {DEEPEST} levels")
+        if met > MAX_VALUES:
+            raise InvalidYAML(f"more than {MAX_VALUES} values")
+        if depth > MAX_DEPTH:
+            raise InvalidYAML(f"more than {MAX_DEPTH} levels of nesting")
         pending.extend((child, depth + 1) for child in children)
 
 
 _WIDTH = 2**31 - 1
-"""Columns of a line: no line is folded. The C library takes no larger number."""
+"""Columns of a line: lines are never folded. The largest number that the C library accepts."""
 
 _AMBIGUOUS = re.compile(
     r"""
@@ -107,9 +108,9 @@ _AMBIGUOUS = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-"""Texts without underscores that a reader of YAML 1.1 (PyYAML, go-yaml) or of YAML 1.2 takes for another type.
+"""Texts without underscores that a reader of YAML 1.1 (PyYAML, go-yaml) or YAML 1.2 reads as another type.
 
-It is wider than each of them (`yEs`, 90 hours in base 60): a needless pair of quotes costs nothing.
+It matches more than each of them (`yEs`, 90 hours in base 60): unnecessary quotes do no harm.
 """
 
 _LINE_BREAKS_OF_YAML_1_1 = re.compile("[\x85\u2028\u2029]")
@@ -118,7 +119,7 @@ _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def to_yaml(value: Any, *, sort_keys: bool = False, literal: bool = False, flow: bool = False) -> str:
-    """Return plain values as YAML: lists are not indented, lines are not folded, and nothing is an alias.
+    """Return plain values as YAML, without indented lists, folded lines or aliases.
 
     `literal` writes texts of several lines as blocks, for human readers. `flow` writes everything on one line.
     """
@@ -135,12 +136,12 @@ def to_yaml(value: Any, *, sort_keys: bool = False, literal: bool = False, flow:
 
 
 def to_scalar(value: str | bool) -> str:
-    """Return a text of one line, or a boolean, as it stands behind a key."""
+    """Return a text of one line, or a boolean, as a YAML scalar."""
     return to_yaml([value]).removeprefix("- ").rstrip("\n")
 
 
 def is_ambiguous(text: str) -> bool:
-    """Report whether some reader takes an unquoted text for another type."""
+    """Report whether some reader reads an unquoted text as another type."""
     # go-yaml drops every underscore before it tries a number.
     return _AMBIGUOUS.fullmatch(text.replace("_", "")) is not None
 

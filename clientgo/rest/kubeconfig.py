@@ -18,7 +18,7 @@ import msgspec
 
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.meta.yamlio import NotYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml
 from clientgo.rest.config import Config, Delegated, Impersonation
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ def parse(text: str, path: str) -> Document:
     """Parse the text of the kubeconfig at `path`."""
     try:
         documents = read_yaml(text)
-    except NotYAML as error:
+    except InvalidYAML as error:
         where = f" in line {error.line}" if error.line else ""
         raise ConfigError(f"invalid YAML in the kubeconfig {path}: {error}{where}") from error
     if len(documents) > 1:

@@ -1,8 +1,8 @@
-"""The verbs of one kind, typed: what a generated client inherits.
+"""Typed client of one kind: the base class of generated clients.
 
-A client is a value: a requester, a namespace (empty: all, or a cluster-scoped kind) and the class of its objects.
-It sends nothing that was not asked for and keeps nothing. All verbs raise `ApiError` for what the server refuses and
-`ConnectionFailed` for what the network does; reading an object its class can't hold raises `Undecodable`.
+A client has a requester, a namespace (empty for all namespaces, or a cluster-scoped kind) and the class of its objects,
+and no state. All verbs raise `ApiError` for errors of the server, `ConnectionFailed` for errors of the network, and
+`Undecodable` for an object that does not fit its class.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 class TypedClient(CreateClient[T]):
-    """Reads and writes objects of one kind, in one namespace or in all."""
+    """A client of one kind, in one namespace or in all."""
 
     def get(self, name: str, *, resource_version: str = "") -> T:
-        """The object of that name; `NotFound` if there is none."""
+        """Return the object of that name; raise `NotFound` if it does not exist."""
         query = {"resourceVersion": resource_version} if resource_version else {}
         return self._one(self._request("get", name, query=query))
 
@@ -37,7 +37,7 @@ class TypedClient(CreateClient[T]):
         continue_: str = "",
         timeout_seconds: int = 0,
     ) -> ObjectList[T]:
-        """All objects that match, or one page of at most `limit` of them, within `timeout_seconds` if that is given."""
+        """Return all objects that match, or one page of at most `limit`, within `timeout_seconds` if given."""
         return self.list_page(
             ListOptions(
                 label_selector=label_selector,
@@ -51,7 +51,7 @@ class TypedClient(CreateClient[T]):
         )
 
     def list_page(self, options: ListOptions) -> ObjectList[T]:
-        """What a list with these options answers."""
+        """Return the list, or one page of it, for these options."""
         return self._codec.decode_list(self._requester.do(self._listing("list", options)))
 
     def watch(
@@ -62,7 +62,7 @@ class TypedClient(CreateClient[T]):
         resource_version: str = "",
         timeout_seconds: int = 0,
     ) -> ObjectWatch[T]:
-        """Changes from `resource_version` on (from now, after what exists, when empty), until the server ends it."""
+        """Watch changes since `resource_version`; if it is empty, existing objects and then changes."""
         options = ListOptions(
             label_selector=label_selector,
             field_selector=field_selector,
@@ -74,12 +74,12 @@ class TypedClient(CreateClient[T]):
         return ObjectWatch(self.watch_from(options))
 
     def watch_from(self, options: ListOptions) -> DecodedWatch[T]:
-        """A watch with these options, bookmarks and undecodable objects included."""
+        """Open a watch with these options; its events include bookmarks and undecodable objects."""
         request = self._request("watch", query=options.query(), retry_lagging=options.retry_lagging)
         return DecodedWatch(self._requester.watch(request), self._codec)
 
     def update(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
-        """Replace the object of that name; `Conflict` if it changed since `obj` was read."""
+        """Replace the object of that name; raise `Conflict` if it changed since `obj` was read."""
         return self._update(obj, "", field_manager=field_manager, dry_run=dry_run)
 
     def patch(
@@ -93,24 +93,24 @@ class TypedClient(CreateClient[T]):
         dry_run: bool = False,
         force: bool = False,
     ) -> T:
-        """Change what `patch` names: a merge patch (a mapping), a JSON patch (a list of operations), or other bytes.
+        """Apply a patch: a merge patch (a mapping), a JSON patch (a list of operations), or bytes.
 
-        Of bytes, `content_type` says what they are. `force` is for server-side apply alone.
+        `content_type` is the media type of a mapping or bytes. `force` applies to server-side apply only.
         """
         query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
         return self._one(self._patching(name, patch, content_type, subresource, query))
 
     def apply(self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False, dry_run: bool = False) -> T:
-        """Server-side apply: the fields in `obj` become as given and `field_manager` owns them.
+        """Set the fields in `obj` by server-side apply; `field_manager` then owns them.
 
         Raises:
-            Conflict: another manager owns one of them and `force` is not set.
+            Conflict: another manager owns one of them, and `force` is not set.
             ValueError: `obj` has no name.
         """
         return self._apply(obj, "", field_manager=field_manager, force=force, dry_run=dry_run)
 
     def delete(self, name: str, options: DeleteOptions | None = None) -> None:
-        """Delete the object of that name; `NotFound` if there is none. Finalizers may keep it for a while."""
+        """Delete the object of that name; raise `NotFound` if it does not exist. Finalizers may delay the deletion."""
         self._do(self._request("delete", name, body=options.body() if options is not None else None))
 
     def delete_collection(
@@ -121,7 +121,7 @@ class TypedClient(CreateClient[T]):
         field_selector: str = "",
         timeout_seconds: int = 0,
     ) -> None:
-        """Delete every object that matches, within `timeout_seconds` if that is given."""
+        """Delete all objects that match, within `timeout_seconds` if given."""
         which = ListOptions(
             label_selector=label_selector, field_selector=field_selector, timeout_seconds=timeout_seconds
         )
@@ -146,7 +146,7 @@ class TypedClient(CreateClient[T]):
             body = self._codec.encode(obj)
         name = _name_in(obj, body)
         if not name:
-            raise ValueError(f"{self._api.kind}: metadata.name must be given to apply")
+            raise ValueError(f"{self._api.kind}: metadata.name is required for apply")
         return self.patch(
             name,
             body,
@@ -159,10 +159,10 @@ class TypedClient(CreateClient[T]):
 
 
 class StatusClient(TypedClient[T]):
-    """A client of a kind whose status is a subresource."""
+    """A client of a kind with a status subresource."""
 
     def update_status(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
-        """Replace the status alone; `Conflict` if the object changed since `obj` was read."""
+        """Replace only the status; raise `Conflict` if the object changed since `obj` was read."""
         return self._update(obj, "status", field_manager=field_manager, dry_run=dry_run)
 
     def patch_status(
@@ -174,7 +174,7 @@ class StatusClient(TypedClient[T]):
         field_manager: str = "",
         dry_run: bool = False,
     ) -> T:
-        """Change what `patch` names of the status."""
+        """Apply a patch to the status."""
         return self.patch(
             name, patch, content_type=content_type, field_manager=field_manager, subresource="status", dry_run=dry_run
         )
@@ -182,11 +182,11 @@ class StatusClient(TypedClient[T]):
     def apply_status(
         self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False, dry_run: bool = False
     ) -> T:
-        """Server-side apply of the status."""
+        """Set fields of the status by server-side apply."""
         return self._apply(obj, "status", field_manager=field_manager, force=force, dry_run=dry_run)
 
 
 def _name_in(obj: object, body: bytes) -> str:
-    # The body stands in for objects that are not ours: mappings, and the official client's models.
+    # Mappings and the official client's models have no ObjectMeta.
     meta = getattr(obj, "metadata", None)
     return str(getattr(meta, "name", "") or identity(body).name)

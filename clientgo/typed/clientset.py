@@ -1,4 +1,4 @@
-"""What every generated clientset inherits: one requester for all of its groups."""
+"""Base class of generated clientsets: one requester for all groups."""
 
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
@@ -9,8 +9,8 @@ from clientgo.typed.discovery import Discovery, Raw
 class BaseClientset:
     """Clients of several groups over one requester.
 
-    Give it a `Config` and it opens connections of its own; give it another clientset's `requester` and the two share
-    connections (and, over a fake, objects).
+    With a `Config`, it opens its own connections; with another clientset's `requester`, both share connections (or the
+    objects of a fake).
     """
 
     def __init__(self, config: Config | Requester) -> None:
@@ -19,16 +19,16 @@ class BaseClientset:
 
     @property
     def discovery(self) -> Discovery:
-        """What the server serves.
+        """The discovery client.
 
         Raises:
-            TypeError: the requester this clientset was given answers no paths of one's own, as `RESTClient.raw` does.
+            TypeError: the requester has no method `raw`, as `RESTClient` has.
         """
         if not isinstance(self.requester, Raw):
-            raise TypeError(f"{self.requester!r} can't be asked what is served: give a RESTClient or a fake's")
+            raise TypeError(f"{self.requester!r} does not support discovery: use a RESTClient or a fake's requester")
         return Discovery(self.requester)
 
     def close(self) -> None:
-        """Close the connections this clientset opened; shared ones stay open."""
+        """Close the connections that this clientset opened; shared ones stay open."""
         if self._own and isinstance(self.requester, RESTClient):
             self.requester.close()

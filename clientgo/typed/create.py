@@ -1,7 +1,4 @@
-"""The one verb of kinds that can only be created: reviews, whose status is the answer, and Binding.
-
-It is also what every other client begins with: a requester, a namespace, the class of the objects.
-"""
+"""Create-only clients, for reviews and Binding; the base class of all other typed clients."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -20,10 +17,10 @@ Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
 
 
 class CreateClient(Generic[T]):
-    """Creates objects of one kind, in one namespace or, if the kind has none, in the cluster.
+    """A client that creates objects of one kind, in a namespace or in the cluster.
 
-    A subclass may want other than whole objects: `accept` is the media type of answers that are one object and of
-    watches, `accept_list` that of lists. A deletion's answer is not looked at.
+    A subclass may request other representations of objects: `accept` is the media type for single objects and watches,
+    `accept_list` for lists. Responses to deletions are ignored.
     """
 
     kind: ClassVar[type[Any]]
@@ -42,7 +39,7 @@ class CreateClient(Generic[T]):
         return f"<{type(self).__name__} {self._gvr.group_resource}{where}>"
 
     def create(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
-        """Create `obj`; `AlreadyExists` if its name is taken. Returns it as the server keeps it."""
+        """Create `obj` and return the stored object; raise `AlreadyExists` if its name is taken."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
         return self._one(self._request("create", query=query, body=self._codec.encode(obj)))
 
@@ -95,11 +92,11 @@ class CreateClient(Generic[T]):
         return self._codec.decode(self._do(request))
 
     def _do(self, request: Request) -> bytes:
-        """Ask about one object; raises `BadRequest` where the namespace it must be in is not given."""
+        """Send a request for one object; raise `BadRequest` if its namespace is missing."""
         self._need_namespace(request)
         return self._requester.do(request)
 
     def _need_namespace(self, request: Request) -> None:
-        # An empty namespace means all of them. Sent all the same, the answer would be a 405 or a 404 that names none.
+        # An empty namespace means all of them: the server would return an unclear 405 or 404.
         if not self._namespace and self._api.namespaced:
             raise BadRequest(f"a namespace must be given to {request.verb} a {self._api.kind}")

@@ -1,9 +1,9 @@
-"""What a server serves: its version, its API groups, and the resources of each.
+"""Discovery: the server's version, its API groups, and their resources.
 
     discovery = Clientset(load_config()).discovery
     [resource.name for resource in discovery.resources("apps/v1")]
 
-Nothing is kept here: each question is asked of the server. `clientgo.dynamic.mapper` remembers.
+Each call is a request; `clientgo.dynamic.mapper` caches.
 """
 
 from typing import Protocol, TypeVar, runtime_checkable
@@ -17,14 +17,14 @@ S = TypeVar("S")
 
 @runtime_checkable
 class Raw(Protocol):
-    """Whatever answers any path of a server: a `RESTClient`, or a fake clientset's requester."""
+    """A requester for any path of a server: a `RESTClient`, or a fake clientset's requester."""
 
     def raw(self, method: str, path: str) -> bytes:
-        """The body of the answer; raises `ApiError` or `ConnectionFailed`."""
+        """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
 
 
 class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """What `kubectl version` shows of a server."""
+    """The version of a server, as in `kubectl version`."""
 
     major: str = ""
     minor: str = ""
@@ -36,7 +36,7 @@ class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
 class ServedResource(msgspec.Struct, frozen=True, rename="camel"):
     """A resource, or a subresource (`deployments/scale`), of one version of a group.
 
-    `group` and `version` are those of its kind, and empty where they are the ones it is served in.
+    `group` and `version` are those of its kind; empty if they equal those of the resource.
     """
 
     name: str
@@ -51,19 +51,19 @@ class ServedResource(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def is_subresource(self) -> bool:
-        """Whether it is part of another resource."""
+        """True if it is a part of another resource."""
         return "/" in self.name
 
 
 class ApiGroup(msgspec.Struct, frozen=True):
-    """A group and its versions, the one that the server prefers first; the first group's name is empty."""
+    """A group and its versions, the preferred one first; the core group's name is empty."""
 
     name: str
     versions: tuple[str, ...]
 
     @property
     def api_versions(self) -> tuple[str, ...]:
-        """The same as in objects' `apiVersion`."""
+        """The versions in the form of objects' `apiVersion`."""
         return tuple(f"{self.name}/{version}" if self.name else version for version in self.versions)
 
 
@@ -76,7 +76,7 @@ class _Group(msgspec.Struct, rename="camel"):
     versions: list[_Version] | None = None
     preferred_version: _Version | None = None
 
-    def told(self) -> ApiGroup:
+    def api_group(self) -> ApiGroup:
         versions = [each.version for each in self.versions or ()]
         first = self.preferred_version.version if self.preferred_version is not None else ""
         # Sorting is stable: the others stay in the server's order.
@@ -96,9 +96,9 @@ class _Resources(msgspec.Struct):
 
 
 class Discovery:
-    """Asks a server what it serves; every method is one request (`groups` two) and may be called from any thread.
+    """The discovery client; each method is one request (`groups` two). Thread-safe.
 
-    All of them raise `ApiError` or `ConnectionFailed` when the server refuses or can't be asked.
+    All methods raise `ApiError` or `ConnectionFailed`.
     """
 
     def __init__(self, server: Raw) -> None:
@@ -108,26 +108,26 @@ class Discovery:
         return f"<Discovery of {self._server!r}>"
 
     def version(self) -> ServerVersion:
-        """The server's version."""
+        """Return the server's version."""
         return self._get("/version", ServerVersion)
 
     def groups(self) -> list[ApiGroup]:
-        """Every group, the one without a name first."""
+        """Return all groups, the core group first."""
         core = ApiGroup("", self._get("/api", _Core).versions or ())
-        return [core, *(group.told() for group in self._get("/apis", _Groups).groups or ())]
+        return [core, *(group.api_group() for group in self._get("/apis", _Groups).groups or ())]
 
     def group(self, name: str) -> ApiGroup:
-        """One group.
+        """Return one group.
 
         Raises:
-            NotFound: the server has none of that name.
+            NotFound: the server does not have it.
         """
         if not name:
             return ApiGroup("", self._get("/api", _Core).versions or ())
-        return self._get(f"/apis/{name}", _Group).told()
+        return self._get(f"/apis/{name}", _Group).api_group()
 
     def resources(self, api_version: str) -> list[ServedResource]:
-        """The resources and subresources of a version of a group, given as in objects' `apiVersion`.
+        """Return the resources and subresources of an `apiVersion`.
 
         Raises:
             NotFound: the server does not serve that version.
@@ -136,7 +136,7 @@ class Discovery:
         return self._get(path, _Resources).resources or []
 
     def serves(self, api_version: str, kind: str) -> bool:
-        """Whether there is a resource of that kind: what a program asks before it relies on somebody else's CRD."""
+        """Report whether the server has a resource of that kind, such as a CRD that a program depends on."""
         try:
             served = self.resources(api_version)
         except NotFound:
@@ -148,4 +148,4 @@ class Discovery:
         try:
             return msgspec.json.decode(body, type=cls)
         except msgspec.DecodeError as error:
-            raise ConnectionFailed(f"{path} is not answered as by an API server: {error}") from error
+            raise ConnectionFailed(f"invalid response for {path}, not from an API server: {error}") from error

@@ -1,4 +1,4 @@
-"""How writes are asked for: who writes, whether it is only a rehearsal, what a deletion takes along."""
+"""Options of writes: field manager, dry run, and options of deletions."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 def write_query(*, field_manager: str = "", dry_run: bool = False, force: bool = False) -> dict[str, str]:
-    """The query parameters of a create, update, patch or apply."""
+    """Return the query parameters of a create, update, patch or apply."""
     query: dict[str, str] = {}
     if field_manager:
         query["fieldManager"] = field_manager
@@ -22,7 +22,7 @@ def write_query(*, field_manager: str = "", dry_run: bool = False, force: bool =
 
 
 class Preconditions(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What must hold of the object for a deletion to happen; the server answers 409 otherwise."""
+    """Preconditions of a deletion; otherwise the server returns a conflict (409)."""
 
     uid: str = ""
     resource_version: str = ""
@@ -37,7 +37,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     dry_run: tuple[str, ...] = ()
 
     def body(self) -> bytes | None:
-        """As JSON; None when nothing is asked, because then no body need be sent."""
+        """Return the options as JSON; None without options, because no body is needed."""
         return None if self == _NO_DELETE_OPTIONS else encode_value(self)
 
 

@@ -1,4 +1,4 @@
-"""Verbs of pods besides those of every kind: logs, eviction, binding to a node."""
+"""Additional verbs of pods: logs, eviction, binding to a node."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -113,7 +113,7 @@ class PodExpansion(CreateClient[Any]):
         self._act(name, "binding", body, dry_run=dry_run)
 
     def _act(self, name: str, subresource: str, body: Mapping[str, object], *, dry_run: bool) -> None:
-        # The server answers with a Status, which says no more than that no error was raised.
+        # The server returns a Status, which has no further information.
         query = write_query(dry_run=dry_run)
         self._do(self._request("create", name, subresource=subresource, query=query, body=encode_value(body)))
 

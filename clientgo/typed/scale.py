@@ -1,4 +1,4 @@
-"""The scale subresource: how many replicas any scalable kind has and should have (autoscaling/v1 Scale)."""
+"""The scale subresource: actual and desired replicas of a scalable kind (autoscaling/v1 Scale)."""
 
 from typing import TypeVar
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 
 class ScaleSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is wanted."""
+    """The desired replicas."""
 
     replicas: int = 0
 
 
 class ScaleStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is there."""
+    """The actual replicas."""
 
     replicas: int = 0
     selector: str = ""
@@ -30,7 +30,7 @@ class ScaleStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 @api_type(group="autoscaling", version="v1", plural="scales")
 class Scale(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The replica counts of one object, whatever its kind."""
+    """The replica counts of an object of any kind."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ScaleSpec = ScaleSpec()
@@ -41,14 +41,14 @@ _CODEC = codec_for(Scale)
 
 
 class ScaleClient(StatusClient[T]):
-    """A client of a kind that can be scaled."""
+    """A client of a kind with a scale subresource."""
 
     def get_scale(self, name: str) -> Scale:
-        """The replica counts of the object of that name."""
+        """Return the replica counts of the object of that name."""
         return self._scale(self._request("get", name, subresource="scale"))
 
     def update_scale(self, name: str, scale: Scale, *, field_manager: str = "", dry_run: bool = False) -> Scale:
-        """Ask for `scale.spec.replicas`; `Conflict` if the object changed since `scale` was read."""
+        """Set the desired replicas; raise `Conflict` if the object changed since `scale` was read."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
         body = _CODEC.encode(scale)
         return self._scale(self._request("update", name, subresource="scale", query=query, body=body))
@@ -62,7 +62,7 @@ class ScaleClient(StatusClient[T]):
         field_manager: str = "",
         dry_run: bool = False,
     ) -> Scale:
-        """Change what `patch` names of the replica counts, whatever they are now: `{"spec": {"replicas": 3}}`."""
+        """Apply a patch to the replica counts: `{"spec": {"replicas": 3}}`."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
         return self._scale(self._patching(name, patch, content_type, "scale", query))
 

@@ -1,7 +1,4 @@
-"""Subresources with an input and an answer of their own: what the extra methods of generated clients call.
-
-The methods below are for those methods alone, hence their names; each is told the subresource and the classes.
-"""
+"""Requests for subresources with their own input and result classes, for additional methods of generated clients."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -24,7 +21,7 @@ _EVERYTHING = ListOptions()
 
 
 class SubresourceClient(CreateClient[T]):
-    """A client with methods for subresources; stands before the client that has the usual verbs."""
+    """A mixin with protected methods for subresources; precedes the client class with the usual verbs."""
 
     def _get_from(self, name: str, subresource: str, result: type[R]) -> R:
         return codec_for(result).decode(self._do(self._request("get", name, subresource=subresource)))
@@ -40,7 +37,7 @@ class SubresourceClient(CreateClient[T]):
 
     def _many(self, verb: str, name: str, subresource: str, options: ListOptions) -> Request:
         if not name:
-            # Without it the path would be that of all objects, and the answer of another kind.
+            # Without a name, the path would be that of the collection.
             raise BadRequest("resource name may not be empty")
         return self._request(
             verb,
@@ -62,7 +59,7 @@ class SubresourceClient(CreateClient[T]):
         field_manager: str = "",
         dry_run: bool = False,
     ) -> R:
-        """`verb` is create or update."""
+        """Send an object; `verb` is create or update."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
         request = self._request(verb, name, subresource=subresource, query=query, body=encode(body))
         return codec_for(result).decode(self._do(request))
@@ -94,7 +91,7 @@ class SubresourceClient(CreateClient[T]):
         force: bool = False,
         dry_run: bool = False,
     ) -> R:
-        """`config` is an object of the class `sent`, or a mapping of what is to be applied of one."""
+        """Apply `config`: an object of the class `sent`, or a mapping of its fields."""
         api = api_of(sent)
         named = {"apiVersion": api.api_version, "kind": api.kind}
         request = self._request(

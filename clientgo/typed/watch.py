@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class DecodedWatch(Generic[T]):
-    """The events of one stream; an ERROR frame is raised as the `ApiError` it stands for."""
+    """The events of one stream; an ERROR frame is raised as an `ApiError`."""
 
     def __init__(self, stream: EventStream, codec: Codec[T]) -> None:
         self._stream = stream
@@ -50,10 +50,9 @@ class DecodedWatch(Generic[T]):
 
 
 class ObjectWatch(Generic[T]):
-    """A watch as a program reads it: changes of objects only; what can't be decoded is logged and left out.
+    """A watch with changes of objects only; undecodable objects are logged and skipped.
 
-    An idle timeout ends the iteration as the server's own end does. Other failures of the network raise
-    `ConnectionFailed`.
+    An idle timeout ends the iteration, as the server does. Other network errors raise `ConnectionFailed`.
     """
 
     def __init__(self, watch: DecodedWatch[T]) -> None:
@@ -71,7 +70,7 @@ class ObjectWatch(Generic[T]):
                 if isinstance(event, WatchEvent):
                     yield event
                 elif isinstance(event, BadEvent):
-                    log.warning("object left out of a watch", extra={"err": event.error})
+                    log.warning("undecodable object skipped in a watch", extra={"err": event.error})
         except IdleTimeout as error:  # the next watch continues from the last version, as after any other end
             log.debug("idle watch ended", extra={"err": error})
 

@@ -99,5 +99,5 @@ def test_an_owner_without_a_class_of_its_own_is_referred_to_by_its_real_kind(own
 
 @pytest.mark.parametrize("cls", [metadata_type(THINGS), unstructured_type(THINGS)], ids=["metadata", "unstructured"])
 def test_an_owner_of_unknown_kind_is_an_error(cls: type[ApiObject]) -> None:
-    with pytest.raises(TypeError, match=r"the kind of things.example.com is not known: give it with kind="):
+    with pytest.raises(TypeError, match=r"the kind of things.example.com is unknown: pass kind="):
         new_controller_ref(cls(metadata=NAMED))  # type: ignore[call-arg]

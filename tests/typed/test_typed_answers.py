@@ -56,7 +56,7 @@ def test_scales_are_read_and_written() -> None:
 
 def test_an_object_its_class_cannot_hold_is_named() -> None:
     broken = {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": "many"}}
-    with pytest.raises(Undecodable, match=r"Gadget ns/g can't be decoded: .*replicas"):
+    with pytest.raises(Undecodable, match=r"Gadget ns/g cannot be decoded: .*replicas"):
         Gadgets(Recorder(broken), "ns").get("g")
 
 
@@ -96,7 +96,7 @@ def test_a_deletion_gives_nothing_whatever_the_server_says() -> None:
 def test_what_has_no_name_is_not_applied(obj: Any, status: bool) -> None:
     recorder = Recorder()
     client = Gadgets(recorder, "ns")
-    with pytest.raises(ValueError, match=r"Gadget: metadata\.name must be given to apply"):
+    with pytest.raises(ValueError, match=r"Gadget: metadata\.name is required for apply"):
         (client.apply_status if status else client.apply)(obj, field_manager="me")
     assert recorder.requests == []
 

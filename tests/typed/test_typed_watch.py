@@ -33,7 +33,7 @@ def test_a_program_sees_changes_alone(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "clientgo"), Gadgets(Recorder(frames), "ns").watch() as watch:
         assert [event.object.metadata.name for event in watch] == ["g"]
     assert frames.closed
-    assert [record.getMessage() for record in caplog.records] == ["object left out of a watch"]
+    assert [record.getMessage() for record in caplog.records] == ["undecodable object skipped in a watch"]
 
 
 def test_a_cache_sees_bookmarks_and_what_could_not_be_read() -> None:

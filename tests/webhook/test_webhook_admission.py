@@ -84,7 +84,7 @@ def test_object_of_another_kind_or_missing_object_is_rejected() -> None:
         request.decode(HomeV2)
     with pytest.raises(BadReview, match="the request has no oldObject"):
         request.decode_old(Home)
-    with pytest.raises(BadReview, match="Home default/villa can't be decoded"):
+    with pytest.raises(BadReview, match="Home default/villa cannot be decoded"):
         read_review(json.dumps(review("CREATE", home(rooms="many"))).encode()).decode(Home)
 
 

@@ -45,7 +45,7 @@ def choosy(request: AdmissionRequest) -> AdmissionResponse:
 @pytest.mark.parametrize(
     ("route", "obj", "why", "levels"),
     [
-        (ROUTE, home(rooms="many"), "Home default/villa can't be decoded: Expected `int | null`", [logging.DEBUG]),
+        (ROUTE, home(rooms="many"), "Home default/villa cannot be decoded: Expected `int | null`", [logging.DEBUG]),
         (admission_route("/", choosy), home(), "invalid object: invalid literal", [logging.WARNING, logging.DEBUG]),
     ],
     ids=["undecodable", "ValueError"],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from clientgo.cli.bundle.objects import Object, mapping, of_kind, text
-from clientgo.meta.yamlio import NotYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
 Level = Literal["error", "warning"]
 
@@ -73,7 +73,7 @@ def read(folder: Path) -> Bundle:
 def _one_object(path: str, content: bytes) -> Iterator[Object | Finding]:
     try:
         documents = [one for one in read_yaml(content.decode()) if one is not None]
-    except (NotYAML, UnicodeDecodeError) as error:
+    except (InvalidYAML, UnicodeDecodeError) as error:
         yield Finding("error", path, f"invalid YAML: {error}")
         return
     if len(documents) != 1 or not isinstance(documents[0], dict):
@@ -90,7 +90,7 @@ def _annotations(folder: Path, problems: list[Finding]) -> Object:
     for file in sorted(folder.glob("metadata/*.yaml")):
         try:
             [document] = read_yaml(file.read_text(encoding="utf-8"))
-        except (NotYAML, ValueError, OSError) as error:
+        except (InvalidYAML, ValueError, OSError) as error:
             problems.append(Finding("error", f"metadata/{file.name}", f"expected one YAML document: {error}"))
             continue
         if isinstance(document, dict) and "annotations" in document:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clientgo.cli.bundle.objects import Object, at, group_of, mapping, mappings, name_of, of_kind, text
 from clientgo.cli.names import CommandError
-from clientgo.meta.yamlio import NotYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
 MANIFESTS = "config/manifests"
 """Kustomization of the bundle, at the same path as operator-sdk's."""
@@ -113,7 +113,7 @@ def parse(said: str, folder: str = MANIFESTS) -> Rendered:
     """Parse rendered manifests; raises `CommandError`."""
     try:
         documents: Iterable[object] = read_yaml(said)
-    except NotYAML as error:
+    except InvalidYAML as error:
         raise CommandError(f"{folder} rendered invalid YAML: line {error.line}: {error}") from error
     return Rendered(tuple(mappings(list(documents))))
 

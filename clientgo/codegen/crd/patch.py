@@ -14,7 +14,7 @@ from clientgo.codegen.crd.manifest import SchemaOf
 from clientgo.codegen.crd.schema import Schema
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.problems import Problems, reason_of
-from clientgo.meta.yamlio import NotYAML, read_yaml, to_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 
 _KEY = "openAPIV3Schema"
 
@@ -34,7 +34,7 @@ def _patched(path: Path, kinds: Sequence[OwnKind], make: SchemaOf, problems: Pro
     except (OSError, UnicodeDecodeError) as error:
         problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
         return ""
-    except NotYAML as error:
+    except InvalidYAML as error:
         problems.at_module(str(path), error.line, f"the file is no YAML: {error}")
         return ""
     found = [place for document in documents for place in _places(document, kinds)]

@@ -12,7 +12,7 @@ from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.names import misnamed
 from clientgo.codegen.problems import Problems, reason_of
 from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale, Scope
-from clientgo.meta.yamlio import NotYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
 Schema = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignK
         except (OSError, UnicodeDecodeError) as error:
             problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
             continue
-        except NotYAML as error:
+        except InvalidYAML as error:
             problems.at_module(str(path), error.line, f"the file is no YAML: {error}")
             continue
         except NoDefinition as error:

@@ -1,4 +1,4 @@
-"""Server-side apply: sets of fields, who manages them, and what an apply makes of an object. Pure functions.
+"""Server-side apply as pure functions: sets of fields, their managers, and the result of an apply.
 
-The bundled API server and the fake clientsets do what is written here, so a test on either sees the same.
+The bundled API server and the fake clientsets use the same code.
 """

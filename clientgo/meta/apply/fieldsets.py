@@ -1,8 +1,8 @@
-"""Sets of fields, in the form managedFields keeps them (FieldsV1), and how two objects differ as such a set.
+"""Sets of fields in the form of managedFields (FieldsV1), and the difference of two objects as such sets.
 
-A set is a tree: `{"f:spec": {"f:replicas": {}}}` holds the path `spec.replicas`; a node holds its own path when it is
-empty or has a "." member. Items of lists that merge by key are `k:{...}`, members of sets are `v:...`; other lists are
-one field. Trees are never changed in place: `add` and `remove` build what differs and share the rest.
+A set is a tree: `{"f:spec": {"f:replicas": {}}}` contains the path `spec.replicas`; a node contains its own path if it
+is empty or has a "." member. Items of lists that merge by key are `k:{...}`, members of sets are `v:...`; other lists
+are one field. Trees are immutable: `add` and `remove` return new ones that share unchanged branches.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,17 +18,17 @@ Rules = Callable[[Path], MergeRule | None]
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
-# Key members that Kubernetes' schemas give a default, so that items may leave them out.
+# Keys with a default in Kubernetes' schemas, which items may omit.
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _NESTED = (dict, list)
-# What no manager owns: the server's own fields, and what names the object.
+# Fields that no manager owns: set by the server, or the object's name.
 _UNMANAGED_META = frozenset(
     ("name", "namespace", "creationTimestamp", "selfLink", "uid", "resourceVersion", "generation", "managedFields")
 )
 
 
 def contains(tree: Tree, path: Path) -> bool:
-    """Whether the set holds this very path."""
+    """Report whether the set contains exactly this path."""
     for element in path:
         if element not in tree:
             return False
@@ -37,7 +37,7 @@ def contains(tree: Tree, path: Path) -> bool:
 
 
 def add(tree: Tree, path: Path) -> Tree:
-    """The set with this path in it."""
+    """Return the set with this path added."""
     if not path:
         return {**tree, ".": {}} if tree and "." not in tree else tree
     child = tree.get(path[0])
@@ -49,7 +49,7 @@ def add(tree: Tree, path: Path) -> Tree:
 
 
 def remove(tree: Tree, path: Path) -> Tree:
-    """The set without this path; branches that hold nothing any more go with it."""
+    """Return the set without this path and the branches that become empty."""
     child = tree.get(path[0])
     if child is None:
         return tree
@@ -64,7 +64,7 @@ def remove(tree: Tree, path: Path) -> Tree:
 
 
 def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
-    """Every path the set holds."""
+    """Iterate over all paths of the set."""
     for element, node in tree.items():
         if element == ".":
             yield prefix
@@ -75,7 +75,7 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
 
 
 def tree_of(found: Iterable[Path]) -> Tree:
-    """The set of these paths."""
+    """Return the set of these paths."""
     tree: Tree = {}
     for path in found:
         _insert(tree, path)
@@ -83,19 +83,19 @@ def tree_of(found: Iterable[Path]) -> Tree:
 
 
 def is_tree(value: Any) -> bool:
-    """Whether a value a client sent is a set of fields at all."""
+    """Report whether a value from a client is a valid set of fields."""
     return isinstance(value, dict) and all(is_tree(child) for child in value.values())
 
 
 def managed(obj: dict[str, Any]) -> dict[str, Any]:
-    """The object without what no manager owns."""
+    """Return the object without the fields that no manager owns."""
     kept = {field: value for field, value in obj.items() if field not in ("apiVersion", "kind", "metadata")}
     meta = {field: value for field, value in obj.get("metadata", {}).items() if field not in _UNMANAGED_META}
     return {**kept, "metadata": meta} if meta else kept
 
 
 def fields_of(value: Any, rules: Rules, where: Path = (), prefix: Path = ()) -> Iterator[Path]:
-    """Every field set in a value, as paths; `where` is its place by field names, `prefix` by set elements."""
+    """Iterate over the paths of all fields of a value, which is at `where` by field names and `prefix` by elements."""
     rule = rules(where)
     if isinstance(value, dict) and value and not _atomic(rule):
         for field, child in value.items():
@@ -111,9 +111,9 @@ def fields_of(value: Any, rules: Rules, where: Path = (), prefix: Path = ()) -> 
 
 
 def all_of(obj: dict[str, Any], rules: Rules) -> Tree:
-    """The set of every field of an object that was not there before.
+    """Return the set of all fields of a new object.
 
-    It is `tree_of` what a `Difference` from nothing has as changed, made in one walk: most writes create something.
+    It equals `tree_of` the changes of a `Difference` from nothing, but takes one pass: most writes create an object.
     """
     tree: Tree = {}
     if not _atomic(rules(())):
@@ -124,7 +124,7 @@ def all_of(obj: dict[str, Any], rules: Rules) -> Tree:
 
 
 class Difference:
-    """Which fields two objects have otherwise: `changed` were added or modified, `removed` are gone."""
+    """The difference of two objects: paths of added or modified fields (`changed`) and of removed fields."""
 
     __slots__ = ("_rules", "changed", "removed")
 
@@ -180,7 +180,7 @@ class Difference:
 
 
 def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
-    """The items of a list that merges, each with its element: `k:{...}` or `v:...`."""
+    """Return the items of a list that merges, each with its element: `k:{...}` or `v:...`."""
     if rule.list_type == "set":
         return [("v:" + _encode(value).decode(), value) for value in values]
     found = []
@@ -193,12 +193,12 @@ def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
 
 
 def read_element(element: str) -> Any:
-    """What a `k:` or `v:` element says: the key's members, or the value."""
+    """Decode a `k:` or `v:` element: the keys, or the value."""
     return _decode(element[2:].encode())
 
 
 def show(path: Path) -> str:
-    """A path as conflicts name it: `.spec.containers[name="nginx"].image`."""
+    """Return a path in the notation of conflicts: `.spec.containers[name="nginx"].image`."""
     text = ""
     for element in path:
         if element.startswith("f:"):
@@ -222,7 +222,7 @@ def _chain(path: Path) -> Tree:
 
 
 def _grow(node: Tree, value: Any, rules: Rules, where: Path, *, held: bool) -> None:
-    """Put every field of a value below its node; `held` says that the set holds the node's own path as well."""
+    """Add all fields of a value below its node; with `held`, the set contains the node's own path as well."""
     if isinstance(value, dict):
         if value and not _atomic(rules(where)):
             if held and not node:
@@ -240,7 +240,7 @@ def _grow(node: Tree, value: Any, rules: Rules, where: Path, *, held: bool) -> N
                     _grow(inner, item, rules, where, held=True)
             return
     if node and "." not in node:
-        node["."] = {}  # of two items with one key, the other one had fields here
+        node["."] = {}  # another item with the same key had fields here
 
 
 def _grow_members(node: Tree, value: dict[str, Any], rules: Rules, where: Path) -> None:
@@ -260,7 +260,7 @@ def _insert(tree: Tree, path: Path) -> None:
     fresh = False
     for element in path:
         if not node and node is not tree and not fresh:
-            node["."] = {}  # an empty node was a path itself; as a parent it says so by a "."
+            node["."] = {}  # an empty node is a path; as a parent it needs a "."
         fresh = element not in node
         node = node.setdefault(element, {})
     if not fresh and node and "." not in node:

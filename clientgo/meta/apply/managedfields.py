@@ -1,7 +1,7 @@
-"""Who set which field: `metadata.managedFields`, kept on every write as the real server keeps it.
+"""Field management: `metadata.managedFields`, updated on every write as by kube-apiserver.
 
-An entry belongs to a manager, an operation (Apply or Update), an apiVersion and a subresource. An Update takes the
-fields it changed from everybody else; an Apply that would do so is a conflict unless it is forced.
+An entry belongs to a manager, an operation (Apply or Update), an apiVersion and a subresource. An Update takes over the
+fields it changes; an Apply that changes the fields of other managers is a conflict unless it is forced.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FieldManager:
-    """Whose fields an entry lists, and since when."""
+    """A field manager: the identity of an entry in managedFields."""
 
     name: str
     operation: str
@@ -22,7 +22,7 @@ class FieldManager:
     subresource: str = ""
 
     def owns(self, entry: Object) -> bool:
-        """Whether the entry is this manager's."""
+        """Report whether the entry belongs to this manager."""
         return (
             entry.get("manager", "") == self.name
             and entry.get("operation") == self.operation
@@ -31,7 +31,7 @@ class FieldManager:
         )
 
     def entry(self, fields: Tree, time: str) -> Object:
-        """The entry that says these fields are this manager's."""
+        """Return an entry with these fields."""
         entry: Object = {
             "manager": self.name,
             "operation": self.operation,
@@ -46,7 +46,7 @@ class FieldManager:
 def after_update(
     entries: list[Object], old: Object, new: Object, who: FieldManager, *, rules: Rules, time: str
 ) -> list[Object]:
-    """The entries after `who` turned `old` into `new`: what it changed is its own now, and nobody else's."""
+    """Return the entries after an update from `old` to `new` by `who`, which then owns the changed fields alone."""
     if not old and not entries:
         fields = all_of(managed(new), rules)
         return [who.entry(fields, time)] if fields else entries
@@ -72,7 +72,7 @@ def after_update(
 
 
 def without(tree: Tree, lost: list[Path]) -> Tree:
-    """The set without these paths; the same object when it holds none of them."""
+    """Return the set without these paths; the same object if it contains none of them."""
     for path in lost:
         if contains(tree, path):
             tree = remove(tree, path)
@@ -80,12 +80,12 @@ def without(tree: Tree, lost: list[Path]) -> Tree:
 
 
 def sort(entries: list[Object]) -> list[Object]:
-    """Apply entries first, then by time and name, as the server lists them."""
+    """Sort entries as the server does: Apply entries first, then by time and name."""
     return sorted(entries, key=lambda e: (e.get("operation") != "Apply", e.get("time") or "", e.get("manager", "")))
 
 
 def equal_ignoring_timestamps(one: Object, other: Object) -> bool:
-    """Whether two objects differ in nothing but the times of managedFields and their version."""
+    """Report whether two objects are equal except for resourceVersion and times in managedFields."""
     return _timeless(one) == _timeless(other)
 
 

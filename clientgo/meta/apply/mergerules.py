@@ -1,4 +1,4 @@
-"""How the lists (and a few objects) of the built-in kinds merge: strategic merge keys and list types.
+"""Merge rules of the built-in kinds: strategic merge keys and list types.
 
 Kubernetes declares both beside each field of its Go types (`patchStrategy`, `patchMergeKey`, `listType`, `listMapKey`)
 and publishes them in OpenAPI as `x-kubernetes-*`. The generated types do not carry them, hence this table. A row is
@@ -13,21 +13,21 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class MergeRule:
-    """What Kubernetes says of one field: how a strategic merge patch and how server-side apply join two values."""
+    """The merge rule of a field, for strategic merge patches and server-side apply."""
 
     patch_key: str = ""
-    """Strategic merge: the key that tells items apart; empty where items are no objects or the list is replaced."""
+    """Strategic merge: the key of items; empty if items are not objects or the list is replaced."""
     merge: bool = False
-    """Strategic merge: join with what is there (`True`), or replace it (`False`)."""
+    """Strategic merge: merge with the existing value, or replace it."""
     retain_keys: bool = False
-    """Strategic merge: fields that the patch's `$retainKeys` does not name are dropped (unions such as volumes)."""
+    """Strategic merge: remove fields that the patch's `$retainKeys` does not list (unions such as volumes)."""
     list_type: str = ""
-    """Server-side apply: `map`, `set` or `atomic`; empty is atomic for a list."""
+    """Server-side apply: `map`, `set` or `atomic`; an empty type means atomic for a list."""
     map_keys: tuple[str, ...] = ()
-    """Server-side apply: the keys that together tell the items of a `map` list apart."""
+    """Server-side apply: the keys that identify the items of a `map` list."""
 
     def extensions(self) -> dict[str, object]:
-        """Give the rule as the `x-kubernetes-*` members of an OpenAPI schema."""
+        """Return the rule as the `x-kubernetes-*` members of an OpenAPI schema."""
         out: dict[str, object] = {}
         if self.map_keys:
             out["x-kubernetes-list-map-keys"] = list(self.map_keys)

@@ -1,4 +1,4 @@
-"""Server-side apply: a manager says what it wants set; the server merges, and knows who else wanted otherwise."""
+"""Server-side apply: merging an apply configuration into an object, with conflict detection."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ Object = dict[str, Any]
 
 
 class ApplyConflict(Exception):
-    """Others manage fields that would change; the text is the server's, `causes` are those of its Status."""
+    """Other managers own fields that would change; text and `causes` are those of the server's Status."""
 
     def __init__(self, text: str, causes: list[dict[str, str]]) -> None:
         super().__init__(text)
@@ -32,17 +32,17 @@ class ApplyConflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an apply makes of an object, and who manages its fields afterwards."""
+    """The result of an apply: the object and its managedFields."""
 
     obj: Object
     entries: list[Object]
 
 
 def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, force: bool, time: str) -> Applied:
-    """Merge `config` into `live` (empty when there is no object yet) for this manager.
+    """Merge `config` into `live` (empty for a new object) for this manager.
 
     Raises:
-        ApplyConflict: others manage fields that would change, and `force` is not set.
+        ApplyConflict: other managers own fields that would change, and `force` is not set.
     """
     entries: list[Object] = live.get("metadata", {}).get("managedFields", [])
     wanted = tree_of(fields_of(managed(config), rules))
@@ -61,7 +61,7 @@ def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, forc
 
 
 def merge(live: Any, config: Any, rules: Rules, where: Path) -> Any:
-    """The live value with what the configuration sets; lists that merge keep items only others set."""
+    """Return the live value merged with the configuration; lists that merge keep the items of other managers."""
     rule = rules(where)
     atomic = rule is not None and rule.list_type == "atomic"
     if isinstance(live, dict) and isinstance(config, dict) and not atomic:
@@ -81,13 +81,13 @@ def merge(live: Any, config: Any, rules: Rules, where: Path) -> Any:
 
 
 def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rules: Rules) -> Object:
-    """Take away what this manager set last time, does not set now, and nobody else manages."""
+    """Remove fields that this manager set before and does not set now, unless another manager owns them."""
     dropped = [
         path
         for path in paths(before)
         if not _within(wanted, path) and not any(_within(entry.get("fieldsV1", {}), path) for entry in others)
     ]
-    # Items before their fields: an item without its key could no longer be found.
+    # Items before their fields: an item without its key cannot be found.
     for path in sorted(dropped, key=len):
         if not _is_key(path):
             merged = _drop(merged, path, rules, ())
@@ -95,12 +95,12 @@ def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rul
 
 
 def _is_key(path: Path) -> bool:
-    """Whether the path is a list item's own key, which stays for as long as the item does."""
+    """Report whether the path is the key of a list item, which is kept with the item."""
     return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in read_element(path[-2])
 
 
 def _within(tree: Tree, path: Path) -> bool:
-    """Whether the set holds the path or anything below it."""
+    """Report whether the set contains the path or a path below it."""
     for element in path:
         if element not in tree:
             return False
@@ -109,7 +109,7 @@ def _within(tree: Tree, path: Path) -> bool:
 
 
 def _drop(value: Any, path: Path, rules: Rules, where: Path) -> Any:
-    """The value without what stands at the path."""
+    """Return the value without the field at the path."""
     element, rest = path[0], path[1:]
     if element.startswith("f:") and isinstance(value, dict):
         field = element[2:]

@@ -87,7 +87,7 @@ def _compare_members(old: dict[str, Json], new: dict[str, Json], path: str, foun
 
 
 def _compare_items(old: list[Json], new: list[Json], path: str, found: list[Operation]) -> None:
-    """Equal items at both ends stay; of those between, pairs are compared and the rest goes or comes."""
+    """Compare lists: keep equal items at both ends, compare the others in pairs, and add or remove the rest."""
     begin, shorter = 0, min(len(old), len(new))
     while begin < shorter and same(old[begin], new[begin]):
         begin += 1

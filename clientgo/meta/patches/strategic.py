@@ -100,7 +100,7 @@ def _order_members(merged: dict[str, Any], patch: dict[str, Any], rules: Rules, 
 
 
 def _ordered(items: list[Any], wanted: list[Any], key: str) -> list[Any]:
-    """Listed items in the order wanted; the others keep their place relative to what stands before them."""
+    """Sort items as listed; unlisted ones keep their position relative to the item before them."""
     names = [item.get(key) if isinstance(item, dict) else item for item in items]
     listed = sorted((at for at, name in enumerate(names) if name in wanted), key=lambda at: wanted.index(names[at]))
     queue = iter(listed)

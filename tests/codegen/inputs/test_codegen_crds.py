@@ -183,7 +183,7 @@ def test_aliases_that_stand_for_more_than_anybody_reads_are_refused(tmp_path: Pa
     lines = ["a: &a [x,x,x,x,x,x,x,x,x]"]
     lines += [f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]" for a, b in zip("abcdefghi", "bcdefghij", strict=True)]
     assert generated(tmp_path, "\n".join(lines)) == 2
-    assert "it stands for more than 1000000 values" in capsys.readouterr().err
+    assert "more than 1000000 values" in capsys.readouterr().err
     text = f"a: &a '{'x' * 30_000}'\nb: [{','.join(['*a'] * 1000)}]\n"
     crd = json.dumps(definition(of(), names={"categories": ["c"]}))
     assert generated(tmp_path, f"{text}{crd[1:-1]}".replace('"apiVersion"', "apiVersion", 1)) == 2
