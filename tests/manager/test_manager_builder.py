@@ -108,7 +108,7 @@ def test_metadata_only_kind_can_own_others(any_owner: bool) -> None:
 
 def test_an_owner_of_unknown_kind_is_rejected() -> None:
     made = controller(manager_of(fake())).for_(metadata_type(api_of(Foo).gvr)).owns(ConfigMap)
-    with pytest.raises(TypeError, match=r"the kind of foos.samplecontroller.k8s.io is not known"):
+    with pytest.raises(TypeError, match=r"the kind of foos.samplecontroller.k8s.io is unknown"):
         made.complete(lambda _: None)
 
 
