@@ -4,7 +4,7 @@
     class Options(LoggingFlags, ClientFlags):
         workers: int = flag(2, "objects processed concurrently (default: 2)", group="work", type=positive, metavar="N")
 
-    options = Parser(Options, prog="main.py", description="...").parse(arguments)
+    options = FlagParser(Options, prog="main.py", description="...").parse(arguments)
 
 Groups appear in the help, and flags in their group, as dataclasses order fields: those of the last base class first.
 
@@ -44,7 +44,7 @@ def flag(default: T, help_text: str, *, group: str, name: str = "", **settings: 
     return field(default=default, metadata={_FLAG: (group, name, {"help": help_text, **settings})})
 
 
-class Parser(Generic[D]):
+class FlagParser(Generic[D]):
     """Parser of a command line into a dataclass of flags; invalid flags exit the program with its usage."""
 
     def __init__(self, options: type[D], *, prog: str, description: str) -> None:

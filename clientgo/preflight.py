@@ -18,7 +18,7 @@ RETRY_BACKOFF = Backoff(duration=0.5, factor=1.5, jitter=0.2, cap=10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class RequiredResource:
     """A kind that must be served and listable: its resource and a request that lists it.
 
     The hints tell the user what to do if the server does not serve it (`install`), or forbids the list (`grant`).
@@ -31,7 +31,7 @@ class Requirement:
 
 
 def wait_until_ready(
-    server: str, requirements: Sequence[Requirement], stop: threading.Event, *, clock: Clock = SYSTEM_CLOCK
+    server: str, requirements: Sequence[RequiredResource], stop: threading.Event, *, clock: Clock = SYSTEM_CLOCK
 ) -> bool:
     """Repeat the requests until all succeed; return False if `stop` is set earlier.
 
@@ -54,7 +54,7 @@ def wait_until_ready(
     return False
 
 
-def _first_problem(server: str, requirements: Sequence[Requirement]) -> str:
+def _first_problem(server: str, requirements: Sequence[RequiredResource]) -> str:
     for requirement in requirements:
         try:
             requirement.request()
@@ -72,7 +72,7 @@ def _first_problem(server: str, requirements: Sequence[Requirement]) -> str:
     return ""
 
 
-def _problem(server: str, requirement: Requirement, error: ClientGoError) -> str:
+def _problem(server: str, requirement: RequiredResource, error: ClientGoError) -> str:
     what = requirement.resource
     if isinstance(error, ConnectionFailed):
         return f"the API server at {server} can't be reached ({error}); will keep trying"

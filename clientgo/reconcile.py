@@ -49,7 +49,7 @@ LogFields = Callable[[ObjectName], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
-class Call:
+class Outcome:
     """Outcome of one reconciliation: one of `RESULTS`, with flags for bugs (`panicked`) and for no retry (`terminal`).
 
     The default is an error, so that leaving the block without a result is counted as one.
@@ -89,22 +89,22 @@ class ReconcileMetrics:
         self._workers.set(workers)
 
     @contextmanager
-    def reconciling(self) -> Iterator[Call]:
+    def reconciling(self) -> Iterator[Outcome]:
         """Count and time the block as one reconciliation."""
-        call = Call()
+        outcome = Outcome()
         began = self._clock.now()
         self._active.inc()
         try:
-            yield call
+            yield outcome
         finally:
             self._active.dec()
             self._seconds.observe(self._clock.now() - began)
-            self._results[call.result].inc()
-            if call.result == "error":
+            self._results[outcome.result].inc()
+            if outcome.result == "error":
                 self._errors.inc()
-            if call.panicked:
+            if outcome.panicked:
                 self._panics.inc()
-            if call.terminal:
+            if outcome.terminal:
                 self._terminal.inc()
 
 
@@ -138,8 +138,8 @@ class Attempts:
     @contextmanager
     def at(self, key: ObjectName) -> Iterator["Attempt"]:
         """Log and count one attempt at one object; leaving the block without reporting a result counts as a failure."""
-        with context(**self._fields_of(key)), self._metrics.reconciling() as call:
-            yield Attempt(key, call, self._repeats, self._expected)
+        with context(**self._fields_of(key)), self._metrics.reconciling() as outcome:
+            yield Attempt(key, outcome, self._repeats, self._expected)
 
     def _fields_of(self, key: ObjectName) -> dict[str, Any]:
         namespace = key.namespace or None
@@ -155,34 +155,36 @@ class Attempts:
 class Attempt:
     """One reconciliation in progress."""
 
-    __slots__ = ("_call", "_expected", "_key", "_repeats")
+    __slots__ = ("_expected", "_key", "_outcome", "_repeats")
 
-    def __init__(self, key: ObjectName, call: Call, repeats: Repeats, expected: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self, key: ObjectName, outcome: Outcome, repeats: Repeats, expected: tuple[type[Exception], ...]
+    ) -> None:
         self._key = key
-        self._call = call
+        self._outcome = outcome
         self._repeats = repeats
         self._expected = expected
 
     def succeeded(self, result: str = "success") -> None:
         """Record a success; `result` is one of `RESULTS`."""
-        self._call.result = result
+        self._outcome.result = result
         self._repeats.forget(self._key)
 
     @property
     def is_bug(self) -> bool:
         """True if it failed with an unexpected error."""
-        return self._call.panicked
+        return self._outcome.panicked
 
     def failed_for_good(self, error: Exception) -> None:
         """Record a failure that is not retried until the object changes."""
-        self._call.terminal = True
+        self._outcome.terminal = True
         self._repeats.forget(self._key)
         log.error("object can't be reconciled; waiting for a change", extra={"err": error, "cause": error.__cause__})
 
     def failed(self, error: Exception) -> None:
         """Record a failure that will be retried; call it in the `except` block."""
         if not _only(error, self._expected):
-            self._call.panicked = True
+            self._outcome.panicked = True
             log.exception("bug: object can't be reconciled; trying again later")
         elif _only(error, (Conflict, LeaseNotHeld)):
             # Normal operation: another client or replica was faster.

@@ -50,7 +50,7 @@ def client_context(authorities: str) -> ssl.SSLContext:
 
 
 def add_authorities(context: ssl.SSLContext, pem: str) -> None:
-    """Trust each certificate in PEM text, roots and intermediates alike; skip whatever else the text contains.
+    """Trust each certificate in PEM text, roots and intermediates alike; skip other text.
 
     Raises:
         ValueError: the text contains no certificate.

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clientgo.commandline import CLUSTER, LEASES, ClientFlags, LoggingFlags, Parser, ServingFlags, ShardingFlags, flag
+from clientgo.commandline import (
+    CLUSTER,
+    LEASES,
+    ClientFlags,
+    FlagParser,
+    LoggingFlags,
+    ServingFlags,
+    ShardingFlags,
+    flag,
+)
 from clientgo.flags import port, positive, seconds
 from controller import COMPONENT
 
@@ -42,7 +51,7 @@ class Options(LoggingFlags, ServingFlags, ShardingFlags, ClientFlags):
 
 def parse(arguments: Sequence[str]) -> Options:
     """Return the options; invalid flags exit the program with its usage."""
-    parser = Parser(Options, prog="main.py", description="The sample controller: one Deployment for each Foo.")
+    parser = FlagParser(Options, prog="main.py", description="The sample controller: one Deployment for each Foo.")
     options = parser.parse(arguments)
     if options.leader_elect and options.shard_count:
         parser.error("--leader-elect lets one replica work and --shard-count several: give one of them")

@@ -14,7 +14,7 @@ from clientgo.coordination import coordination_options, coordinator_for
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
-from clientgo.preflight import Requirement, wait_until_ready
+from clientgo.preflight import RequiredResource, wait_until_ready
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.body_log import show_bodies
@@ -83,7 +83,7 @@ def diagnostics_for(options: Options, config: Config) -> Diagnostics:
     return diagnostics
 
 
-def requirements(client: Requester, options: Options) -> list[Requirement]:
+def requirements(client: Requester, options: Options) -> list[RequiredResource]:
     """Return the kinds that the cluster must serve."""
     namespace = options.namespaces[0] if options.namespaces else ""
     foos = Clientset(client).samplecontroller_v1alpha1.foos(namespace)
@@ -91,8 +91,8 @@ def requirements(client: Requester, options: Options) -> list[Requirement]:
     install = "install the CRD with kubectl apply -k artifacts/crd"
     grant = "grant it with kubectl apply -k artifacts/rbac, or use --namespace"
     return [
-        Requirement("foos.samplecontroller.k8s.io", lambda: foos.list(limit=1), install, grant),
-        Requirement("deployments.apps", lambda: deployments.list(limit=1), grant=grant),
+        RequiredResource("foos.samplecontroller.k8s.io", lambda: foos.list(limit=1), install, grant),
+        RequiredResource("deployments.apps", lambda: deployments.list(limit=1), grant=grant),
     ]
 
 

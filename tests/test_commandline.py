@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from clientgo.commandline import ClientFlags, Parser, ServingFlags, ShardingFlags, flag, flag_values
+from clientgo.commandline import ClientFlags, FlagParser, ServingFlags, ShardingFlags, flag, flag_values
 from clientgo.flags import Address, positive
 
 
@@ -22,7 +22,7 @@ class Options(Base):
     workers: int = flag(2, "how many", group="work", type=positive, metavar="N")
 
 
-PARSER = Parser(Options, prog="foos", description="Foos.")
+PARSER = FlagParser(Options, prog="foos", description="Foos.")
 
 
 def test_defaults_are_those_of_the_fields() -> None:
@@ -80,6 +80,6 @@ def test_shared_flags_have_the_defaults_of_client_go() -> None:
 
 
 def test_serving_flags_read_addresses_and_a_switch_with_its_negation() -> None:
-    parser = Parser(ServingFlags, prog="foos", description="Foos.")
+    parser = FlagParser(ServingFlags, prog="foos", description="Foos.")
     given = parser.parse(["--metrics-bind-address=:8080", "--no-metrics-secure", "--health-probe-bind-address=0"])
     assert given == ServingFlags(metrics_bind_address=Address("", 8080), metrics_secure=False)

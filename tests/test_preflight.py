@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed, Forbidden, NotFound, ServiceUnavailable, Unauthorized
-from clientgo.preflight import Requirement, wait_until_ready
+from clientgo.preflight import RequiredResource, wait_until_ready
 from clientgo.testing.clock import FakeClock
 
 
@@ -23,7 +23,7 @@ def answers(*errors: Exception) -> Callable[[], None]:
 
 def ready(*errors: Exception) -> bool:
     return wait_until_ready(
-        "https://api", [Requirement("foos", answers(*errors))], threading.Event(), clock=FakeClock(auto=True)
+        "https://api", [RequiredResource("foos", answers(*errors))], threading.Event(), clock=FakeClock(auto=True)
     )
 
 
@@ -68,4 +68,4 @@ def test_configuration_error_raises_with_a_hint(error: Exception, words: str) ->
 def test_stop_ends_the_wait() -> None:
     stop = threading.Event()
     stop.set()
-    assert not wait_until_ready("https://api", [Requirement("foos", answers(NotFound("x")))], stop)
+    assert not wait_until_ready("https://api", [RequiredResource("foos", answers(NotFound("x")))], stop)

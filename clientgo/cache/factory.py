@@ -20,7 +20,7 @@ from clientgo.rest.request import Requester
 T = TypeVar("T", bound=ApiObject)
 
 
-class Client(Protocol[T]):
+class ClientClass(Protocol[T]):
     """Client class of one kind."""
 
     kind: ClassVar[type[Any]]

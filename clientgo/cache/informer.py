@@ -244,7 +244,7 @@ class SharedInformer(Generic[T]):
             group.start(reflector.run, group.stop_event, name=f"informer-{reflector.name}")
 
     def close(self) -> None:
-        """Stop: close open watches and call no handler any more. May be called repeatedly; there is no restart."""
+        """Stop for good: close open watches and call no handler any more. May be called repeatedly."""
         with self._lock:
             self._stopped = True
             reflectors, listeners = list(self._reflectors), list(self._listeners)

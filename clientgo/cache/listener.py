@@ -2,7 +2,7 @@
 
 The informer puts notifications into the inbox without waiting; the thread takes them in order and calls the handler. A
 slow handler therefore delays no other handler. The thread also runs the resync timer: it waits for the next
-notification or the next resync, whichever comes first.
+notification, until the next resync at the latest.
 """
 
 import logging

@@ -39,7 +39,7 @@ class Sink(Protocol[T]):
         """Record that all changes up to `version` were received."""
 
 
-class Cache(Protocol[T]):
+class SinkTarget(Protocol[T]):
     """The informer, as an `InformerSink` uses it."""
 
     undecodable: "UndecodableObjects"
@@ -114,7 +114,7 @@ class InformerSink(Generic[T]):
     """Sink of one reflector of an informer, for all of its objects or those of one namespace."""
 
     def __init__(
-        self, cache: Cache[T], namespace: str, source: ListerWatcher[T], metrics: InformerMetrics | None = None
+        self, cache: SinkTarget[T], namespace: str, source: ListerWatcher[T], metrics: InformerMetrics | None = None
     ) -> None:
         self.namespace = namespace
         self.source = source

@@ -99,13 +99,7 @@ def wait_for_cache_sync(
     stop: threading.Event, *synced: Synced, timeout: float | None = None, clock: Clock = SYSTEM_CLOCK
 ) -> bool:
     """Wait until all have synced; return False if `stop` is set or `timeout` seconds pass first."""
-    deadline = None if timeout is None else clock.now() + timeout
-    while not all(one.has_synced for one in synced):
-        if deadline is not None and clock.now() >= deadline:
-            return False
-        if clock.sleep(stop, POLL):
-            return False
-    return True
+    return bool(wait_for(stop, "", {str(n): one for n, one in enumerate(synced)}, timeout=timeout, clock=clock))
 
 
 def wait_for(
