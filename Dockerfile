@@ -1,15 +1,15 @@
 # The sample controller's image: Python, the locked run-time dependencies, the library, controller/, generated/, main.py.
 #
-# Two builds of one commit hold the same bytes: every package is named with its hashes, no step writes a time or a
-# random number, and PYTHON_IMAGE can be given with its digest (docs/image.md).
+# Builds are reproducible: every package is locked with hashes, no step writes a timestamp or a random number, and
+# PYTHON_IMAGE can be pinned by digest (docs/image.md).
 ARG PYTHON_IMAGE=python:3.11-slim
 
 FROM ${PYTHON_IMAGE} AS build
-# Without pip: nothing installs anything in the finished image.
+# Without pip: the finished image installs nothing.
 RUN python -m venv --without-pip /opt/venv
 WORKDIR /src
 COPY hack/requirements.lock hack/requirements-build.lock hack/
-# Wheels only, so that no package runs code of its own here. What pip would compile, it would compile with times in it.
+# Wheels only, so that no package runs code here. pip would compile with timestamps.
 RUN pip install --no-cache-dir --disable-pip-version-check --target /opt/build --only-binary :all: --require-hashes \
         --requirement hack/requirements-build.lock && \
     pip --python /opt/venv/bin/python install --no-cache-dir --disable-pip-version-check --no-compile \
@@ -22,8 +22,8 @@ WORKDIR /app
 COPY main.py ./
 COPY controller controller
 COPY generated generated
-# Compiled here, because the running container may not write. Files of an image never change, so Python need not compare.
-# All of them (-f): what the steps above imported is compiled already, with its file's time in it.
+# Compile now, because the container cannot write. Files of an image never change, so Python need not check them.
+# All files (-f): modules imported by the steps above are already compiled, with timestamps.
 RUN python -m compileall -qf --invalidation-mode unchecked-hash /opt/venv/lib controller generated
 
 FROM ${PYTHON_IMAGE}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Static checks: style, types, import rows, generated code, insecure code. Expects the tools on PATH (make static).
+# Static checks: style, types, imports, generated code, parity, security. Expects the tools on PATH (make static).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

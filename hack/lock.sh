@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Locks what the image is made of: hack/lock.sh [uv's options, such as --upgrade]
+# Lock the image's packages: hack/lock.sh [uv's options, such as --upgrade]
 #
-# hack/requirements.lock is what the controller needs at run time, hack/requirements-build.lock what its wheel is built
-# with. Every file of each release stands there with its SHA-256, for every platform, so an image holds what was locked
-# or is not built. What is locked already stays at its version unless setup.cfg forbids it or --upgrade is said.
+# hack/requirements.lock contains the controller's run-time packages, hack/requirements-build.lock the build tools of its
+# wheel. Both list every file of each release with its SHA-256, for every platform. Locked versions stay unless setup.cfg
+# forbids them or --upgrade is given.
 #
-# Which package index is asked is not written down: uv takes UV_INDEX_URL, as pip takes PIP_INDEX_URL.
+# The environment selects the package index: UV_INDEX_URL for uv, PIP_INDEX_URL for pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

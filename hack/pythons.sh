@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run the unit tests on every Python >= 3.11 found on PATH: hack/pythons.sh [pytest arguments]
 #
-# Each interpreter has a virtual environment of its own, .venv-X.Y. Exits 0 only if the tests pass on all of them.
+# Each interpreter has its own virtual environment, .venv-X.Y. Exits with 0 only if the tests pass on all of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

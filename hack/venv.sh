@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Create or update the virtual environment: hack/venv.sh PYTHON VENV EXTRA, with an extra of setup.cfg
 #
-# The stamp VENV/.EXTRA is written last, so an installation that was cut off is repeated. It is older than setup.cfg as
-# soon as a dependency changes, which is how make knows. --no-compile: Python compiles what is imported, and most of
-# what is installed never is; that saves a third of the time and of the size.
+# The stamp VENV/.EXTRA is written last, so an interrupted installation is repeated. make compares its time with that of
+# setup.cfg. --no-compile: Python compiles modules on import, and most are never imported; that saves a third of the time
+# and size.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
