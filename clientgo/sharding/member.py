@@ -27,7 +27,7 @@ MOVING_FACTOR = 4
 """While keys move, slots are read this many times as often as leases are renewed."""
 
 
-class Member:
+class ShardMember:
     """One thread calls `tick`, `leave` and `release`; other methods are thread-safe."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Member:
         self._in_flight: dict[str, tuple[int, int]] = {}
 
     def __repr__(self) -> str:
-        return f"<Member {self._identity} in slot {self.slot}, {len(self._in_flight)} in flight>"
+        return f"<ShardMember {self._identity} in slot {self.slot}, {len(self._in_flight)} in flight>"
 
     @property
     def ownership(self) -> Ownership:

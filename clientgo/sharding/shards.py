@@ -20,7 +20,7 @@ from clientgo.leaderelection import new_identity
 from clientgo.leaderelection.timing import Timing
 from clientgo.metrics import provider
 from clientgo.rest.request import Requester
-from clientgo.sharding.member import Member
+from clientgo.sharding.member import ShardMember
 from clientgo.sharding.ownership import MOST_SLOTS, Ownership
 from clientgo.sharding.slots import LeaseSlots
 from clientgo.typed.clientset import BaseClientset
@@ -42,7 +42,7 @@ class NotRenewed(ClientGoError):
     """The thread that keeps this process's slot has been inactive for too long."""
 
 
-_HELD: ContextVar[tuple[tuple[Member, str], ...]] = ContextVar("held", default=())
+_HELD: ContextVar[tuple[tuple[ShardMember, str], ...]] = ContextVar("held", default=())
 """Keys that the running code works on, each with its member."""
 
 
@@ -80,7 +80,7 @@ class Shards:
         self.name = f"{namespace}/{lease_prefix}"
         self.identity = identity or new_identity()
         slots = LeaseSlots(target, namespace, lease_prefix)
-        self._member = Member(slots, self.identity, count=count, timing=self._timing, clock=clock, rand=rand)
+        self._member = ShardMember(slots, self.identity, count=count, timing=self._timing, clock=clock, rand=rand)
         self._on_change = on_change
         self._clock = clock
         self._metrics = ShardingMetrics(self.name)

@@ -13,7 +13,7 @@ from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection import LeaderElectionRecord
 from clientgo.leaderelection.timing import Timing
 from clientgo.meta import ObjectMeta
-from clientgo.sharding.member import Member
+from clientgo.sharding.member import ShardMember
 from clientgo.sharding.ownership import View
 from clientgo.sharding.slots import Slot
 from clientgo.testing.clock import FakeClock
@@ -96,7 +96,7 @@ class Replica:
     def __init__(self, server: Server, clock: FakeClock, name: str, *, count: int, seed: int = 0) -> None:
         self.line = Line(server, clock)
         rand = random.Random(f"{name} {seed}").random
-        self.member = Member(self.line, name, count=count, timing=TIMING, clock=clock, rand=rand)
+        self.member = ShardMember(self.line, name, count=count, timing=TIMING, clock=clock, rand=rand)
         self.name = name
         self.working: set[str] = set()
 
