@@ -10,9 +10,9 @@ from clientgo.apiserver.apiextensions.schema import schema_errors
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.handlers.writes import Write, report_unknown
 from clientgo.apiserver.http.status import Cause
-from clientgo.apiserver.registry.builtinrules import builtin_errors, clean
 from clientgo.apiserver.registry.defaults import job_identity, set_defaults
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.validation import builtin_errors, clean
 from clientgo.apiserver.state import State
 
 
