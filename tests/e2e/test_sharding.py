@@ -115,7 +115,7 @@ def test_a_member_that_is_told_to_stop_hands_over_at_once(members: Members) -> N
     moment = SYSTEM_CLOCK.now()
     eventually(lambda: members.shared(moment, others), seconds=20.0)
     took = SYSTEM_CLOCK.now() - moment
-    print(f"hand-over {took:.2f} s after the end of a member that was told to stop")
+    print(f"hand-over {took:.2f} s after the shutdown of a member")
     assert took < 2 * RETRY + MACHINE
     members.check_no_shared_keys()
 

@@ -1,6 +1,6 @@
 """Fuzzing engine: mutates a corpus, counts inputs, and stores new and failing ones.
 
-There is no coverage guidance. An input with a new result (its text without quoted parts) joins the pool for the
+Without coverage guidance, an input with a new result (its text without quoted parts) joins the pool for the
 next mutations.
 """
 

@@ -165,7 +165,7 @@ class Contest:
 
     def stand(self, elector: Any) -> None:
         while not self._stop.is_set():
-            # Work that was suspended for longer than its lease is said to be late, and was not let go on.
+            # Work suspended for longer than its lease is reported as late, and could not continue.
             with suppress(self._code.lifecycle.StillRunning):
                 elector.run(_Part(self._stop, self._now() + 25.0))
 
@@ -187,7 +187,7 @@ def program(code: Copies, faults: list[str], skews: list[tuple[float, float]], *
         scheduler.spawn(contest.watch, "watcher")
 
         def holds() -> None:
-            # With nothing wrong and nobody suspended, somebody has led.
+            # Without faults and suspensions there was a leader.
             assert contest.led or faults or not patient
 
         return holds
@@ -228,7 +228,7 @@ MISTAKES = {
         'return self.holder in ("", identity) or not self.is_valid(now)',
         "return True",
     ),
-    "whoever led may go on": (
+    "a former leader continues": (
         "elector",
         "return not self._lost and self._clock.now() < self._candidate.expires",
         "return not self._lost and self._candidate.is_leader",

@@ -249,7 +249,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         "queue",
         ("            while self._draining and self._busy():", "            while False:"),
     ),
-    "an earlier key wakes nobody": (
+    "an earlier key does not wake the timekeeper": (
         delayed,
         "delaying",
         (
