@@ -2,8 +2,8 @@
 
 docs/decisions/017 proves that no key has two owners. In short: a member claims a key (it writes a view in which it
 owns the key), then lists, and starts only if no other member claims the key; it withdraws the claim (writes a view in
-which another slot owns the key) only after it has finished with the key. Other members may or may not see a write that was
-not confirmed, so it counts as both.
+which another slot owns the key) only after it has finished with the key. Other members may or may not see a write
+that was not confirmed, so it counts as both.
 """
 
 import logging
