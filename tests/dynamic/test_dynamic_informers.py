@@ -1,4 +1,4 @@
-"""Resources named at run time: objects of any shape, or their metadata alone, read, written and cached."""
+"""Dynamic and metadata clients, informers and listers."""
 
 import threading
 from typing import Any
@@ -47,7 +47,7 @@ def clients(*objects: Any) -> tuple[FakeClientset, DynamicClientset]:
 CODEC = UnstructuredCodec(unstructured_type(WIDGETS, kind="Widget"))
 
 
-def test_an_object_is_read_whatever_it_holds() -> None:
+def test_unstructured_object_holds_any_content() -> None:
     widget = CODEC.decode(
         b'{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","labels":null,"uid":"u"},'
         b'"spec":{"size":3,"tags":["x"]},"odd":1.5}'
@@ -58,7 +58,7 @@ def test_an_object_is_read_whatever_it_holds() -> None:
     assert widget.get("odd", "below", default=7) == 7
 
 
-def test_what_is_written_is_what_was_read_and_says_its_kind() -> None:
+def test_unstructured_object_round_trips_with_its_kind() -> None:
     text: dict[str, Any] = {
         "apiVersion": "example.com/v1",
         "kind": "Widget",
@@ -75,7 +75,7 @@ def encode_json(value: Any) -> bytes:
     return CODEC.encode(value)
 
 
-def test_a_changed_copy_shares_nothing_that_could_change() -> None:
+def test_changed_copy_shares_no_mutable_state() -> None:
     widget = Unstructured(metadata=ObjectMeta(name="a"), content={"spec": {"n": 1}})
     taken = widget.to_dict()
     taken["spec"]["n"] = 2
@@ -92,14 +92,14 @@ def test_unstructured_objects_convert_to_dicts_and_back(cls: type[Unstructured])
     assert decode(cls, encode(found)) == found
 
 
-def test_a_fake_keeps_unstructured_objects_as_what_they_are() -> None:
+def test_fake_stores_unstructured_objects_with_their_kind() -> None:
     widgets = unstructured_type(WIDGETS, kind="Widget")
     made = widgets(metadata=ObjectMeta(name="a", namespace="ns"), content={"spec": {"size": 1}})
     _, dynamic = clients(made)
     assert dynamic.resource(WIDGETS, "ns", kind="Widget").get("a")["spec"] == {"size": 1}
 
 
-def test_items_of_a_list_are_of_the_lists_kind_and_the_odd_ones_set_aside() -> None:
+def test_items_get_the_kind_of_the_list_and_invalid_ones_are_reported() -> None:
     page = CODEC.decode_list(
         b'{"apiVersion":"example.com/v1","kind":"WidgetList","metadata":{"resourceVersion":"7"},'
         b'"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"bad","labels":3}}]}'
@@ -113,7 +113,7 @@ def test_items_of_a_list_are_of_the_lists_kind_and_the_odd_ones_set_aside() -> N
 
 @pytest.mark.behaviour("RL-34")
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_a_table_is_refused_where_a_list_was_asked_for(version: str) -> None:
+def test_table_is_rejected_as_a_list(version: str) -> None:
     table = f'{{"apiVersion":"meta.k8s.io/{version}","kind":"Table","rows":[]}}'.encode()
     with pytest.raises(Undecodable, match=f"it is a table \\(meta.k8s.io/{version}\\)"):
         CODEC.decode_list(table)
@@ -121,18 +121,18 @@ def test_a_table_is_refused_where_a_list_was_asked_for(version: str) -> None:
 
 
 @pytest.mark.parametrize("text", [b"[]", b"{", b'{"metadata":[]}', b'{"items":3}'])
-def test_what_is_no_object_is_said_to_be_none(text: bytes) -> None:
+def test_invalid_unstructured_object_is_undecodable(text: bytes) -> None:
     with pytest.raises(Undecodable, match="Widget"):
         CODEC.decode(text) if text != b'{"items":3}' else CODEC.decode_list(text)
 
 
-def test_classes_are_made_once_for_a_resource() -> None:
+def test_each_resource_has_one_class() -> None:
     assert unstructured_type(WIDGETS) is unstructured_type(WIDGETS)
     assert unstructured_type(WIDGETS) is not unstructured_type(WIDGETS, namespaced=False)
     assert metadata_type(WIDGETS) is metadata_type(WIDGETS)
 
 
-def test_a_dynamic_client_has_the_typed_clients_verbs() -> None:
+def test_dynamic_client_has_the_verbs_of_typed_clients() -> None:
     fake, dynamic = clients(config_map("a", k="1"))
     maps = dynamic.resource(CONFIG_MAPS, "ns", kind="ConfigMap")
     found = maps.get("a")
@@ -150,7 +150,7 @@ def test_a_dynamic_client_has_the_typed_clients_verbs() -> None:
 
 
 @pytest.mark.feature("B-FAC-07")
-def test_an_informer_of_any_resource_follows_it() -> None:
+def test_dynamic_informer_follows_its_resource() -> None:
     fake, dynamic = clients(config_map("a", k="1"))
     factory = DynamicInformerFactory(dynamic)
     informer = factory.for_resource(CONFIG_MAPS)
@@ -181,7 +181,7 @@ def test_a_lister_of_any_resource_reads_its_cache() -> None:
 
 
 @pytest.mark.feature("B-FAC-07")
-def test_an_informer_of_metadata_keeps_nothing_else() -> None:
+def test_metadata_informer_keeps_only_metadata() -> None:
     _, dynamic = clients(config_map("a", much="data"))
     factory = MetadataInformerFactory(dynamic)
     informer, stop = factory.for_resource(CONFIG_MAPS), threading.Event()

@@ -1,4 +1,4 @@
-"""From a kind to its resource and back, asking the server no more than it takes."""
+"""REST mapper: mappings and caching."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def server() -> Documents:
 
 
 @pytest.mark.feature("A-07")
-def test_a_kind_is_found_with_resource_and_scope_and_asked_for_once(server: Documents) -> None:
+def test_mapping_is_cached(server: Documents) -> None:
     mapper = RestMapper(Discovery(server))
     for _ in range(2):
         assert mapper.mapping("Foo", "example.com", "v1") == FOO_MAPPING
@@ -44,7 +44,7 @@ def test_a_kind_is_found_with_resource_and_scope_and_asked_for_once(server: Docu
 
 
 @pytest.mark.feature("A-07")
-def test_without_a_version_the_preferred_one_that_has_the_kind_counts(server: Documents) -> None:
+def test_default_version_is_the_preferred_one_with_the_kind(server: Documents) -> None:
     mapper = RestMapper(Discovery(server))
     assert mapper.mapping("Foo", "example.com") == FOO_MAPPING
     assert mapper.mapping("Old", "example.com").kind.version == "v1beta1"
@@ -52,7 +52,7 @@ def test_without_a_version_the_preferred_one_that_has_the_kind_counts(server: Do
 
 @pytest.mark.feature("A-07")
 @pytest.mark.parametrize("version", ["v1", ""])
-def test_a_kind_that_comes_while_the_program_runs_is_found_by_one_more_look(server: Documents, version: str) -> None:
+def test_new_kind_is_found_by_refreshing_the_cache(server: Documents, version: str) -> None:
     mapper = RestMapper(Discovery(server))
     mapper.mapping("Foo", "example.com", version)
     server.documents["/apis/example.com/v1"] = {"resources": [FOO, {"name": "news", "kind": "New", "verbs": []}]}
@@ -61,7 +61,7 @@ def test_a_kind_that_comes_while_the_program_runs_is_found_by_one_more_look(serv
     assert server.asked.count("/apis/example.com/v1") == 1
 
 
-def test_what_the_server_has_just_denied_is_not_asked_again(server: Documents) -> None:
+def test_fresh_negative_result_is_not_requested_again(server: Documents) -> None:
     mapper = RestMapper(Discovery(server))
     with pytest.raises(NoMatch, match=r'^no matches for kind "Bar" in version "example.com/v1"$'):
         mapper.mapping("Bar", "example.com", "v1")
@@ -72,11 +72,11 @@ def test_what_the_server_has_just_denied_is_not_asked_again(server: Documents) -
 
 
 @pytest.mark.parametrize("name", ["foos", "foo", "fo"])
-def test_a_resource_is_found_by_any_of_its_names(server: Documents, name: str) -> None:
+def test_resource_is_found_by_plural_singular_or_short_name(server: Documents, name: str) -> None:
     assert RestMapper(Discovery(server)).by_resource(GroupVersionResource("example.com", "v1", name)) == FOO_MAPPING
 
 
-def test_a_resource_that_is_not_there_is_told_and_a_reset_forgets(server: Documents) -> None:
+def test_missing_resource_raises_and_reset_clears_the_cache(server: Documents) -> None:
     mapper = RestMapper(Discovery(server))
     with pytest.raises(NoMatch, match=r"no matches for example.com/v1, Resource=bars"):
         mapper.by_resource(GroupVersionResource("example.com", "v1", "bars"))
@@ -87,7 +87,7 @@ def test_a_resource_that_is_not_there_is_told_and_a_reset_forgets(server: Docume
         mapper.mapping("Foo", "example.com", "v1")
 
 
-def test_a_dynamic_client_is_made_from_a_mapping() -> None:
+def test_dynamic_client_is_created_from_a_mapping() -> None:
     fake = FakeClientset(ConfigMap(metadata=ObjectMeta(name="a", namespace="ns")))
     dynamic = DynamicClientset(fake.requester)
     found = RestMapper(dynamic.discovery).mapping("ConfigMap")

@@ -1,4 +1,4 @@
-"""Who wants metadata alone is sent metadata alone; a server that knows no such form sends all, and is understood."""
+"""Metadata-only requests, with and without support by the server."""
 
 import threading
 from typing import Any
@@ -32,7 +32,7 @@ def scripted(*steps: Any) -> tuple[FakeTransport, DynamicClientset]:
 
 
 @pytest.mark.parametrize("answer", [PARTIAL, WHOLE], ids=["metadata", "all of it"])
-def test_one_object_is_asked_for_by_its_metadata_and_read_either_way(answer: dict[str, Any]) -> None:
+def test_metadata_of_one_object_is_requested_and_decoded_from_either_form(answer: dict[str, Any]) -> None:
     transport, clientset = scripted(reply(answer))
     found = clientset.metadata(CONFIG_MAPS, "ns").get("a")
     assert (type(found).__mro__[1], found.metadata.labels) == (PartialObjectMetadata, {"app": "x"})
@@ -40,7 +40,7 @@ def test_one_object_is_asked_for_by_its_metadata_and_read_either_way(answer: dic
 
 
 @pytest.mark.parametrize("items", [PARTIAL, WHOLE], ids=["metadata", "all of it"])
-def test_a_list_is_asked_for_in_the_lists_form(items: dict[str, Any]) -> None:
+def test_metadata_list_is_requested(items: dict[str, Any]) -> None:
     answer = {"kind": "PartialObjectMetadataList", "metadata": {"resourceVersion": "9"}, "items": [items]}
     transport, clientset = scripted(reply(answer))
     page = clientset.metadata(CONFIG_MAPS, "ns").list_page(ListOptions())
@@ -48,7 +48,7 @@ def test_a_list_is_asked_for_in_the_lists_form(items: dict[str, Any]) -> None:
     assert transport.sent[0].header("Accept") == METADATA_LIST
 
 
-def test_a_watch_is_asked_for_in_the_objects_form() -> None:
+def test_metadata_watch_is_requested() -> None:
     stream = FakeStream()
     transport, clientset = scripted(stream)
     stream.event("ADDED", PARTIAL)
@@ -59,7 +59,7 @@ def test_a_watch_is_asked_for_in_the_objects_form() -> None:
 
 
 @pytest.mark.integration
-def test_an_informer_of_metadata_is_sent_no_data_by_a_server_that_can() -> None:
+def test_metadata_informer_receives_only_metadata() -> None:
     server = BundledServer(simulate=False)
     server.start()
     try:

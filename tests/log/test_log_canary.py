@@ -1,4 +1,4 @@
-"""A canary in every place where a credential can stand: none of them is ever found in the log, at its most talkative.
+"""Canary credentials in every place that may hold one: none appears in the log at its highest verbosity.
 
 Each test makes the library meet the canary for real (a client, an informer, a plugin, a broadcaster) and shows by
 another word of the same line that the line was written.
@@ -39,7 +39,7 @@ log_of_the_test = logging.getLogger("somebody.else")
 
 
 class Output(io.StringIO):
-    """What was logged."""
+    """The logged text."""
 
     def must_show(self, word: str) -> None:
         """The word, and no canary in any disguise."""

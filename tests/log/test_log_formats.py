@@ -40,7 +40,7 @@ def logger(**options: Any) -> tuple[logging.Logger, io.StringIO]:
 
 
 def pairs(stream: io.StringIO) -> str:
-    """What stands behind the header, without the thread."""
+    """Return the text after the header, without the thread."""
     [line] = stream.getvalue().splitlines()
     found = KLOG.fullmatch(line)
     assert found is not None
@@ -240,7 +240,7 @@ def test_no_control_character_reaches_the_stream(style: str, char: str) -> None:
     assert text.count("\n") == len([line for line in text.splitlines() if line]) == (2 if style == "json" else 6)
 
 
-def test_lines_below_the_level_are_left_out() -> None:
+def test_lines_below_the_level_are_not_logged() -> None:
     to, stream = logger(level="warning")
     to.info("unheard")
     logging.getLogger("urllib3.connectionpool").warning("retrying")

@@ -1,4 +1,4 @@
-"""Apply configurations: what was given is there, and nothing else."""
+"""Apply configurations contain exactly the fields that were set."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class ThingApplyConfiguration(ObjectApplyConfiguration[Thing], frozen=True, kw_o
     spec: SpecApplyConfiguration | UnsetType = UNSET
 
 
-def test_what_is_given_is_sent_even_where_it_is_the_kinds_own_default() -> None:
+def test_set_fields_are_sent_even_if_equal_to_the_default() -> None:
     config = ThingApplyConfiguration(
         metadata=ObjectMetaApplyConfiguration(name="a"), spec=SpecApplyConfiguration(size=3)
     )
@@ -52,7 +52,7 @@ def test_what_is_given_is_sent_even_where_it_is_the_kinds_own_default() -> None:
         config["status"]
 
 
-def test_a_field_that_is_not_there_is_refused() -> None:
+def test_unknown_field_is_rejected() -> None:
     with pytest.raises(TypeError, match="siz"):
         SpecApplyConfiguration(siz=3)  # type: ignore[call-arg]
 
@@ -107,7 +107,7 @@ def test_a_value_of_another_manager_is_not_extracted() -> None:
         pytest.param({"f:gone": {}}, {}, id="gone meanwhile"),
     ],
 )
-def test_a_set_of_fields_names_a_part(fields: dict[str, object], part: dict[str, object]) -> None:
+def test_fields_v1_selects_a_part(fields: dict[str, object], part: dict[str, object]) -> None:
     content = {
         "ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}],
         "tags": ["x", "y"],

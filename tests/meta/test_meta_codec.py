@@ -1,4 +1,4 @@
-"""Objects to JSON and back: exact for what is ours, lenient with what a server sends."""
+"""JSON codec: exact encoding, lenient decoding."""
 
 import json
 from collections.abc import Mapping
@@ -95,7 +95,7 @@ FULL = Foo(
 )
 
 
-def test_an_object_is_written_in_the_apis_names_with_its_kind() -> None:
+def test_object_is_encoded_with_api_names_and_kind() -> None:
     assert to_dict(FULL) == {
         "apiVersion": "samplecontroller.k8s.io/v1alpha1",
         "kind": "Foo",
@@ -119,17 +119,17 @@ def test_an_object_is_written_in_the_apis_names_with_its_kind() -> None:
     }
 
 
-def test_an_object_is_read_as_it_was_written() -> None:
+def test_encoded_object_is_decoded_to_an_equal_one() -> None:
     assert decode(Foo, encode(FULL)) == FULL
     assert from_dict(Foo, to_dict(FULL)) == FULL
 
 
-def test_defaults_are_left_out() -> None:
+def test_defaults_are_omitted() -> None:
     assert encode(Deployment()) == b'{"apiVersion":"apps/v1","kind":"Deployment"}'
     assert to_dict(Foo())["spec"] == {}
 
 
-def test_an_object_is_a_struct_of_the_users_class_inside_out() -> None:
+def test_decoded_object_consists_of_the_users_classes() -> None:
     foo = decode(Foo, encode(FULL))
     assert type(foo) is Foo
     assert type(foo.spec) is FooSpec
@@ -161,7 +161,7 @@ def test_unknown_fields_are_ignored() -> None:
     assert decode(Foo, data) == Foo(spec=FooSpec("d"))
 
 
-def test_nulls_read_as_absent_wherever_they_stand() -> None:
+def test_nulls_read_as_absent_at_every_depth() -> None:
     data = (
         b'{"metadata":{"name":"x","labels":null,"ownerReferences":null,"creationTimestamp":null,"generation":null},'
         b'"spec":{"deploymentName":null,"replicas":null,"ports":null,"tags":{"k":null},"extra":null},"status":null}'
@@ -186,12 +186,12 @@ def test_nulls_read_as_absent_wherever_they_stand() -> None:
         (b'{"x":' + DEEP + b"}", r"Foo without a name cannot be decoded"),
     ],
 )
-def test_what_the_class_cannot_hold_is_said_with_the_objects_name(data: bytes, message: str) -> None:
+def test_undecodable_object_is_named_in_the_error(data: bytes, message: str) -> None:
     with pytest.raises(Undecodable, match=message):
         decode(Foo, data)
 
 
-def test_an_undecodable_object_keeps_what_can_be_read_of_its_metadata() -> None:
+def test_undecodable_error_has_the_readable_metadata() -> None:
     data = b'{"metadata":{"name":"x","namespace":"ns","uid":"u","resourceVersion":"7","labels":5},"spec":{}}'
     with pytest.raises(Undecodable) as caught:
         decode(Foo, data)
@@ -206,14 +206,14 @@ def page(*items: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("bad", [named(replicas="three"), b"null", b"5", b'{"metadata":{"name":"\xff"}}'])
-def test_an_undecodable_object_in_a_list_is_set_aside(bad: bytes) -> None:
+def test_undecodable_object_in_a_list_is_reported_separately(bad: bytes) -> None:
     found = codec_for(Foo).decode_list(page(named(replicas=1), bad, named(replicas=2)))
     assert [foo.spec.replicas for foo in found.items] == [1, 2]
     assert [type(error) for error in found.undecodable] == [Undecodable]
     assert (found.metadata.resource_version, found.metadata.continue_) == ("9", "t")
 
 
-def test_a_list_without_a_fault_sets_nothing_aside() -> None:
+def test_valid_list_has_no_undecodable_objects() -> None:
     found = codec_for(Deployment).decode_list(page(b'{"spec":{"replicas":1}}'))
     assert (found.items, found.undecodable) == ([Deployment(spec=DeploymentSpec(replicas=1))], ())
 
@@ -225,14 +225,14 @@ def test_an_empty_list_has_many_forms(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [b"[]", b'{"items":5}', b"", b"{", b'{"items":[\xff'])
-def test_what_is_no_list_is_undecodable(data: bytes) -> None:
+def test_invalid_list_is_undecodable(data: bytes) -> None:
     with pytest.raises(Undecodable, match=r"^FooList without a name cannot be decoded"):
         codec_for(Foo).decode_list(data)
 
 
 @pytest.mark.feature("B-REF-14")
 @pytest.mark.parametrize("rest", [b'"rows":[]', b'"items":[{"metadata":5}]'])
-def test_a_table_is_refused_and_never_taken_for_an_empty_list(rest: bytes) -> None:
+def test_table_is_rejected_instead_of_an_empty_list(rest: bytes) -> None:
     table = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},' + rest + b"}"
     with pytest.raises(Undecodable, match=r"^FooList .* cannot be decoded: the server sent a Table$"):
         codec_for(Foo).decode_list(table)
@@ -265,12 +265,12 @@ def test_the_official_clients_models_are_accepted() -> None:
 
 
 @pytest.mark.parametrize("thing", [5, "text", {"kind": "Foo"}, Port(1)])
-def test_what_is_no_api_object_is_refused(thing: object) -> None:
+def test_object_that_is_no_api_object_is_rejected(thing: object) -> None:
     with pytest.raises(TypeError, match="is not an API"):
         encode(thing)
 
 
-def test_an_object_of_another_class_is_refused() -> None:
+def test_object_of_another_class_is_rejected() -> None:
     codec: Any = codec_for(Foo)
     with pytest.raises(TypeError, match="Port is not an API object: mark its class with @api_type"):
         codec.encode(Port(1))
@@ -280,7 +280,7 @@ def test_a_class_has_one_codec() -> None:
     assert codec_for(Foo) is codec_for(Foo)
 
 
-def test_values_of_any_kind_can_be_written() -> None:
+def test_any_json_value_can_be_encoded() -> None:
     value = {"a": Port(1, "x"), "b": DeploymentSpec(replicas=1), "c": EMPTY_MAP, "d": FULL.spec.renewed}
     assert json.loads(encode_value(value)) == {
         "a": {"number": 1, "name": "x"},
@@ -290,7 +290,7 @@ def test_values_of_any_kind_can_be_written() -> None:
     }
 
 
-def test_replace_makes_a_changed_copy_of_either_kind_of_class() -> None:
+def test_replace_copies_dataclasses_and_structs() -> None:
     foo = replace(FULL, status=FooStatus(5))
     assert (foo.status.available_replicas, FULL.status.available_replicas, foo.spec) == (5, 2, FULL.spec)
     deployment = replace(Deployment(), spec=DeploymentSpec(replicas=4))
@@ -307,7 +307,7 @@ class Odd:
     extra: Any = None
 
 
-def test_a_type_that_json_does_not_know_is_named() -> None:
+def test_unsupported_type_is_named_in_the_error() -> None:
     with pytest.raises(NotImplementedError, match="cannot decode complex"):
         decode(Odd, b'{"key":"1+2j"}')
     with pytest.raises(NotImplementedError, match="cannot encode object as JSON"):

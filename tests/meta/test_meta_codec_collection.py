@@ -1,4 +1,4 @@
-"""Objects and the collector of cycles: values are none of its business, and it comes back on as it was."""
+"""Decoding and the garbage collector."""
 
 import gc
 from collections.abc import Iterator
@@ -22,23 +22,23 @@ def as_it_was() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_a_list_leaves_the_collector_as_it_was(on: bool) -> None:
+def test_decoding_a_list_restores_the_garbage_collector(on: bool) -> None:
     (gc.enable if on else gc.disable)()
     assert codec_for(Foo).decode_list(b'{"kind":"FooList","items":[%b]}' % FOO).items[0].metadata.name == "one"
     assert gc.isenabled() is on
 
 
-def test_so_does_one_that_is_none() -> None:
+def test_decoding_an_invalid_list_restores_the_garbage_collector() -> None:
     with pytest.raises(Undecodable, match="FooList"):
         codec_for(Foo).decode_list(b"[")
     assert gc.isenabled()
 
 
-def test_nothing_is_collected_meanwhile() -> None:
+def test_garbage_collector_is_off_while_decoding_a_list() -> None:
     assert without_collection(gc.isenabled)() is False
 
 
-def test_metadata_need_not_be_searched_for_cycles() -> None:
+def test_metadata_is_not_tracked_by_the_garbage_collector() -> None:
     metadata = decode(Foo, FOO).metadata
     assert not gc.is_tracked(metadata)
     assert not gc.is_tracked(metadata.owner_references[0])

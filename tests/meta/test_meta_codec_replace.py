@@ -1,4 +1,4 @@
-"""`replace` as type checkers see it: wrong names and wrong types of attributes are errors from Python 3.13 on."""
+"""`replace` for type checkers: wrong names and types of attributes are errors from Python 3.13 on."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Kinds may be decoded for the first time by many threads at once, as informers do when they start."""
+"""Concurrent first decoding of kinds, as when informers start."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What an object is called, and reading it back."""
+"""Object names: formatting and parsing."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ def test_a_name_has_one_slash_at_most(text: str, namespace: str, name: str) -> N
 
 
 @pytest.mark.feature("B-STO-01", "B-STO-04")
-def test_objects_go_by_their_metadata_and_tombstones_by_their_own_name() -> None:
+def test_object_name_is_from_metadata_or_the_tombstone() -> None:
     assert object_name(Thing(ObjectMeta(name="x", namespace="ns"))) == ObjectName("ns", "x")
     assert str(object_name(Thing(ObjectMeta(name="node")))) == "node"
     assert object_name(Tombstone(ObjectName("ns", "gone"))) == ObjectName("ns", "gone")

@@ -1,4 +1,4 @@
-"""Metadata as values."""
+"""Object metadata as immutable values."""
 
 import copy
 import pickle
@@ -29,7 +29,7 @@ def test_absent_lists_and_maps_read_as_empty_ones() -> None:
         meta.labels["app"]
 
 
-def test_the_empty_map_is_one_map_wherever_it_goes() -> None:
+def test_empty_map_is_a_singleton() -> None:
     assert copy.deepcopy(EMPTY_MAP) is EMPTY_MAP
     assert pickle.loads(pickle.dumps(EMPTY_MAP)) is EMPTY_MAP
     assert (dict(EMPTY_MAP), len(EMPTY_MAP), repr(EMPTY_MAP)) == ({}, 0, "{}")
@@ -76,7 +76,7 @@ def test_groups_versions_kinds_and_resources_print_as_kubernetes_prints_them() -
     assert GroupVersionResource("", "v1", "pods").api_version == "v1"
 
 
-def test_list_options_become_a_query_without_what_is_empty() -> None:
+def test_list_options_become_a_query_without_empty_values() -> None:
     assert ListOptions().query() == {}
     assert ListOptions(retry_lagging=False).query() == {}  # for the client alone
     options = ListOptions(

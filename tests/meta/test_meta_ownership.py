@@ -1,4 +1,4 @@
-"""Who controls what, by uid."""
+"""Owner references and controllers."""
 
 import dataclasses
 
@@ -66,11 +66,11 @@ def test_the_owner_marked_as_controller_is_the_controller() -> None:
         ),
     ],
 )
-def test_control_goes_by_uid_and_not_by_name(references: tuple[OwnerReference, ...], *, controlled: bool) -> None:
+def test_controller_is_identified_by_uid(references: tuple[OwnerReference, ...], *, controlled: bool) -> None:
     assert is_controlled_by(owned(*references), FOO) is controlled
 
 
-def test_an_owner_that_is_no_api_kind_is_refused() -> None:
+def test_owner_without_api_type_is_rejected() -> None:
     @dataclasses.dataclass(frozen=True)
     class Plain:
         metadata: ObjectMeta = UNNAMED
@@ -92,7 +92,7 @@ NAMED = ObjectMeta(name="a", uid="u")
     ],
     ids=["metadata only", "unstructured", "unstructured without a kind in its class"],
 )
-def test_an_owner_without_a_class_of_its_own_is_referred_to_by_its_real_kind(owner: ApiObject) -> None:
+def test_owner_reference_of_dynamic_objects_has_the_real_kind(owner: ApiObject) -> None:
     reference = new_controller_ref(owner)
     assert (reference.api_version, reference.kind) == ("example.com/v1", "Thing")
 

@@ -1,4 +1,4 @@
-"""Quantities given as numbers, which a custom resource keeps as they were written."""
+"""Quantities given as numbers."""
 
 import json
 import re
@@ -51,7 +51,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("number", "kept"), NUMBERS)
-def test_a_number_is_kept_as_the_server_would_keep_it(number: str, kept: str) -> None:
+def test_number_becomes_the_quantity_that_the_server_stores(number: str, kept: str) -> None:
     found = decode(Workload, b'{"metadata":{"name":"w"},"spec":{"resources":{"limits":{"cpu":%s}}}}' % number.encode())
     assert found.spec.resources.limits == {"cpu": kept}
 
@@ -101,7 +101,7 @@ def test_built_in_kinds_accept_numbers(cls: type, content: dict[str, Any]) -> No
     assert {name: found[name] for name in content} == json.loads(re.sub(r"\b(\d)\b", r'"\1"', json.dumps(content)))
 
 
-def test_one_object_with_numbers_does_not_cost_a_list_the_others() -> None:
+def test_object_with_numbers_does_not_affect_others_in_a_list() -> None:
     items = [workload(resources={"limits": {"cpu": cpu}}) for cpu in ("1", 2, 0.5)]
     page = codec_for(Workload).decode_list(json.dumps({"kind": "WorkloadList", "items": items}).encode())
     assert [item.spec.resources.limits["cpu"] for item in page.items] == ["1", "2", "500m"]
@@ -113,7 +113,7 @@ def test_one_object_with_numbers_does_not_cost_a_list_the_others() -> None:
     [{"name": 2}, {"resources": {"limits": {"cpu": True}}}, {"resources": {"limits": {"cpu": [2]}}}, {"budget": {}}],
     ids=["a string field", "a boolean", "a list", "an object"],
 )
-def test_what_is_no_quantity_stays_undecodable(spec: dict[str, Any]) -> None:
+def test_invalid_quantity_is_undecodable(spec: dict[str, Any]) -> None:
     with pytest.raises(Undecodable):
         from_dict(Workload, workload(**spec))
 

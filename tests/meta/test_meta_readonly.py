@@ -217,7 +217,7 @@ def test_a_map_is_the_same_at_every_read() -> None:
 
 
 @pytest.mark.parametrize("labels", [{"a": "b"}, OrderedDict(a="b")], ids=["dict", "subclass"])
-def test_what_a_user_gave_is_copied_at_the_first_read(labels: dict[str, str]) -> None:
+def test_given_map_is_copied_at_the_first_read(labels: dict[str, str]) -> None:
     meta = ObjectMeta(labels=labels)
     assert meta.labels == {"a": "b"}
     labels["c"] = "d"
@@ -238,7 +238,7 @@ def test_an_edit_leaves_the_original() -> None:
     assert to_dict(edited)["data"] == {"a": "b", "c": "d"}
 
 
-def test_an_empty_map_that_was_read_is_still_left_out() -> None:
+def test_empty_map_is_omitted_after_a_read() -> None:
     class Sparse(msgspec.Struct, frozen=True, omit_defaults=True):
         tags: Mapping[str, str] = msgspec.field(default_factory=dict)
 

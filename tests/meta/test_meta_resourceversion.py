@@ -1,4 +1,4 @@
-"""Comparing resourceVersions without reading them as numbers."""
+"""Comparison of resourceVersions."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ def test_longer_is_newer_and_equal_lengths_compare_as_text(a: str, b: str, order
 
 @pytest.mark.feature("B-RV-01")
 @pytest.mark.parametrize("bad", ["", "0", "01", "-1", "+1", "1a", " 1", "1 ", "1.0", "1_000", "١٢", "²", "1\n"])
-def test_what_is_no_positive_decimal_number_is_refused(bad: str) -> None:
+def test_invalid_resource_version_is_rejected(bad: str) -> None:
     for pair in ((bad, "1"), ("1", bad)):
         with pytest.raises(ValueError, match="not a positive decimal number"):
             compare_resource_versions(*pair)

@@ -1,4 +1,4 @@
-"""What `@api_type` notes, and how a Scheme finds it."""
+"""`@api_type`, Scheme and plurals."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class NodeStruct(msgspec.Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-def test_names_that_are_not_given_follow_from_the_class() -> None:
+def test_api_names_default_to_the_class_name() -> None:
     api = api_of(Foo)
     assert (api.kind, api.plural, api.singular) == ("Foo", "foos", "foo")
     assert (api.api_version, api.namespaced, api.status) == ("samplecontroller.k8s.io/v1alpha1", True, True)
@@ -39,13 +39,13 @@ def test_names_that_are_not_given_follow_from_the_class() -> None:
     assert api.gvr == GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
 
 
-def test_names_that_are_given_are_used() -> None:
+def test_given_api_names_are_used() -> None:
     api = api_of(NodeStruct)
     assert (api.kind, api.plural, api.api_version) == ("Node", "nodes", "v1")
     assert (api.namespaced, api.status, api.short_names, api.verbs) == (False, False, ("no",), ("get",))
 
 
-def test_a_class_that_is_not_marked_is_named_in_the_error() -> None:
+def test_unmarked_class_is_named_in_the_error() -> None:
     class Plain:
         pass
 
@@ -53,7 +53,7 @@ def test_a_class_that_is_not_marked_is_named_in_the_error() -> None:
         api_of(Plain)
 
 
-def test_a_subclass_is_not_its_base() -> None:
+def test_api_type_is_not_inherited() -> None:
     class Bar(Foo):
         pass
 
@@ -84,7 +84,7 @@ def test_a_kind_has_one_class() -> None:
     assert scheme.kinds() == [api_of(Foo).gvk]
 
 
-def test_the_note_is_a_value() -> None:
+def test_api_type_is_immutable() -> None:
     assert api_of(Foo) == ApiType(
         group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo", plural="foos", singular="foo"
     )
@@ -107,5 +107,5 @@ def test_the_note_is_a_value() -> None:
         ("endpoints", "endpoints"),
     ],
 )
-def test_kinds_get_the_plural_an_english_speaker_would_give(singular: str, plural: str) -> None:
+def test_kinds_get_the_english_plural(singular: str, plural: str) -> None:
     assert plural_of(singular) == plural

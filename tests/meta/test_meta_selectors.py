@@ -1,4 +1,4 @@
-"""Selectors: Kubernetes' grammar, and what matches."""
+"""Label selectors: grammar and matching."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "written"), READ)
-def test_what_kubernetes_reads_is_read(text: str, written: str) -> None:
+def test_selector_accepted_by_kubernetes_is_parsed(text: str, written: str) -> None:
     selector = parse_selector(text)
     assert str(selector) == written
     assert parse_selector(str(selector)) == selector
@@ -86,7 +86,7 @@ def test_what_kubernetes_reads_is_read(text: str, written: str) -> None:
         f"{'a' * 254}/x",
     ],
 )
-def test_what_kubernetes_refuses_is_refused_in_one_sentence(text: str) -> None:
+def test_selector_rejected_by_kubernetes_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^unable to parse label selector ") as caught:
         parse_selector(text)
     assert repr(text) in str(caught.value)
@@ -137,19 +137,19 @@ def test_labels_match_when_every_requirement_holds(text: str, labels: dict[str, 
 
 
 @given(st.dictionaries(st.sampled_from("xyz"), st.sampled_from(["", "a", "b"])))
-def test_everything_and_nothing_mean_what_they_say(labels: dict[str, str]) -> None:
+def test_everything_matches_all_and_nothing_matches_none(labels: dict[str, str]) -> None:
     assert everything().matches(labels)
     assert not nothing().matches(labels)
 
 
-def test_only_what_matches_all_is_empty() -> None:
+def test_only_a_selector_that_matches_all_is_empty() -> None:
     assert everything().empty
     assert parse_selector("").empty
     assert not nothing().empty
     assert not parse_selector("x").empty
 
 
-def test_a_selector_for_labels_matches_their_carriers() -> None:
+def test_selector_for_labels_matches_objects_with_them() -> None:
     selector = selector_for({"b": "2", "a": "1"})
     assert str(selector) == "a=1,b=2"
     assert selector.matches({"a": "1", "b": "2", "c": "3"})
@@ -176,12 +176,12 @@ selectors = st.builds(
 
 
 @given(selectors)
-def test_a_selector_is_read_as_it_was_written(selector: Selector) -> None:
+def test_formatted_selector_is_parsed_to_an_equal_one(selector: Selector) -> None:
     assert parse_selector(str(selector)) == selector
 
 
 @given(st.text("x=!,()<> ina1", max_size=14))
-def test_any_text_is_read_and_written_stably_or_refused_in_one_sentence(text: str) -> None:
+def test_any_text_is_a_stable_selector_or_rejected(text: str) -> None:
     try:
         selector = parse_selector(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""JSON taken apart without recursion, and objects nested too deep for the decoder."""
+"""Shallow JSON parser, and objects nested too deep for the decoder."""
 
 import json
 from contextlib import suppress
@@ -69,7 +69,7 @@ def test_the_others_of_its_list_are_read(codec: Codec[ConfigMap], deep: bytes) -
     ],
     ids=["items that are none", "deep metadata", "a table", "cut off"],
 )
-def test_what_is_no_list_stays_none(codec: Codec[ConfigMap], data: bytes) -> None:
+def test_too_deep_json_that_is_not_a_list_is_undecodable(codec: Codec[ConfigMap], data: bytes) -> None:
     with pytest.raises(Undecodable):
         codec.decode_list(data)
 
@@ -79,7 +79,7 @@ def test_what_is_no_list_stays_none(codec: Codec[ConfigMap], data: bytes) -> Non
     [DEEP, DEEP[:-1], b'{"metadata":%s}' % DEEP, b"[%s]" % IN_ITS_SPEC],
     ids=["no metadata", "cut off", "metadata that are none", "an array"],
 )
-def test_what_has_no_name_is_named_by_nothing(data: bytes) -> None:
+def test_too_deep_object_without_name_has_no_identity(data: bytes) -> None:
     assert identity(data).name == ""
 
 
@@ -119,7 +119,7 @@ def test_values_are_found_at_every_depth(levels: int, opening: bytes, closing: b
     assert elements(b"[1,%s,2]" % value) == [b"1", value, b"2"]
 
 
-def test_what_no_decoder_reads_for_its_depth_is_taken_whole() -> None:
+def test_too_deep_value_is_returned_undecoded() -> None:
     with pytest.raises(RecursionError):
         msgspec.json.decode(DEEP)
     assert members(b'{"deep":%s,"next":"\\"}"}' % DEEP) == {"deep": DEEP, "next": b'"\\"}"'}
@@ -135,7 +135,7 @@ def test_null_has_no_elements() -> None:
     [b"", b"[", b"[1", b"[1,", b"[1,]", b"[1 2]", b"[1]]", b"{}", b"[{]", b'["a]', b"[,]", b"1", b"[" + DEEP],
     ids=shown,
 )  # fmt: skip
-def test_what_is_no_array_is_refused(data: bytes) -> None:
+def test_invalid_array_is_rejected(data: bytes) -> None:
     with pytest.raises(msgspec.DecodeError, match="expected "):
         elements(data)
 
@@ -144,13 +144,13 @@ def test_what_is_no_array_is_refused(data: bytes) -> None:
     "data",
     [b"", b"{", b'{"a"', b'{"a":', b'{"a":1', b'{"a" 1}', b"{1:2}", b"[]", b"{}}", b'{"a":}', DEEP[:-1], b"\xff"],
 )
-def test_what_is_no_object_is_refused(data: bytes) -> None:
+def test_invalid_object_is_rejected(data: bytes) -> None:
     with pytest.raises(msgspec.DecodeError, match="expected "):
         members(data)
 
 
 @given(st.binary(max_size=60) | st.text(st.sampled_from('[]{}",:\\ a1'), max_size=60).map(str.encode))
-def test_any_bytes_are_taken_apart_or_refused(data: bytes) -> None:
+def test_any_bytes_are_split_or_rejected(data: bytes) -> None:
     for take in (members, elements):
         with suppress(msgspec.DecodeError):
             take(data)

@@ -1,4 +1,4 @@
-"""The wire shape derived from a user's dataclass."""
+"""Wire types derived from users' dataclasses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Spec:
 FULL = Spec("d", 3, (Port(1, "a"),), [Port(2)], Port(3), {"x": Port(4)}, {"k": "v"}, Port(5), (Port(6), "b"))
 
 
-def test_names_are_in_camel_case_and_nested_classes_have_shapes_of_their_own() -> None:
+def test_wire_names_are_camel_case_and_nested_classes_have_wire_types() -> None:
     assert msgspec.json.decode(msgspec.json.encode(to_wire(FULL))) == {
         "deploymentName": "d",
         "replicas": 3,
@@ -47,12 +47,12 @@ def test_names_are_in_camel_case_and_nested_classes_have_shapes_of_their_own() -
     }
 
 
-def test_the_shape_is_read_back_into_the_class() -> None:
+def test_wire_type_converts_back_to_the_class() -> None:
     wire = msgspec.json.decode(msgspec.json.encode(to_wire(FULL)), type=wire_type(Spec))
     assert msgspec.convert(wire, Spec, from_attributes=True) == FULL
 
 
-def test_empty_values_are_left_out() -> None:
+def test_empty_values_are_omitted() -> None:
     written = msgspec.json.decode(msgspec.json.encode(to_wire(Spec("d"))))
     assert {"ports", "portList", "first", "named", "tags", "replicas"}.isdisjoint(written)
 
@@ -62,7 +62,7 @@ def test_absent_fields_get_their_defaults() -> None:
     assert msgspec.convert(wire, Spec, from_attributes=True) == Spec("d")
 
 
-def test_a_struct_is_its_own_shape() -> None:
+def test_struct_is_its_own_wire_type() -> None:
     class Own(msgspec.Struct):
         name: str = ""
 
@@ -71,7 +71,7 @@ def test_a_struct_is_its_own_shape() -> None:
     assert to_wire(own) is own
 
 
-def test_a_shape_is_derived_once() -> None:
+def test_wire_type_is_derived_once() -> None:
     assert wire_type(Spec) is wire_type(Spec)
     assert type(to_wire(Port(1))) is wire_type(Port)
 
@@ -81,12 +81,12 @@ class Tree:
     children: "tuple[Tree, ...]" = ()
 
 
-def test_a_class_that_contains_itself_is_refused() -> None:
+def test_recursive_class_is_rejected() -> None:
     with pytest.raises(TypeError, match="Tree contains itself"):
         wire_type(Tree)
 
 
-def test_a_class_that_is_no_dataclass_is_refused() -> None:
+def test_class_other_than_dataclass_is_rejected() -> None:
     class Plain:
         pass
 
@@ -94,7 +94,7 @@ def test_a_class_that_is_no_dataclass_is_refused() -> None:
         wire_type(Plain)
 
 
-def test_anything_may_stand_in_a_field_of_any() -> None:
+def test_field_of_type_any_holds_any_value() -> None:
     @dataclass(frozen=True)
     class Loose:
         value: Any = None

@@ -1,4 +1,4 @@
-"""YAML: bad input is one error; output is read by every reader as what was written."""
+"""YAML input errors, and output that every reader reads as the same values."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def test_documents_come_in_order_and_empty_ones_as_none() -> None:
         pytest.param("!!python/object:os.system {}", "could not determine a constructor", 1, id="a Python object"),
     ],
 )
-def test_what_is_no_plain_yaml_is_refused_in_one_sentence(text: str, why: str, line: int) -> None:
+def test_invalid_yaml_is_a_one_line_error(text: str, why: str, line: int) -> None:
     with pytest.raises(InvalidYAML, match=why) as refused:
         read_yaml(text)
     assert "\n" not in str(refused.value)
@@ -110,7 +110,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 def is_other_type_in_go(text: str) -> bool:
-    """What go-yaml v2 and v3 do, which kubectl reads with."""
+    """The rules of go-yaml v2 and v3, which kubectl uses."""
     if not text or text in GO_WORDS or GO_TIME.fullmatch(text):
         return True
     if text[0] == "." and re.fullmatch(r"\.[0-9]+([eE][-+]?[0-9]+)?", text, re.ASCII):
@@ -132,18 +132,18 @@ def readers_of_another_type(text: str) -> list[str]:
 
 
 def is_plain(text: str) -> bool:
-    """Whether the text is written without quotes."""
+    """Report whether the text is written without quotes."""
     return next(event.implicit[0] for event in yaml.parse(to_yaml([text])) if isinstance(event, yaml.ScalarEvent))
 
 
 @pytest.mark.parametrize("text", MISREAD)
-def test_text_that_a_reader_takes_for_another_type_is_quoted(text: str) -> None:
+def test_ambiguous_text_is_quoted(text: str) -> None:
     assert readers_of_another_type(text)
     assert not is_plain(text)
 
 
 @pytest.mark.parametrize("text", READ_AS_TEXT)
-def test_text_that_every_reader_takes_for_text_is_not_quoted(text: str) -> None:
+def test_unambiguous_text_is_not_quoted(text: str) -> None:
     assert not readers_of_another_type(text)
     assert is_plain(text)
 
@@ -155,7 +155,7 @@ def test_unquoted_text_is_text_to_every_reader(text: str) -> None:
 
 
 @given(VALUES, st.booleans(), st.booleans())
-def test_values_are_read_back_as_they_were_written(value: Any, literal: bool, flow: bool) -> None:
+def test_written_values_are_read_back(value: Any, literal: bool, flow: bool) -> None:
     assert yaml.safe_load(to_yaml(value, literal=literal, flow=flow)) == value
 
 

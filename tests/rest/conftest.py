@@ -1,4 +1,4 @@
-"""Certificates for the tests of TLS, made once a run."""
+"""Certificates for the tests of TLS, created once per session."""
 
 import shutil
 import subprocess

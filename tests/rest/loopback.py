@@ -1,4 +1,4 @@
-"""A server of bytes on loopback: what each connection is answered is written down beforehand."""
+"""A scripted TCP server on loopback."""
 
 import socket
 import ssl
@@ -131,7 +131,7 @@ def _shut(sock: socket.socket) -> None:
 
 def _request(sock: socket.socket) -> bytes:
     data = b""
-    while b"\r\n\r\n" not in data and not data.startswith(b"\x16"):  # 0x16: somebody speaks TLS to us
+    while b"\r\n\r\n" not in data and not data.startswith(b"\x16"):  # 0x16: a TLS handshake
         more = sock.recv(65536)
         if not more:
             raise ConnectionError("the client left")

@@ -1,4 +1,4 @@
-"""Requests sent more than once: when the server says so, when a connection broke, and what is said in the end."""
+"""Retries of requests: Retry-After, broken connections, and the final error."""
 
 import threading
 
@@ -24,7 +24,7 @@ def client(transport: FakeTransport, *, max_retries: int = 10) -> RESTClient:
 
 
 @pytest.mark.behaviour("RR-05")
-def test_a_throttled_write_is_sent_again_whole_when_the_server_says() -> None:
+def test_throttled_write_is_retried_with_its_body_after_retry_after() -> None:
     transport = FakeTransport(*[refusal(429, retry_after=1)] * 4, reply(b"done"))
     clock = FakeClock(auto=True)
     assert RESTClient(HOST, transport=transport, clock=clock).do(CREATE) == b"done"
@@ -33,7 +33,7 @@ def test_a_throttled_write_is_sent_again_whole_when_the_server_says() -> None:
 
 
 @pytest.mark.behaviour("RR-07")
-def test_every_code_with_retry_after_is_retried() -> None:
+def test_response_of_any_status_with_retry_after_is_retried() -> None:
     transport = FakeTransport(*[refusal(code, retry_after=0) for code in (429, 500, 501, 504)], reply(b"done"))
     assert client(transport).do(CREATE) == b"done"
     assert [s.body for s in transport.sent] == [b"x" * 4000] * 5
@@ -53,7 +53,7 @@ def test_the_number_of_retries_is_limited(limit: int, works: bool) -> None:
 
 @pytest.mark.parametrize("verb", ["list", "watch"])
 @pytest.mark.parametrize(("retried", "sent"), [(True, 11), (False, 1)], ids=["by default", "unless told not to"])
-def test_a_server_that_lags_is_asked_again(verb: str, retried: bool, sent: int) -> None:
+def test_too_large_resource_version_is_retried(verb: str, retried: bool, sent: int) -> None:
     lagging = refusal(504, "Timeout", "Too large resource version: 11, current: 4", retry_after=1)
     transport = FakeTransport(*[lagging] * 11)
     rest, request = client(transport), replace(LIST, verb=verb, retry_lagging=retried)
@@ -62,13 +62,13 @@ def test_a_server_that_lags_is_asked_again(verb: str, retried: bool, sent: int) 
     assert len(transport.sent) == sent
 
 
-def test_who_does_not_wait_for_one_that_lags_waits_for_one_that_is_busy() -> None:
+def test_busy_server_is_retried_without_retry_lagging() -> None:
     transport = FakeTransport(refusal(429, retry_after=1), refusal(504, retry_after=1), reply(b"done"))
     assert client(transport).do(replace(LIST, retry_lagging=False)) == b"done"
 
 
 @pytest.mark.feature("B-REST-03")
-def test_ten_retries_are_made_by_default() -> None:
+def test_default_limit_is_ten_retries() -> None:
     transport = FakeTransport(*[refusal(503, retry_after=1)] * 20)
     with pytest.raises(ApiError):
         client(transport).do(LIST)
@@ -77,7 +77,7 @@ def test_ten_retries_are_made_by_default() -> None:
 
 @pytest.mark.behaviour("RR-09")
 @pytest.mark.parametrize("body", [None, b"{}"], ids=["no body", "a body"])
-def test_a_read_whose_connection_broke_is_repeated_and_then_fails_as_it_did(body: bytes | None) -> None:
+def test_read_is_retried_after_a_broken_connection_and_raises_the_last_error(body: bytes | None) -> None:
     transport = FakeTransport(dropped(), dropped())
     with pytest.raises(ConnectionFailed) as failed:
         client(transport, max_retries=1).do(replace(LIST, body=body))
@@ -87,14 +87,14 @@ def test_a_read_whose_connection_broke_is_repeated_and_then_fails_as_it_did(body
 
 @pytest.mark.behaviour("RR-09")
 @pytest.mark.parametrize("body", [None, b"{}"], ids=["no body", "a body"])
-def test_a_refused_read_is_repeated_and_answered_once(body: bytes | None) -> None:
+def test_read_retried_after_a_broken_connection_returns_one_response(body: bytes | None) -> None:
     transport = FakeTransport(refusal(429, retry_after=1), reply(b"answer"))
     assert client(transport, max_retries=1).do(replace(LIST, body=body)) == b"answer"
     assert [s.body for s in transport.sent] == [body, body]
 
 
 @pytest.mark.parametrize("step", [dropped(), refused(), timed_out()], ids=["dropped", "refused", "timed out"])
-def test_a_write_is_never_repeated_after_a_failure(step: ConnectionFailed) -> None:
+def test_write_is_not_retried_after_a_broken_connection(step: ConnectionFailed) -> None:
     transport = FakeTransport(step, reply(b"ok"))
     with pytest.raises(ConnectionFailed) as failed:
         client(transport).do(CREATE)
@@ -102,7 +102,7 @@ def test_a_write_is_never_repeated_after_a_failure(step: ConnectionFailed) -> No
     assert len(transport.sent) == 1
 
 
-def test_waiting_for_a_retry_ends_when_stopped() -> None:
+def test_stop_ends_the_wait_for_a_retry() -> None:
     clock, stop = FakeClock(), threading.Event()
     transport = FakeTransport(refusal(429, retry_after=1000), reply(b"too late"))
     rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
@@ -135,7 +135,7 @@ BROKE = "the server closed the connection before it responded"
         pytest.param(dropped(), BROKE, id="the same"),
     ],
 )
-def test_the_error_in_the_end_tells_of_another_one_before(last: ConnectionFailed, text: str) -> None:
+def test_final_error_includes_a_different_previous_error(last: ConnectionFailed, text: str) -> None:
     with pytest.raises(ConnectionFailed) as failed:
         client(FakeTransport(dropped(), last), max_retries=1).do(LIST)
     assert str(failed.value) == text
@@ -144,13 +144,13 @@ def test_the_error_in_the_end_tells_of_another_one_before(last: ConnectionFailed
         assert str(failed.value.__cause__) == str(last)
 
 
-def test_an_answer_in_the_end_is_what_the_server_says_and_nothing_else() -> None:
+def test_final_error_response_has_no_previous_error() -> None:
     with pytest.raises(TooManyRequests, match=r"^slowly$"):
         client(FakeTransport(dropped(), refusal(429, "TooManyRequests", "slowly"))).do(LIST)
 
 
 @pytest.mark.behaviour("RR-03")
-def test_stopping_ends_the_wait_at_once_and_the_error_before_is_told() -> None:
+def test_stop_ends_the_wait_with_the_previous_error() -> None:
     clock, stop = FakeClock(), threading.Event()
     transport = FakeTransport(dropped(), reply(b"too late"))
     rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop)

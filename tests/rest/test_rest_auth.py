@@ -1,4 +1,4 @@
-"""Credentials: sent as configured, renewed when they must be, and never in a repr."""
+"""Credentials: headers, renewal, plugins, and reprs without secrets."""
 
 import queue
 import stat
@@ -30,7 +30,7 @@ def test_static_credentials_become_their_header(config: Config, header: str) -> 
     assert not credentials.rejected()
 
 
-def test_a_token_with_a_line_break_is_refused() -> None:
+def test_token_with_a_line_break_is_rejected() -> None:
     with pytest.raises(ConfigError, match="expected one line"):
         credentials_for(Config("h", token="a\r\nX-Evil: 1"))
 
@@ -49,7 +49,7 @@ def test_a_token_file_is_read_again_each_minute_and_not_before(tmp_path: Path) -
 
 @pytest.mark.feature("B-REST-08")
 @pytest.mark.parametrize("content", [None, b"", b"\xff", "tökén".encode(), b"a\nb"])
-def test_the_old_token_stays_while_the_file_is_unusable(tmp_path: Path, content: bytes | None) -> None:
+def test_previous_token_is_used_while_the_file_is_invalid(tmp_path: Path, content: bytes | None) -> None:
     clock, path = FakeClock(), tmp_path / "token"
     path.write_text("one")
     token = TokenFile(str(path), clock=clock)
@@ -72,7 +72,7 @@ def test_a_rejected_token_is_read_again_at_once(tmp_path: Path) -> None:
     assert token.authorization() == "Bearer two"
 
 
-def test_a_token_file_that_was_never_readable_is_an_error_unless_there_is_a_token(tmp_path: Path) -> None:
+def test_unreadable_token_file_is_an_error_without_a_token(tmp_path: Path) -> None:
     missing = str(tmp_path / "token")
     with pytest.raises(ConfigError, match="token file"):
         TokenFile(missing)
@@ -94,7 +94,7 @@ class Scripted:
         return step
 
 
-def test_a_credential_is_fetched_once_and_again_shortly_before_it_runs_out() -> None:
+def test_credential_is_fetched_once_and_again_shortly_before_expiry() -> None:
     clock = FakeClock(time=1000.0)
     source = Scripted(Credential("a", expires=1100.0), Credential("b"))
     credentials = Renewing(source, clock=clock)
@@ -105,7 +105,7 @@ def test_a_credential_is_fetched_once_and_again_shortly_before_it_runs_out() -> 
     assert [credentials.authorization() for _ in range(3)] == ["b"] * 3
 
 
-def test_a_refused_credential_is_replaced() -> None:
+def test_rejected_credential_is_replaced() -> None:
     source = Scripted(Credential("a"), Credential("b"))
     credentials = Renewing(source, clock=FakeClock())
     credentials.authorization()
@@ -114,7 +114,7 @@ def test_a_refused_credential_is_replaced() -> None:
     assert credentials.authorization() == "b"
 
 
-def test_late_refusal_of_a_former_credential_does_not_fetch_again() -> None:
+def test_late_401_for_a_previous_credential_does_not_fetch_again() -> None:
     source = Scripted(Credential("a"), Credential("b"), Credential("c"))
     credentials = Renewing(source, clock=FakeClock())
     rejected: list[bool] = []
@@ -138,7 +138,7 @@ def test_late_refusal_of_a_former_credential_does_not_fetch_again() -> None:
     assert source.asked == 2
 
 
-def test_a_source_that_fails_at_first_is_a_wrong_configuration_and_later_a_failure_that_may_heal() -> None:
+def test_first_failure_of_a_source_is_a_config_error_and_later_ones_are_transient() -> None:
     source = Scripted(ConfigError("no plugin"), Credential("a", expires=0.0), ConfigError("down"), Credential("b"))
     credentials = Renewing(source, clock=FakeClock(time=100.0))
     with pytest.raises(ConfigError, match="no plugin"):
@@ -247,7 +247,7 @@ def test_an_exec_plugin_is_run_and_its_expiry_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_an_exec_plugin_may_hand_out_a_certificate(tmp_path: Path) -> None:
+def test_exec_plugin_may_return_a_certificate(tmp_path: Path) -> None:
     status = {"clientCertificateData": "CERT", "clientKeyData": "KEY"}
     version = "client.authentication.k8s.io/v1"
     code = f"print(json.dumps({{'apiVersion': '{version}', 'kind': 'ExecCredential', 'status': {status}}}))"
@@ -269,14 +269,14 @@ def test_an_exec_plugin_may_hand_out_a_certificate(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_plugin_that_gives_no_credential_is_named_in_one_sentence(tmp_path: Path, code: str, words: str) -> None:
+def test_plugin_without_credential_is_named_in_the_error(tmp_path: Path, code: str, words: str) -> None:
     credentials = credentials_for(Config("https://h:1", delegated=plugin(tmp_path, code)))
     with pytest.raises(ConfigError, match=words) as failed:
         credentials.authorization()
     assert "\n" not in str(failed.value)
 
 
-def test_an_auth_provider_is_asked_through_the_official_package() -> None:
+def test_auth_provider_is_called_through_the_official_package() -> None:
     provider = {"name": "oidc", "config": {"id-token": "aGVhZA.e30.c2ln"}}
     credentials = credentials_for(Config("https://h:1", delegated=Delegated(auth_provider=provider, context="dev")))
     assert credentials.authorization() == "Bearer aGVhZA.e30.c2ln"

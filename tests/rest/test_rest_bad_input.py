@@ -1,4 +1,4 @@
-"""What a broken or hostile server or file says becomes this library's own errors, in bounded time: found by fuzzing."""
+"""Invalid and hostile input, found by fuzzing: the library's own errors in bounded time."""
 
 from pathlib import Path
 
@@ -19,46 +19,46 @@ DEEP = b'{"a":' * 20_000
 
 
 @pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "-1", "\x1c1", "1e3", "٣", ""])
-def test_a_retry_after_that_is_no_time_is_none(value: str) -> None:
+def test_invalid_retry_after_is_ignored(value: str) -> None:
     assert error_from_response(429, b"{}", {"Retry-After": value}).retry_after is None
 
 
 @pytest.mark.parametrize("seconds", [-5, 10**12])
-def test_seconds_in_a_status_that_are_no_time_are_none(seconds: int) -> None:
+def test_invalid_retry_seconds_in_a_status_are_ignored(seconds: int) -> None:
     body = b'{"reason":"TooManyRequests","details":{"retryAfterSeconds":%d}}' % seconds
     assert error_from_response(429, body, {}).retry_after is None
 
 
-def test_a_refusal_nested_beyond_all_measure_is_a_refusal() -> None:
+def test_deeply_nested_error_response_is_an_api_error() -> None:
     assert error_from_response(500, DEEP, {}).code == 500
     assert decode_status(DEEP).reason == ""
 
 
-def test_a_frame_nested_beyond_all_measure_is_garbage() -> None:
+def test_deeply_nested_frame_is_invalid() -> None:
     with pytest.raises(InvalidFrame):
         FrameSplitter().feed(b'{"type":"ADDED","object":' + DEEP + b"\n")
 
 
-def test_a_content_length_beyond_all_measure_is_garbled() -> None:
+def test_huge_content_length_is_a_protocol_error() -> None:
     left = [b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"]
     with pytest.raises(ProtocolError, match="invalid content length") as refused:
         ReplyReader(lambda _: left.pop() if left else b"").head("GET")
     assert len(str(refused.value)) < 100
 
 
-def test_a_label_of_many_digits_is_compared_as_what_it_is() -> None:
+def test_label_of_many_digits_is_compared_correctly() -> None:
     assert not parse_selector("n>3").matches({"n": "9" * 5000})
     assert parse_selector("n>3").matches({"n": "0" * 5000 + "4"})
 
 
-def test_names_that_are_no_text_never_get_into_a_url() -> None:
+def test_names_with_surrogates_are_rejected() -> None:
     with pytest.raises(BadRequest, match="not valid Unicode"):
         target_of(Request(verb="get", resource=GroupVersionResource("", "v1", "pods"), name="a\udcff"))
     with pytest.raises(ValueError, match=r"^unexpected key format: \"a/b/c\\n\"$"):
         ObjectName.parse("a/b/c\n")
 
 
-def test_an_object_whose_name_breaks_lines_is_told_of_in_one() -> None:
+def test_object_name_with_line_breaks_is_reported_in_one_line() -> None:
     assert "\n" not in str(Undecodable("Foo", ObjectMeta(name="a\nERROR forged"), "x"))
 
 
@@ -66,7 +66,7 @@ def test_an_object_whose_name_breaks_lines_is_told_of_in_one() -> None:
     ("text", "why"),
     [
         pytest.param("{a: 1}\n---\n{b: 2}", "expected one document, got 2", id="several documents"),
-        pytest.param("a: 2024-99-99", "not of the type", id="a date that is none"),
+        pytest.param("a: 2024-99-99", "invalid for its type", id="a date that is none"),
         pytest.param('contexts: [{name: "a\\nb"}]\ncurrent-context: c', r"it has 'a\\nb'", id="a name of two lines"),
         pytest.param(
             'contexts: [{name: c, context: {cluster: "a\\nb"}}]\ncurrent-context: c',
@@ -85,7 +85,7 @@ def test_an_object_whose_name_breaks_lines_is_told_of_in_one() -> None:
         ),
     ],
 )
-def test_a_kubeconfig_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str, why: str) -> None:
+def test_invalid_kubeconfig_is_a_one_line_error(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)
     with pytest.raises(ConfigError, match=why) as refused:

@@ -1,4 +1,4 @@
-"""Bodies in the log: only when asked for, cut as klog cuts them, and never with a secret in them."""
+"""Logging of bodies: verbosity, truncation as in klog, masked secrets."""
 
 import json
 import logging
@@ -42,21 +42,19 @@ def ask(*answers: object, token: str = "") -> None:
     ("verbosity", "sizes"),
     [(7, []), (8, [1024, 1024]), (9, [10240, 10240]), (10, [20011, 20015]), (99, [20011, 20015])],
 )
-def test_bodies_are_shown_as_long_as_klog_shows_them(
-    caplog: pytest.LogCaptureFixture, verbosity: int, sizes: list[int]
-) -> None:
+def test_bodies_are_truncated_as_by_klog(caplog: pytest.LogCaptureFixture, verbosity: int, sizes: list[int]) -> None:
     show_bodies(verbosity)
     ask(b'{"received":"' + b"y" * 20000 + b'"}')
     assert [len(body.partition(" [truncated")[0]) for body in bodies(caplog)] == sizes
     assert all(body.endswith(" chars]") == (len(body) < 20000) for body in bodies(caplog))
 
 
-def test_a_debug_level_alone_shows_no_bodies(caplog: pytest.LogCaptureFixture) -> None:
+def test_debug_level_alone_logs_no_bodies(caplog: pytest.LogCaptureFixture) -> None:
     ask(b"{}")
     assert bodies(caplog) == []
 
 
-def test_a_refusals_body_is_shown_and_no_header_is(caplog: pytest.LogCaptureFixture) -> None:
+def test_body_of_an_error_response_is_logged_without_headers(caplog: pytest.LogCaptureFixture) -> None:
     show_bodies(10)
     transport = FakeTransport(refusal(403, "Forbidden", "not you"))
     client = RESTClient(Config("http://api", token=CANARY), transport=transport, clock=FakeClock())
@@ -98,11 +96,11 @@ def test_secrets_and_tokens_are_masked(target: str, body: object) -> None:
     assert CANARY not in text
 
 
-def test_what_is_no_secret_stays_readable() -> None:
+def test_other_values_stay_readable() -> None:
     body = {"kind": "ConfigMap", "data": {"key": "value"}, "value": 1}
     assert json.loads(readable("/api/v1/namespaces/ns/configmaps/c", json.dumps(body).encode())) == body
 
 
 @pytest.mark.parametrize("body", [b"", b"plain " + CANARY.encode(), b"[" * 100_000, b'"\xff"'])
-def test_what_is_no_json_is_counted_and_not_shown(body: bytes) -> None:
+def test_size_of_other_bodies_than_json_is_logged(body: bytes) -> None:
     assert readable("/any", body) == f"<{len(body)} bytes, not JSON>"

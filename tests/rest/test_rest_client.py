@@ -1,4 +1,4 @@
-"""Requests as the API wants them, answers as callers want them."""
+"""RESTClient: requests, headers, errors, warnings, rate limiting and metrics."""
 
 import logging
 import re
@@ -58,7 +58,7 @@ def test_repr_of_a_request_shows_no_body() -> None:
 
 
 @pytest.mark.feature("B-REST-08")
-def test_headers_say_who_asks_and_what_is_understood() -> None:
+def test_headers_contain_credentials_user_agent_and_accept() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"))
     who = Impersonation("jane", "7", ("dev", "ops"), {"why/so": ("a", "b")})
     rest = client(transport, replace(HOST, token="t", impersonate=who, user_agent="me/1"))
@@ -111,7 +111,7 @@ def test_configured_header_that_cannot_be_sent_is_a_configuration_error(text: st
             client(FakeTransport(), config)
 
 
-def test_a_program_that_says_nothing_is_named_all_the_same() -> None:
+def test_program_without_a_name_is_named_python() -> None:
     transport = FakeTransport(reply(b"{}"))
     client(transport).do(LIST)
     assert transport.sent[0].header("User-Agent") == default_user_agent()
@@ -120,7 +120,7 @@ def test_a_program_that_says_nothing_is_named_all_the_same() -> None:
 
 @pytest.mark.feature("B-REST-05", "A-06")
 @pytest.mark.feature("B-REST-13")
-def test_what_is_accepted_is_asked_for_and_json_when_nothing_else_is_said() -> None:
+def test_accept_header_defaults_to_json() -> None:
     transport = FakeTransport(reply(b"{}"), FakeStream(end=True), reply(b"{}"))
     rest = client(transport)
     rest.do(replace(LIST, accept=METADATA_LIST))
@@ -129,7 +129,7 @@ def test_what_is_accepted_is_asked_for_and_json_when_nothing_else_is_said() -> N
     assert [sent.header("accept") for sent in transport.sent] == [METADATA_LIST, METADATA, "application/json"]
 
 
-def test_a_timeout_is_kept_here_and_asked_of_the_server() -> None:
+def test_timeout_is_applied_and_sent_to_the_server() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"), FakeStream(end=True))
     rest = client(transport, replace(HOST, timeout=10.0))
     rest.do(LIST)
@@ -144,7 +144,7 @@ def test_a_timeout_is_kept_here_and_asked_of_the_server() -> None:
 
 
 @pytest.mark.feature("B-REST-05")
-def test_a_request_may_have_a_timeout_of_its_own() -> None:
+def test_request_may_have_its_own_timeout() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"), FakeStream(end=True))
     rest = client(transport, replace(HOST, timeout=10.0))
     rest.do(replace(LIST, timeout=0.25))
@@ -158,7 +158,7 @@ def test_a_request_may_have_a_timeout_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "a%2fb"])
-def test_a_name_that_leads_elsewhere_is_not_sent(name: str) -> None:
+def test_name_with_path_characters_is_rejected(name: str) -> None:
     transport = FakeTransport()
     with pytest.raises(BadRequest, match="invalid resource name"):
         client(transport).do(Request(verb="delete", resource=PODS, namespace="ns", name=name))
@@ -166,32 +166,32 @@ def test_a_name_that_leads_elsewhere_is_not_sent(name: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["get", "update", "patch", "apply", "delete"])
-def test_an_empty_name_is_not_sent_lest_a_collection_be_deleted(verb: str) -> None:
+def test_empty_name_is_rejected(verb: str) -> None:
     with pytest.raises(BadRequest, match="may not be empty"):
         client(FakeTransport()).do(Request(verb=verb, resource=PODS, namespace="ns"))
 
 
-def test_an_odd_name_is_quoted() -> None:
+def test_unusual_name_is_quoted() -> None:
     transport = FakeTransport(reply(b"{}"))
     client(transport).do(Request(verb="get", resource=PODS, namespace="ns", name="a b?c#d"))
     assert transport.sent[0].target == "/api/v1/namespaces/ns/pods/a%20b%3Fc%23d"
 
 
 @pytest.mark.feature("B-REST-11")
-def test_a_refusal_is_the_error_it_stands_for() -> None:
+def test_error_response_raises_its_error() -> None:
     transport = FakeTransport(refusal(404, "NotFound", 'pods "x" not found'))
     with pytest.raises(NotFound, match='pods "x" not found'):
         client(transport).do(Request(verb="get", resource=PODS, namespace="ns", name="x"))
 
 
 @pytest.mark.parametrize("status", [302, 304])
-def test_a_redirect_is_an_error_too(status: int) -> None:
+def test_redirect_of_a_write_is_an_error(status: int) -> None:
     with pytest.raises(ApiError) as failed:
         client(FakeTransport(reply(b"", status=status))).do(LIST)
     assert failed.value.code == status
 
 
-def test_any_path_can_be_asked_raw() -> None:
+def test_raw_requests_any_path() -> None:
     transport = FakeTransport(reply(b"ok"))
     assert client(transport).raw("GET", "/healthz", query={"verbose": ""}, accept="text/plain") == b"ok"
     assert transport.sent[0].target == "/healthz?verbose="
@@ -212,7 +212,7 @@ def test_after_401_renewed_credentials_are_used_on_new_connections(tmp_path_fact
 
 @pytest.mark.feature("B-REST-08")
 @pytest.mark.parametrize(("config", "resets"), [(replace(HOST, client_certificate_file="c.pem"), 1), (HOST, 0)])
-def test_after_401_a_certificate_file_is_shown_anew(config: Config, resets: int) -> None:
+def test_certificate_file_is_read_again_after_401(config: Config, resets: int) -> None:
     transport = FakeTransport(refusal(401, "Unauthorized"))
     with pytest.raises(Unauthorized):
         client(transport, config).do(LIST)
@@ -220,7 +220,7 @@ def test_after_401_a_certificate_file_is_shown_anew(config: Config, resets: int)
 
 
 @pytest.mark.feature("B-REST-07")
-def test_warnings_go_to_the_handler() -> None:
+def test_warnings_are_passed_to_the_handler() -> None:
     said: list[str] = []
     headers = {"Warning": '299 - "v1 ComponentStatus is \\"deprecated\\", really", 199 - "cache", 299 - "two"'}
     transport = FakeTransport(reply(b"{}", headers=headers), refusal(404))
@@ -239,11 +239,11 @@ def test_warnings_are_logged_once_by_default(caplog: pytest.LogCaptureFixture) -
 
 
 @pytest.mark.parametrize("header", ["", "299", '299 - "cut', "nonsense", '299 - ""'])
-def test_garbled_or_empty_warning_is_left_out(header: str) -> None:
+def test_invalid_or_empty_warning_is_ignored(header: str) -> None:
     assert warnings_in(header) == []
 
 
-def test_a_throttle_holds_requests_and_not_watches() -> None:
+def test_rate_limiter_delays_requests_but_not_watches() -> None:
     clock = FakeClock(auto=True)
     transport = FakeTransport(*[reply(b"{}")] * 4, FakeStream(end=True))
     rest = RESTClient(replace(HOST, qps=2.0, burst=2), transport=transport, clock=clock)
@@ -262,10 +262,10 @@ def test_a_throttle_holds_requests_and_not_watches() -> None:
         pytest.param(0.0, None, [], id="none by default, unlike Go"),
         pytest.param(10.0, None, [0.1] * 10, id="10 a second, 10 at once"),
         pytest.param(-1.0, None, [], id="switched off"),
-        pytest.param(10.0, (11.0, 12), [1 / 11] * 8, id="a limiter of one's own"),
+        pytest.param(10.0, (11.0, 12), [1 / 11] * 8, id="own limiter"),
     ],
 )
-def test_the_configuration_says_how_many_requests_may_be_sent(
+def test_qps_and_burst_of_the_configuration_are_applied(
     qps: float, own: tuple[float, int] | None, waits: list[float]
 ) -> None:
     clock = FakeClock(auto=True)

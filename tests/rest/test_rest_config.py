@@ -1,4 +1,4 @@
-"""Where a configuration is found, how files are merged, and what is said when one is wrong."""
+"""Configuration: sources, merged kubeconfig files, in-cluster configuration, errors."""
 
 import base64
 import os
@@ -63,7 +63,7 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.mark.feature("B-CFG-08", "A-28")
-def test_places_are_looked_at_in_order(home: Home) -> None:
+def test_configuration_sources_are_tried_in_order(home: Home) -> None:
     explicit, listed = home.write("explicit", PLAIN.format(name="a")), home.write("listed", PLAIN.format(name="b"))
     home.write(".kube/config", PLAIN.format(name="d"))
     assert home.load().host == "https://d:6443"
@@ -76,31 +76,31 @@ def test_places_are_looked_at_in_order(home: Home) -> None:
 
 
 @pytest.mark.feature("B-CFG-03")
-def test_nothing_found_is_one_sentence_with_the_ways_out(home: Home) -> None:
+def test_missing_configuration_error_lists_the_options(home: Home) -> None:
     with pytest.raises(ConfigError, match=r"^no Kubernetes configuration found: .*--kubeconfig.*--embedded$"):
         home.load()
 
 
 @pytest.mark.feature("B-CFG-05")
-def test_an_empty_file_in_the_home_directory_is_nothing_found(home: Home) -> None:
+def test_empty_file_in_the_home_directory_is_ignored(home: Home) -> None:
     home.write(".kube/config", "apiVersion: v1\nclusters: null\ncontexts: []\n")
     with pytest.raises(ConfigError, match="no Kubernetes configuration found"):
         home.load()
 
 
 @pytest.mark.feature("B-CFG-02", "A-28")
-def test_master_replaces_the_address_and_the_name_its_certificate_was_for(home: Home) -> None:
+def test_master_overrides_the_address_and_the_server_name(home: Home) -> None:
     text = PLAIN.format(name="a").replace('6443"}', '6443", tls-server-name: a}')
     config = home.load(kubeconfig=home.write("k", text), master="https://other:1")
     assert (config.host, config.token, config.server_name) == ("https://other:1", "a-token", "")
 
 
 @pytest.mark.feature("B-CFG-03")
-def test_master_alone_is_a_server_without_credentials(home: Home) -> None:
+def test_master_without_configuration_has_no_credentials(home: Home) -> None:
     assert home.load(master="http://127.0.0.1:8080") == Config("http://127.0.0.1:8080")
 
 
-def test_a_context_is_chosen_by_name(home: Home) -> None:
+def test_context_is_selected_by_name(home: Home) -> None:
     home.environ["KUBECONFIG"] = os.pathsep.join(
         [home.write("one", PLAIN.format(name="a")), home.write("two", PLAIN.format(name="b"))]
     )
@@ -112,7 +112,7 @@ def test_a_context_is_chosen_by_name(home: Home) -> None:
 
 
 @pytest.mark.feature("B-CFG-01")
-def test_the_first_file_that_names_something_has_it_whole(home: Home) -> None:
+def test_first_file_that_defines_an_entry_takes_precedence(home: Home) -> None:
     first = "users: [{name: u, user: {token: first}}]\ncurrent-context: c\n"
     second = """
 current-context: other
@@ -128,7 +128,7 @@ contexts: [{name: c, context: {cluster: k, user: u}}]
 
 
 @pytest.mark.feature("B-CFG-01")
-def test_a_list_of_missing_files_does_not_lead_to_the_home_directory(
+def test_home_directory_is_not_used_if_all_listed_files_are_missing(
     home: Home, caplog: pytest.LogCaptureFixture
 ) -> None:
     home.write(".kube/config", PLAIN.format(name="d"))
@@ -167,7 +167,7 @@ contexts:
 
 
 @pytest.mark.feature("B-CFG-07")
-def test_every_field_arrives_with_paths_from_the_files_folder(home: Home) -> None:
+def test_every_field_is_read_with_paths_relative_to_the_file(home: Home) -> None:
     for name in ("ca.pem", "u.pem", "token"):
         home.write(f"sub/pki/{name}", "x")
     path = home.write("sub/config", FULL.format(key=base64.b64encode(b"KEY").decode()))
@@ -187,7 +187,7 @@ def test_every_field_arrives_with_paths_from_the_files_folder(home: Home) -> Non
     )
 
 
-def test_a_plugin_is_carried_along_and_not_run(home: Home) -> None:
+def test_plugin_is_kept_and_not_run(home: Home) -> None:
     text = PLAIN.format(name="a").replace('{token: "a-token"}', "{exec: {command: nowhere, apiVersion: v1}}")
     config = home.load(kubeconfig=home.write("k", text))
     assert isinstance(config.delegated, Delegated)
@@ -206,7 +206,7 @@ def test_path_of_a_plugin_is_relative_to_its_kubeconfig(home: Home, command: str
     "user",
     ["token: t", "username: u, password: p", "client-certificate-data: QQ==, client-key-data: QQ=="],
 )
-def test_static_credentials_take_the_place_of_a_plugin(home: Home, user: str) -> None:
+def test_static_credentials_take_precedence_over_a_plugin(home: Home, user: str) -> None:
     exec_too = f"{{{user}, exec: {{command: nowhere, apiVersion: v1}}}}"
     text = PLAIN.format(name="a").replace('{token: "a-token"}', exec_too)
     assert home.load(kubeconfig=home.write("k", text)).delegated is None
@@ -250,9 +250,7 @@ def edit(old: str, new: str) -> Callable[[str], str]:
         pytest.param(edit("users: [", "users: [{name: a}, "), r"has the user 'a' twice", id="twice"),
     ],
 )
-def test_what_is_wrong_is_one_sentence_that_names_the_file(
-    home: Home, change: Callable[[str], str], words: str
-) -> None:
+def test_invalid_kubeconfig_error_names_the_file(home: Home, change: Callable[[str], str], words: str) -> None:
     path = home.write("config", change(PLAIN.format(name="a")))
     with pytest.raises(ConfigError, match=words) as failed:
         home.load(kubeconfig=path)
@@ -261,7 +259,7 @@ def test_what_is_wrong_is_one_sentence_that_names_the_file(
 
 
 @pytest.mark.feature("B-CFG-01")
-def test_a_missing_or_unreadable_explicit_file_is_said_so(home: Home) -> None:
+def test_missing_or_unreadable_explicit_file_is_an_error(home: Home) -> None:
     with pytest.raises(ConfigError, match="nowhere does not exist"):
         home.load(kubeconfig="nowhere")
     with pytest.raises(ConfigError, match=r"cannot read the kubeconfig .*: Is a directory"):
@@ -269,7 +267,7 @@ def test_a_missing_or_unreadable_explicit_file_is_said_so(home: Home) -> None:
 
 
 @pytest.mark.feature("B-REST-10")
-def test_a_pod_uses_what_it_was_given(home: Home) -> None:
+def test_pod_uses_its_service_account(home: Home) -> None:
     home.be_a_pod()
     config = in_cluster_config(environ=home.environ, service_account=str(home.service_account))
     assert config.host == "https://10.0.0.1:443"
@@ -279,7 +277,7 @@ def test_a_pod_uses_what_it_was_given(home: Home) -> None:
 
 
 @pytest.mark.feature("B-CFG-04")
-def test_a_pods_namespace_may_be_told_and_its_address_be_of_version_six(home: Home) -> None:
+def test_pod_namespace_from_environment_and_ipv6_address(home: Home) -> None:
     home.be_a_pod()
     home.environ |= {"POD_NAMESPACE": "told", "KUBERNETES_SERVICE_HOST": "fd00::1"}
     config = in_cluster_config(environ=home.environ, service_account=str(home.service_account))
@@ -288,19 +286,19 @@ def test_a_pods_namespace_may_be_told_and_its_address_be_of_version_six(home: Ho
 
 @pytest.mark.feature("B-REST-10")
 @pytest.mark.parametrize("environ", [{}, {"KUBERNETES_SERVICE_HOST": "h"}], ids=["nothing", "half"])
-def test_outside_of_a_pod_client_gos_words_are_used(environ: Mapping[str, str]) -> None:
+def test_error_outside_of_a_pod_is_client_gos(environ: Mapping[str, str]) -> None:
     with pytest.raises(ConfigError, match="unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"):
         in_cluster_config(environ=environ)
 
 
-def test_a_pod_without_a_token_is_said_so(home: Home) -> None:
+def test_pod_without_a_token_is_an_error(home: Home) -> None:
     home.be_a_pod()
     (home.service_account / "token").unlink()
     with pytest.raises(ConfigError, match="cannot read the service account's token"):
         in_cluster_config(environ=home.environ, service_account=str(home.service_account))
 
 
-def test_no_secret_shows_in_a_repr() -> None:
+def test_repr_of_a_configuration_shows_no_secret() -> None:
     delegated = Delegated(exec={"command": "x", "env": [{"name": "A", "value": "s3cret"}]})
     config = Config(
         "https://h", token="s3cret", password="s3cret", username="me", client_key_data="s3cret",
@@ -344,7 +342,7 @@ def test_repr_of_a_user_names_the_kinds_of_its_credentials() -> None:
     [{"qps": 1.0, "burst": 0}, {"timeout": 0.0}, {"max_response_bytes": -1}],
     ids=["burst", "timeout", "size"],
 )
-def test_a_senseless_configuration_is_refused(options: Mapping[str, float]) -> None:
+def test_invalid_configuration_is_rejected(options: Mapping[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Config("h", **options)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""The time a request may take in all: retries, waits and slow bodies included."""
+"""Deadlines of requests, including retries, waits and slow bodies."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -106,7 +106,7 @@ def test_answers_that_take_long_leave_no_time_for_a_retry() -> None:
 
 
 class TickingClock(FakeClock):
-    """Time passes whenever somebody looks."""
+    """Time advances at each reading."""
 
     def now(self) -> float:
         self.step(0.01)

@@ -1,4 +1,4 @@
-"""Credential plugins: how they are run, what they are told, and what they may return."""
+"""Exec credential plugins: environment, arguments, output, time limit."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def test_plugin_runs_in_the_working_directory_of_the_program(make: Make, tmp_pat
     assert Path((tmp_path / "where").read_text().strip()) == Path.cwd()
 
 
-def test_plugin_is_told_the_cluster_if_it_asks_and_has_its_variables_and_arguments(make: Make, tmp_path: Path) -> None:
+def test_plugin_gets_cluster_info_variables_and_arguments(make: Make, tmp_path: Path) -> None:
     code = f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info; echo "$A $1" > {tmp_path}/given; echo \'{TOKEN}\''
     given = {"env": [{"name": "A", "value": "b"}], "args": ["c"]}
     run_plugin(make(code, **given, provideClusterInfo=True), {"server": "https://h"}, terminal=False)
@@ -50,7 +50,7 @@ def test_plugin_is_told_the_cluster_if_it_asks_and_has_its_variables_and_argumen
 
 
 @pytest.mark.parametrize(("mode", "interactive"), [(None, True), ("IfAvailable", True), ("Never", False)])
-def test_user_can_be_asked_unless_the_plugin_forbids_it(
+def test_user_can_be_prompted_unless_the_plugin_forbids_it(
     make: Make, tmp_path: Path, mode: str | None, interactive: bool
 ) -> None:
     plugin = make(f"echo \"$KUBERNETES_EXEC_INFO\" > {tmp_path}/info; echo '{TOKEN}'", interactiveMode=mode)
@@ -58,7 +58,7 @@ def test_user_can_be_asked_unless_the_plugin_forbids_it(
     assert json.loads((tmp_path / "info").read_text())["spec"]["interactive"] is interactive
 
 
-def test_plugin_that_does_not_end_is_killed_after_the_limit(make: Make) -> None:
+def test_plugin_is_killed_after_the_time_limit(make: Make) -> None:
     with pytest.raises(PluginFailed, match=r"timed out after 0\.2 s"):
         run_plugin(make("exec sleep 60"), {}, seconds=0.2, terminal=False)
 
@@ -80,6 +80,6 @@ def test_plugin_that_does_not_end_is_killed_after_the_limit(make: Make) -> None:
         pytest.param("", {"command": os.devnull}, "Permission denied", id="not executable"),
     ],
 )
-def test_why_a_plugin_gave_no_credential_is_reported(make: Make, code: str, more: dict[str, Any], words: str) -> None:
+def test_reason_for_a_missing_credential_is_reported(make: Make, code: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(PluginFailed, match=words):
         run_plugin(make(code, **more), {}, terminal=False)

@@ -1,4 +1,4 @@
-"""Writes of a process that may write only while it holds a lease."""
+"""Write fencing: no writes without the lease."""
 
 import threading
 from dataclasses import replace
@@ -30,7 +30,7 @@ HOST = Config("http://api")
 CREATE = Request(verb="create", resource=GroupVersionResource("", "v1", "pods"), namespace="default", body=b"{}")
 
 
-def test_writes_pass_while_the_process_may_write_and_are_not_sent_when_it_may_not() -> None:
+def test_writes_are_sent_only_while_the_process_may_write() -> None:
     fake, may = FakeClientset(), True
     deployments = AppsV1(FencedRequester(fake.requester, lambda: may)).deployments("ns")
     deployments.create(Deployment(metadata=ObjectMeta(name="a")))
@@ -48,7 +48,7 @@ def test_writes_pass_while_the_process_may_write_and_are_not_sent_when_it_may_no
     assert fake.actions == []
 
 
-def test_reads_pass_at_any_time() -> None:
+def test_reads_are_always_sent() -> None:
     fake = FakeClientset(Deployment(metadata=ObjectMeta(name="a", namespace="ns")))
     deployments = AppsV1(FencedRequester(fake.requester, lambda: False)).deployments("ns")
     assert deployments.get("a").metadata.name == "a"

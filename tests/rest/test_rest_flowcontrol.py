@@ -1,4 +1,4 @@
-"""The client's own throttle: never more than the burst and the rate allow, and said when it is felt."""
+"""Client-side rate limiting: burst, rate, logging of waits."""
 
 import logging
 import math
@@ -29,7 +29,7 @@ class Fixed:
 
 
 @pytest.mark.feature("B-REST-02")
-def test_waits_are_said_at_debug_and_long_ones_to_everyone_once_in_ten_seconds(
+def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = FakeClock(auto=True)
@@ -45,7 +45,7 @@ def test_waits_are_said_at_debug_and_long_ones_to_everyone_once_in_ten_seconds(
 
 
 @pytest.mark.behaviour("RR-12")
-def test_a_wait_ends_when_stopped_and_nothing_is_sent() -> None:
+def test_stop_ends_the_wait_for_the_rate_limiter() -> None:
     stop, clock = threading.Event(), FakeClock()
     throttle = Throttle(TokenBucketRateLimiter(0.001, 1, clock=clock), clock, stop)
     throttle.wait("GET", "/")
@@ -61,13 +61,13 @@ NEVER = threading.Event()
 
 @pytest.mark.behaviour("FC-10")
 @pytest.mark.feature("B-FC-01")
-def test_a_limiter_lets_the_burst_pass_and_no_more() -> None:
+def test_limiter_accepts_the_burst_and_no_more() -> None:
     limiter = TokenBucketRateLimiter(1.0, 3, clock=FakeClock())
     assert [limiter.try_accept() for _ in range(4)] == [True, True, True, False]
 
 
 @pytest.mark.behaviour("FC-11")
-def test_tokens_come_back_with_time() -> None:
+def test_tokens_are_refilled_over_time() -> None:
     clock = FakeClock()
     limiter = TokenBucketRateLimiter(1.0, 1, clock=clock)
     assert [limiter.try_accept(), limiter.try_accept()] == [True, False]
@@ -76,7 +76,7 @@ def test_tokens_come_back_with_time() -> None:
 
 
 @pytest.mark.behaviour("FC-12")
-def test_those_who_wait_pass_at_the_rate() -> None:
+def test_waiting_requests_are_accepted_at_the_rate() -> None:
     clock = FakeClock(auto=True)
     limiter = TokenBucketRateLimiter(10.0, 5, clock=clock)
     assert all(limiter.wait(NEVER) for _ in range(16))
@@ -84,7 +84,7 @@ def test_those_who_wait_pass_at_the_rate() -> None:
 
 
 @pytest.mark.behaviour("FC-15")
-def test_a_wait_that_would_take_too_long_is_none_at_all_and_costs_no_token() -> None:
+def test_wait_beyond_the_timeout_is_rejected_and_takes_no_token() -> None:
     clock = FakeClock()
     limiter = TokenBucketRateLimiter(0.0001, 1, clock=clock)
     assert limiter.wait(NEVER, timeout=1.0)
@@ -94,7 +94,7 @@ def test_a_wait_that_would_take_too_long_is_none_at_all_and_costs_no_token() -> 
     assert limiter.try_accept()
 
 
-def test_a_wait_that_was_stopped_costs_no_token() -> None:
+def test_stopped_wait_takes_no_token() -> None:
     clock, stop = FakeClock(), threading.Event()
     limiter = TokenBucketRateLimiter(1.0, 1, clock=clock)
     stop.set()
@@ -115,7 +115,7 @@ def test_small_rates_do_not_lose_tokens_to_rounding() -> None:
 
 
 @given(st.floats(0.01, 1000), st.lists(st.floats(0, 5), max_size=40))
-def test_whoever_waited_as_long_as_told_finds_a_token(qps: float, gaps: list[float]) -> None:
+def test_token_is_available_after_the_reserved_wait(qps: float, gaps: list[float]) -> None:
     clock = FakeClock(auto=True)
     limiter = TokenBucketRateLimiter(qps, 1, clock=clock)
     began = clock.now()

@@ -1,4 +1,4 @@
-"""Retries of failed requests, and pauses before requests to a server that keeps failing."""
+"""Retry rules and backoff for failing servers."""
 
 import logging
 import threading
@@ -46,14 +46,14 @@ BROKEN = ConnectionFailed("fake error")
         pytest.param(200, {"retry-after": "1"}, 1, None, id="success"),
     ],
 )
-def test_an_answer_is_retried_when_the_server_says_when(
+def test_response_is_retried_if_it_has_retry_after(
     status: int, headers: Mapping[str, str], limit: int, retry: Retry | None
 ) -> None:
     assert retry_for_response(0, status, headers, limit=limit) == retry
 
 
 @pytest.mark.behaviour("RR-01")
-def test_a_retry_reads_as_client_gos_does() -> None:
+def test_retry_is_formatted_as_in_client_go() -> None:
     throttled = {"retry-after": "2", "x-kubernetes-pf-flowschema-uid": "fs-1"}
     text = 'retries: 1, retry-after: 2s - retry-reason: due to server-side throttling, FlowSchema UID: "fs-1"'
     assert str(retry_for_response(0, 429, throttled)) == text
@@ -77,7 +77,7 @@ def test_a_broken_connection_is_retried_each_second_up_to_the_limit() -> None:
         pytest.param("GET", ConnectionFailed("x", sent=False), id="never connected"),
     ],
 )
-def test_what_is_not_a_broken_read_stands(method: str, error: ConnectionFailed) -> None:
+def test_only_broken_reads_are_retried(method: str, error: ConnectionFailed) -> None:
     assert retry_for_error(0, method, error) is None
 
 
@@ -90,7 +90,7 @@ def test_what_is_not_a_broken_read_stands(method: str, error: ConnectionFailed) 
         pytest.param(ConnectionFailed("old"), "fake error - error from a previous attempt: old", id="another"),
     ],
 )
-def test_a_previous_error_is_told_if_it_was_another(previous: ConnectionFailed | None, text: str) -> None:
+def test_different_previous_error_is_included(previous: ConnectionFailed | None, text: str) -> None:
     told = chain_errors(BROKEN, previous)
     assert str(told) == text
     assert (told is BROKEN) == (text == "fake error")
@@ -106,7 +106,7 @@ def test_a_previous_error_is_told_if_it_was_another(previous: ConnectionFailed |
     ],
     ids=["its cause says so", "its message does", "another timeout", "another refusal"],
 )
-def test_a_server_that_lags_is_known_by_its_answer(status: int, body: bytes, lagging: bool) -> None:
+def test_too_large_resource_version_is_detected(status: int, body: bytes, lagging: bool) -> None:
     assert is_resource_version_too_large(HTTPReply(status, {}, body)) is lagging
 
 
@@ -121,7 +121,7 @@ def asked_for(base: str, duration: str) -> dict[str, str]:
 
 
 def pauses(codes: Sequence[int], environ: Mapping[str, str]) -> list[float]:
-    """How long a client waits before each of the requests that are answered by `codes`."""
+    """Return the delays of a client before its requests, which get these status codes."""
     clock, waits = FakeClock(auto=True), []
     transport = FakeTransport(*[reply(b"{}", status=code) for code in codes])
     rest = RESTClient(HOST, transport=transport, clock=clock, environ=environ)
@@ -138,13 +138,13 @@ def pauses(codes: Sequence[int], environ: Mapping[str, str]) -> list[float]:
 
 @pytest.mark.behaviour("RR-04")
 @pytest.mark.feature("B-REST-04")
-def test_pauses_double_until_the_server_is_well_again() -> None:
+def test_backoff_doubles_until_the_server_recovers() -> None:
     codes = [504, 504, 504, 504, 200, 504, 504, 504, 200, 504]
     assert pauses(codes, asked_for("1", "200")) == [0, 1, 2, 4, 8, 0, 1, 2, 4, 0]
 
 
 @pytest.mark.behaviour("RR-16")
-def test_only_answers_of_a_server_in_trouble_count() -> None:
+def test_only_server_errors_cause_a_backoff() -> None:
     codes = [429, 500, 501, 502, 300, 500, 501, 502, 200]
     assert pauses(codes, asked_for("1", "60")) == [0, 1, 2, 4, 8, 0, 1, 2, 4]
 
@@ -159,24 +159,24 @@ def test_only_answers_of_a_server_in_trouble_count() -> None:
         pytest.param({"KUBE_CLIENT_BACKOFF_BASE": "1"}, 0.0, id="half"),
     ],
 )
-def test_the_environment_says_the_first_and_the_longest_pause(environ: Mapping[str, str], third: float) -> None:
+def test_environment_sets_the_first_and_the_longest_backoff(environ: Mapping[str, str], third: float) -> None:
     assert pauses([500, 500, 500], environ)[2] == third
 
 
-def test_what_is_no_number_is_said_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_number_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "clientgo"):
         assert backoff_from(asked_for("1s", "2"), FakeClock()) is None
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["not whole seconds"]
 
 
-def test_time_spent_on_a_retry_after_is_part_of_the_pause() -> None:
+def test_wait_for_retry_after_is_part_of_the_backoff() -> None:
     clock = FakeClock(auto=True)
     transport = FakeTransport(refusal(503, retry_after=3), reply(b"{}"))
     RESTClient(HOST, transport=transport, clock=clock, environ=asked_for("5", "60")).do(GET)
     assert clock.slept == [3.0, 2.0]
 
 
-def test_watches_pause_as_well_and_a_broken_connection_ends_the_pauses() -> None:
+def test_watches_back_off_and_a_broken_connection_resets_the_backoff() -> None:
     clock = FakeClock(auto=True)
     transport = FakeTransport(reply(b"", status=500), reply(b"", status=500), dropped(), FakeStream(end=True))
     rest = RESTClient(HOST, transport=transport, clock=clock, max_retries=0, environ=asked_for("1", "60"))
@@ -188,7 +188,7 @@ def test_watches_pause_as_well_and_a_broken_connection_ends_the_pauses() -> None
     assert clock.slept == [1.0, 2.0]
 
 
-def test_stopping_ends_a_pause_and_nothing_is_sent() -> None:
+def test_stop_ends_the_backoff_without_sending() -> None:
     clock, stop = FakeClock(), threading.Event()
     transport = FakeTransport(reply(b"", status=500))
     rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop, environ=asked_for("1", "60"))

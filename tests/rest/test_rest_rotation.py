@@ -28,7 +28,7 @@ def server() -> Iterator[BundledServer]:
 
 
 def name_of(client: RESTClient) -> str:
-    """Whom the server takes the client for."""
+    """Return the user name of the client according to the server."""
     answer = client.raw("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=REVIEW)
     return str(json.loads(answer)["status"]["userInfo"]["username"])
 
@@ -49,9 +49,7 @@ def test_impersonated_name_arrives_as_it_was_configured(server: BundledServer, n
 
 
 @pytest.mark.feature("B-REST-08")
-def test_a_rotated_token_is_used_within_a_minute_and_at_once_when_the_former_is_refused(
-    server: BundledServer, tmp_path: Path
-) -> None:
+def test_rotated_token_is_used_within_a_minute_or_after_a_401(server: BundledServer, tmp_path: Path) -> None:
     token, clock = tmp_path / "token", FakeClock()
     token.write_text("t0ken-of-ann")
     client = RESTClient(Config(server.url, ca_data=authority(server).decode(), token_file=str(token)), clock=clock)
@@ -70,7 +68,7 @@ def test_a_rotated_token_is_used_within_a_minute_and_at_once_when_the_former_is_
 
 
 @pytest.mark.feature("B-REST-08")
-def test_a_rotated_client_certificate_is_shown_within_a_minute(server: BundledServer, tmp_path: Path) -> None:
+def test_rotated_client_certificate_is_used_within_a_minute(server: BundledServer, tmp_path: Path) -> None:
     certificate, key, clock = tmp_path / "tls.crt", tmp_path / "tls.key", FakeClock()
 
     def rotate(name: str) -> None:
@@ -91,7 +89,7 @@ def test_a_rotated_client_certificate_is_shown_within_a_minute(server: BundledSe
 
 
 @pytest.mark.feature("B-REST-09")
-def test_a_rotated_authority_is_trusted_as_soon_as_it_is_there(tmp_path: Path) -> None:
+def test_rotated_ca_is_trusted_at_once(tmp_path: Path) -> None:
     ca = tmp_path / "ca.crt"
     with BundledServer(tls=True, options=Options(tokens=TOKENS)) as first:
         port = int(first.url.rpartition(":")[2])

@@ -1,4 +1,4 @@
-"""Informers over a real client ask for lists as watches, and for plain ones where the server has no such thing."""
+"""Streaming lists of informers over a RESTClient, and the fallback to regular lists."""
 
 import threading
 
@@ -17,7 +17,7 @@ PAGE = {"metadata": {"resourceVersion": "6"}, "items": [FOO]}
 
 
 def names_after_sync(clientset: Clientset) -> list[str]:
-    """What an informer of Foos holds once it is synced."""
+    """Return the Foos in the cache of a synced informer."""
     factory, stop = SharedInformerFactory(clientset), threading.Event()
     lister = factory.samplecontroller.v1alpha1.foos.lister
     factory.start(stop)
@@ -27,7 +27,7 @@ def names_after_sync(clientset: Clientset) -> list[str]:
 
 
 @pytest.mark.feature("C-21")
-def test_a_list_is_streamed_and_the_same_watch_goes_on() -> None:
+def test_streaming_list_continues_as_a_watch() -> None:
     stream = FakeStream(frame("ADDED", FOO), frame("BOOKMARK", END))
     transport = FakeTransport(stream)
     assert names_after_sync(Clientset(RESTClient(Config("http://api"), transport=transport))) == ["a"]
@@ -38,7 +38,7 @@ def test_a_list_is_streamed_and_the_same_watch_goes_on() -> None:
 
 
 @pytest.mark.feature("C-21")
-def test_a_server_that_streams_no_lists_is_asked_for_a_plain_one() -> None:
+def test_informer_falls_back_to_a_regular_list() -> None:
     transport = FakeTransport(refusal(422, "Invalid", "sendInitialEvents is forbidden"), reply(PAGE), FakeStream())
     assert names_after_sync(Clientset(RESTClient(Config("http://api"), transport=transport))) == ["a"]
     assert ["sendInitialEvents" in sent.target for sent in transport.sent[:2]] == [True, False]
@@ -46,7 +46,7 @@ def test_a_server_that_streams_no_lists_is_asked_for_a_plain_one() -> None:
 
 
 @pytest.mark.feature("B-TST-05")
-def test_a_fake_is_asked_for_a_plain_list() -> None:
+def test_fake_gets_a_regular_list() -> None:
     clientset = FakeClientset()
     names_after_sync(clientset)
     assert [action.verb for action in clientset.actions][:1] == ["list"]

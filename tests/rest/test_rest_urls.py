@@ -1,4 +1,4 @@
-"""Redirects of reads within the server's own address."""
+"""Redirects of reads within the server's address."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_credentials_are_not_sent_to_another_host() -> None:
     assert (failed.value.code, len(transport.sent)) == (301, 1)
 
 
-def test_endless_redirects_are_given_up_after_ten() -> None:
+def test_at_most_ten_redirects_are_followed() -> None:
     transport = FakeTransport()
     transport.on("GET", "/api/v1/pods", always=reply(b"", status=302, headers={"Location": "/base/api/v1/pods"}))
     with pytest.raises(ApiError):

@@ -1,4 +1,4 @@
-"""Watch streams: frames out of bytes however they are cut, and how a watch is opened, refused and ended."""
+"""Watch streams: splitting frames, and opening and ending a watch."""
 
 import itertools
 import json
@@ -38,7 +38,7 @@ events = st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED", "BO
 
 
 @given(events, st.lists(st.integers(0, 10_000), max_size=20), st.sampled_from([b"\n", b"\r\n", b"\n\n", b" \n"]))
-def test_frames_come_out_however_the_bytes_are_cut(sent: list[tuple[str, str]], at: list[int], between: bytes) -> None:
+def test_frames_are_split_from_chunks_of_any_size(sent: list[tuple[str, str]], at: list[int], between: bytes) -> None:
     data = b"".join(json.dumps({"type": kind, "object": {"text": text}}).encode() + between for kind, text in sent)
     places = sorted({0, *(place % (len(data) + 1) for place in at), len(data)})
     splitter = FrameSplitter()
@@ -47,7 +47,7 @@ def test_frames_come_out_however_the_bytes_are_cut(sent: list[tuple[str, str]], 
 
 
 @given(events.filter(bool))
-def test_a_frame_is_there_as_soon_as_its_last_byte_is(sent: list[tuple[str, str]]) -> None:
+def test_frame_is_returned_with_its_last_byte(sent: list[tuple[str, str]]) -> None:
     splitter = FrameSplitter()
     for kind, text in sent:
         data = frame(kind, text)
@@ -56,7 +56,7 @@ def test_a_frame_is_there_as_soon_as_its_last_byte_is(sent: list[tuple[str, str]
 
 
 @given(st.binary(max_size=100))
-def test_any_bytes_are_frames_or_refused(data: bytes) -> None:
+def test_any_bytes_are_frames_or_rejected(data: bytes) -> None:
     splitter = FrameSplitter()
     try:
         splitter.feed(data)
@@ -65,13 +65,13 @@ def test_any_bytes_are_frames_or_refused(data: bytes) -> None:
         return
 
 
-def test_a_last_frame_without_its_line_break_counts_if_it_is_whole() -> None:
+def test_complete_last_frame_without_line_break_is_returned() -> None:
     splitter = FrameSplitter()
     assert splitter.feed(b'{"type":"ADDED","object":{}}') == []
     assert [f.type for f in splitter.finish()] == ["ADDED"]
 
 
-def test_a_frame_too_long_is_refused_before_it_fills_the_memory() -> None:
+def test_too_long_frame_is_rejected() -> None:
     splitter = FrameSplitter()
     piece = b"x" * (1024 * 1024)
     for _ in range(watchstream.MAX_FRAME // len(piece)):
@@ -80,20 +80,20 @@ def test_a_frame_too_long_is_refused_before_it_fills_the_memory() -> None:
         splitter.feed(b"x")
 
 
-def test_a_stream_the_server_ends_just_ends() -> None:
+def test_iteration_stops_when_the_server_ends_the_stream() -> None:
     stream = FakeStream(frame("ADDED", {}), frame("DELETED", {}), end=True)
     assert [f.type for f in WatchStream(stream, "x")] == ["ADDED", "DELETED"]
     assert stream.closed.is_set()
 
 
 @pytest.mark.parametrize("stream", [garbled(), truncated("ADDED", {"a": 1})], ids=["invalid watch stream", "truncated"])
-def test_garbage_and_cut_frames_are_a_failed_connection(stream: FakeStream) -> None:
+def test_invalid_and_truncated_frames_raise_connection_failed(stream: FakeStream) -> None:
     with pytest.raises(ConnectionFailed, match="invalid watch stream"):
         list(WatchStream(stream, "x"))
     assert stream.closed.is_set()
 
 
-def test_a_broken_stream_gives_its_frames_and_then_fails() -> None:
+def test_broken_stream_returns_its_frames_and_then_raises() -> None:
     stream = FakeStream(frame("ADDED", {}))
     stream.drop()
     frames = iter(WatchStream(stream, "x"))
@@ -102,7 +102,7 @@ def test_a_broken_stream_gives_its_frames_and_then_fails() -> None:
         next(frames)
 
 
-def test_closing_in_the_middle_of_a_frame_is_no_failure() -> None:
+def test_close_in_the_middle_of_a_frame_raises_nothing() -> None:
     stream = FakeStream(frame("ADDED", {}) + b'{"type":')
     opened = WatchStream(stream, "x")
     frames = iter(opened)
@@ -111,7 +111,7 @@ def test_closing_in_the_middle_of_a_frame_is_no_failure() -> None:
     assert list(frames) == []
 
 
-def test_a_frame_whose_object_is_nested_too_deep_to_be_decoded_passes_and_so_do_those_after_it() -> None:
+def test_frame_with_a_too_deep_object_and_later_frames_are_returned() -> None:
     deep = b'{"metadata":{"name":"a"},"spec":%s1%s}' % (b'{"a":[' * 5000, b"]}" * 5000)
     frames = FrameSplitter().feed(b'{"type":"MODIFIED","object":%s}\n' % deep + frame("ADDED", "b"))
     assert [f.type for f in frames] == ["MODIFIED", "ADDED"]
@@ -119,7 +119,7 @@ def test_a_frame_whose_object_is_nested_too_deep_to_be_decoded_passes_and_so_do_
 
 
 @pytest.mark.parametrize("line", [b'{"object":%s}', b'{"type":%s}', b'{"type":["A"],"object":%s}', b"[%s]"])
-def test_what_is_nested_too_deep_and_no_frame_is_refused(line: bytes) -> None:
+def test_too_deep_json_that_is_not_a_frame_is_rejected(line: bytes) -> None:
     with pytest.raises(InvalidFrame):
         FrameSplitter().feed(line % (b"[" * 5000 + b"]" * 5000) + b"\n")
 
@@ -132,7 +132,7 @@ def client(transport: FakeTransport, config: Config = HOST, *, max_retries: int 
     return RESTClient(config, transport=transport, clock=FakeClock(auto=True), max_retries=max_retries)
 
 
-def test_a_watch_gives_frames_until_the_server_ends_it() -> None:
+def test_watch_returns_frames_until_the_server_ends_it() -> None:
     stream = FakeStream()
     stream.event("ADDED", {"a": 1})
     stream.event("BOOKMARK", {})
@@ -152,7 +152,7 @@ def test_a_watch_gives_frames_until_the_server_ends_it() -> None:
         pytest.param(401, Unauthorized, None, id="401 without body"),
     ],
 )
-def test_a_watch_refused_is_the_error(code: int, error: type[ApiError], words: str | None) -> None:
+def test_rejected_watch_raises_the_error(code: int, error: type[ApiError], words: str | None) -> None:
     answer = refusal(code, error.__name__, words) if words else reply(b"", status=code)
     with pytest.raises(error, match=words):
         client(FakeTransport(answer)).watch(WATCH)
@@ -160,7 +160,7 @@ def test_a_watch_refused_is_the_error(code: int, error: type[ApiError], words: s
 
 @pytest.mark.behaviour("RR-11")
 @pytest.mark.parametrize("limit", [0, 2])
-def test_a_connection_that_ends_while_a_watch_is_opened_is_an_empty_watch(limit: int) -> None:
+def test_connection_closed_while_opening_a_watch_is_an_empty_watch(limit: int) -> None:
     transport = FakeTransport(*[dropped()] * 5)
     watch = client(transport, max_retries=limit).watch(WATCH)
     assert list(watch) == []
@@ -169,7 +169,7 @@ def test_a_connection_that_ends_while_a_watch_is_opened_is_an_empty_watch(limit:
 
 
 @pytest.mark.behaviour("RR-11")
-def test_a_watch_the_server_can_not_open_yet_is_tried_again_and_then_the_error() -> None:
+def test_opening_a_watch_is_retried_and_then_raises_the_error() -> None:
     transport = FakeTransport(*[refusal(500, "InternalError", retry_after=1)] * 3)
     with pytest.raises(InternalError):
         client(transport, max_retries=2).watch(WATCH)
@@ -178,7 +178,7 @@ def test_a_watch_the_server_can_not_open_yet_is_tried_again_and_then_the_error()
 
 @pytest.mark.behaviour("RR-11")
 @pytest.mark.parametrize("step", [refused(), timed_out()], ids=["refused", "timed out"])
-def test_a_watch_on_a_server_that_is_not_there_fails_at_once(step: ConnectionFailed) -> None:
+def test_watch_of_an_unreachable_server_fails_at_once(step: ConnectionFailed) -> None:
     transport = FakeTransport(step)
     with pytest.raises(ConnectionFailed):
         client(transport).watch(WATCH)
@@ -229,7 +229,7 @@ def test_watch_without_bookmarks_and_timeout_has_no_idle_timeout(said: tuple[byt
     ],
 )
 @pytest.mark.parametrize("limit", [0, 2])
-def test_whichever_way_the_connection_ends_it_is_an_empty_watch(step: bytes, limit: int) -> None:
+def test_closed_reset_or_truncated_opening_is_an_empty_watch(step: bytes, limit: int) -> None:
     script = [step] if step in (CLOSE, RESET) else [step, CLOSE]
     with loopback(*[script] * (limit + 1)) as server:
         rest = RESTClient(Config(server.address), clock=FakeClock(auto=True), max_retries=limit, environ={})

@@ -1,4 +1,4 @@
-"""Kinds of the tests' own, and their clients."""
+"""Kinds for tests, and their clients."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A requester that writes down what it is asked, and answers what it was told to. No HTTP."""
+"""A requester that records requests and returns scripted responses, without HTTP."""
 
 from collections import deque
 from collections.abc import Iterator

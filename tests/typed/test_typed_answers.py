@@ -1,4 +1,4 @@
-"""What each verb makes of the answer: objects, lists, errors; and what is refused before it is sent."""
+"""Results of each verb: objects, lists, errors, and requests rejected before sending."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,11 +31,11 @@ READ = Gadget(ObjectMeta(name="g", namespace="ns", resource_version="7"), Gadget
         pytest.param(lambda c: c.apply_status(gadget(), field_manager="me"), id="apply_status"),
     ],
 )
-def test_the_object_is_returned_as_the_server_keeps_it(call: Callable[[Gadgets], Gadget]) -> None:
+def test_stored_object_is_returned(call: Callable[[Gadgets], Gadget]) -> None:
     assert call(Gadgets(Recorder(WIRE), "ns")) == READ
 
 
-def test_a_list_says_where_it_stands_and_what_it_could_not_read() -> None:
+def test_list_has_its_metadata_and_undecodable_objects() -> None:
     broken: dict[str, Any] = {"metadata": {"name": "b", "namespace": "ns"}, "spec": {"replicas": "many"}}
     page = {"metadata": {"resourceVersion": "9", "continue": "more"}, "items": [WIRE, broken]}
     found = Gadgets(Recorder(page), "ns").list()
@@ -45,7 +45,7 @@ def test_a_list_says_where_it_stands_and_what_it_could_not_read() -> None:
 
 
 @pytest.mark.feature("A-20")
-def test_scales_are_read_and_written() -> None:
+def test_scale_is_read_and_updated() -> None:
     scale = {"metadata": {"name": "g", "resourceVersion": "7"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
     client = Gadgets(Recorder(scale, scale, scale), "ns")
     found = client.get_scale("g")
@@ -54,7 +54,7 @@ def test_scales_are_read_and_written() -> None:
     assert client.patch_scale("g", [{"op": "replace", "path": "/spec/replicas", "value": 2}]) == found
 
 
-def test_an_object_its_class_cannot_hold_is_named() -> None:
+def test_undecodable_object_is_named() -> None:
     broken = {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": "many"}}
     with pytest.raises(Undecodable, match=r"Gadget ns/g cannot be decoded: .*replicas"):
         Gadgets(Recorder(broken), "ns").get("g")
@@ -73,15 +73,13 @@ def test_an_object_its_class_cannot_hold_is_named() -> None:
         pytest.param(lambda c: c.get_scale("g"), id="get_scale"),
     ],
 )
-def test_refusals_and_failures_reach_the_caller_as_they_are(
-    call: Callable[[Gadgets], object], error: Exception
-) -> None:
+def test_errors_are_raised_unchanged(call: Callable[[Gadgets], object], error: Exception) -> None:
     with pytest.raises(type(error)) as failed:
         call(Gadgets(Recorder(error), "ns"))
     assert failed.value is error
 
 
-def test_a_deletion_gives_nothing_whatever_the_server_says() -> None:
+def test_deletion_returns_nothing() -> None:
     finishing = {**WIRE, "metadata": {"name": "g", "finalizers": ["a/b"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
     client = Gadgets(Recorder({"kind": "Status", "status": "Success"}, finishing), "ns")
     client.delete("g")
@@ -93,7 +91,7 @@ def test_a_deletion_gives_nothing_whatever_the_server_says() -> None:
     "obj", [Gadget(ObjectMeta(namespace="ns")), {"spec": {"color": "red"}}, {}], ids=["object", "mapping", "nothing"]
 )
 @pytest.mark.parametrize("status", [False, True], ids=["apply", "apply_status"])
-def test_what_has_no_name_is_not_applied(obj: Any, status: bool) -> None:
+def test_apply_requires_a_name(obj: Any, status: bool) -> None:
     recorder = Recorder()
     client = Gadgets(recorder, "ns")
     with pytest.raises(ValueError, match=r"Gadget: metadata\.name is required for apply"):
@@ -101,7 +99,7 @@ def test_what_has_no_name_is_not_applied(obj: Any, status: bool) -> None:
     assert recorder.requests == []
 
 
-def test_nothing_at_all_is_not_applied() -> None:
+def test_apply_of_an_empty_object_is_rejected() -> None:
     nothing: Any = None
     with pytest.raises(TypeError, match="NoneType is not an API object"):
         Gadgets(Recorder(), "ns").apply(nothing, field_manager="me")
@@ -120,7 +118,7 @@ def test_nothing_at_all_is_not_applied() -> None:
         pytest.param(lambda c: c.get_scale("g"), "get", id="get_scale"),
     ],
 )
-def test_an_object_of_a_namespace_is_not_looked_for_without_one(call: Callable[[Gadgets], object], verb: str) -> None:
+def test_namespaced_object_requires_a_namespace(call: Callable[[Gadgets], object], verb: str) -> None:
     # The server would answer 404, and a controller would take the object for deleted.
     recorder = Recorder()
     with pytest.raises(BadRequest, match=f"^a namespace must be given to {verb} a Gadget$"):
@@ -128,7 +126,7 @@ def test_an_object_of_a_namespace_is_not_looked_for_without_one(call: Callable[[
     assert recorder.requests == []
 
 
-def test_objects_of_the_official_client_are_taken() -> None:
+def test_objects_of_the_official_client_are_accepted() -> None:
     official: Any = V1ConfigMap(metadata=V1ObjectMeta(name="settings", labels={"a": "b"}), data={"k": "v"})
     wire = {"metadata": {"name": "settings", "labels": {"a": "b"}}, "data": {"k": "v"}}
     recorder = Recorder(wire, wire, wire)
@@ -142,7 +140,7 @@ def test_objects_of_the_official_client_are_taken() -> None:
     assert recorder.last_body == {"apiVersion": "v1", "kind": "ConfigMap", **wire}
 
 
-def test_clients_say_what_they_are_for() -> None:
+def test_repr_of_a_client_names_resource_and_namespace() -> None:
     assert repr(Gadgets(Recorder(), "ns")) == "<Gadgets gadgets.shop.example.com in ns>"
     assert repr(Gadgets(Recorder())) == "<Gadgets gadgets.shop.example.com>"
 
@@ -152,7 +150,7 @@ class GadgetNames(Gadgets):
     accept_list = METADATA_LIST
 
 
-def test_a_client_that_wants_less_than_whole_objects_says_so_but_for_deletions() -> None:
+def test_custom_accept_header_is_not_sent_with_deletions() -> None:
     recorder = Recorder(WIRE, {"items": []}, Frames(), WIRE, {}, {})
     client = GadgetNames(recorder, "ns")
     client.get("g")

@@ -1,4 +1,4 @@
-"""What a server says it serves, read from its documents."""
+"""Discovery documents of a server."""
 
 import json
 from typing import Any
@@ -54,14 +54,14 @@ def test_version_groups_and_resources_are_read() -> None:
     assert discovery.resources("batch/v1") == []
 
 
-def test_whether_a_kind_is_served_can_be_asked() -> None:
+def test_serves_reports_whether_a_kind_exists() -> None:
     discovery = Discovery(Documents())
     assert discovery.serves("v1", "Node")
     assert not discovery.serves("v1", "Foo")
     assert not discovery.serves("example.com/v1", "Foo")
 
 
-def test_what_is_no_document_is_told_with_its_path() -> None:
+def test_invalid_discovery_document_is_named_by_its_path() -> None:
     with pytest.raises(ConnectionFailed, match=r"^invalid response for /version, not from an API server: "):
         Discovery(Documents({"/version": ["a proxy's page"]})).version()
 
@@ -85,7 +85,7 @@ def test_a_fake_clientset_serves_the_kinds_it_knows() -> None:
 
 
 @pytest.mark.feature("D-04")
-def test_groups_of_a_clientset_share_its_requester_and_one_that_answers_no_paths_says_so() -> None:
+def test_groups_share_the_requester_and_discovery_needs_raw_requests() -> None:
     clientset = FakeClientset()
     assert clientset.core_v1.pods("x")._requester is clientset.apps_v1.deployments("x")._requester
     clientset.requester = Recorder({})

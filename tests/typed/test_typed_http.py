@@ -1,4 +1,4 @@
-"""What each verb asks of the server: method, path, query, body and its type."""
+"""Requests of each verb: method, path, query, body and media type."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -173,7 +173,7 @@ Case = tuple[str, str, Mapping[str, str], object, str]
         ),
     ],
 )  # fmt: skip
-def test_each_verb_asks_as_the_api_has_it(call: Call, answer: object, wanted: Case) -> None:
+def test_each_verb_sends_the_request_of_the_api(call: Call, answer: object, wanted: Case) -> None:
     recorder = Recorder(answer)
     call(Gadgets(recorder, "ns"))
     method, path, query, body, content_type = wanted
@@ -182,7 +182,7 @@ def test_each_verb_asks_as_the_api_has_it(call: Call, answer: object, wanted: Ca
     assert recorder.last_body == body
 
 
-def test_a_lists_own_limit_is_kept_here_as_well_and_a_watchs_is_not() -> None:
+def test_timeout_of_a_list_applies_to_the_request_but_not_of_a_watch() -> None:
     recorder = Recorder(LIST, {}, LIST, Frames())
     client = Gadgets(recorder, "ns")
     client.list(timeout_seconds=30)
@@ -193,7 +193,7 @@ def test_a_lists_own_limit_is_kept_here_as_well_and_a_watchs_is_not() -> None:
 
 
 @pytest.mark.feature("A-41", "D-07")
-def test_without_a_namespace_all_of_them_are_listed_watched_and_emptied() -> None:
+def test_empty_namespace_selects_all_namespaces() -> None:
     recorder = Recorder(LIST, Frames(), {})
     client = Gadgets(recorder)
     client.list()
@@ -203,7 +203,7 @@ def test_without_a_namespace_all_of_them_are_listed_watched_and_emptied() -> Non
 
 
 @pytest.mark.feature("A-06")
-def test_a_kind_of_the_cluster_and_of_the_first_group_has_shorter_paths() -> None:
+def test_cluster_scoped_and_core_kinds_have_shorter_paths() -> None:
     realm = {"metadata": {"name": "r"}}
     recorder = Recorder(realm, realm, LIST)
     client = Realms(recorder)
@@ -213,7 +213,7 @@ def test_a_kind_of_the_cluster_and_of_the_first_group_has_shorter_paths() -> Non
 
 
 @pytest.mark.feature("D-31")
-def test_a_kind_that_is_only_created_has_that_verb_alone() -> None:
+def test_create_client_has_only_create() -> None:
     recorder = Recorder(WIRE)
     client = GadgetReviews(recorder, "ns")
     assert client.create(gadget(), dry_run=True).status.ready == 2

@@ -1,4 +1,4 @@
-"""What it takes to import a generated group: no HTTP library, no TLS, no YAML, until a client is built."""
+"""Imports of a generated group: no HTTP library, TLS or YAML until a client is created."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ RESTClient(Config("https://127.0.0.1:1", proxy_url={proxy!r}))
 
 
 def loaded(code: str) -> set[str]:
-    """Which of the heavy modules a fresh Python has loaded after `code`."""
+    """Return the heavy modules that a new Python process has imported after `code`."""
     ask = f"{code}\nimport sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
     return HEAVY & set(done.stdout.split())

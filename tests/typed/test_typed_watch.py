@@ -1,4 +1,4 @@
-"""Watches of one kind: events, bookmarks, errors, and objects that can't be read."""
+"""Typed watches: events, bookmarks, errors, undecodable objects."""
 
 import logging
 from typing import Any
@@ -28,7 +28,7 @@ def test_changes_arrive_typed_and_in_order() -> None:
     assert {event.object.spec.color for event in events} == {"red"}
 
 
-def test_a_program_sees_changes_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_object_watch_returns_changes_only(caplog: pytest.LogCaptureFixture) -> None:
     frames = Frames(("BOOKMARK", bookmark("5")), ("ADDED", BROKEN), ("ADDED", WIRE))
     with caplog.at_level(logging.WARNING, "clientgo"), Gadgets(Recorder(frames), "ns").watch() as watch:
         assert [event.object.metadata.name for event in watch] == ["g"]
@@ -36,7 +36,7 @@ def test_a_program_sees_changes_alone(caplog: pytest.LogCaptureFixture) -> None:
     assert [record.getMessage() for record in caplog.records] == ["undecodable object skipped in a watch"]
 
 
-def test_a_cache_sees_bookmarks_and_what_could_not_be_read() -> None:
+def test_watch_from_returns_bookmarks_and_undecodable_objects() -> None:
     end = {"k8s.io/initial-events-end": "true"}
     frames = Frames(("ADDED", BROKEN), ("BOOKMARK", bookmark("9", **end)), ("BOOKMARK", bookmark("10")))
     bad, first, second = Gadgets(Recorder(frames), "ns").watch_from(ListOptions(watch=True))
@@ -46,7 +46,7 @@ def test_a_cache_sees_bookmarks_and_what_could_not_be_read() -> None:
 
 
 @pytest.mark.parametrize("retried", [True, False])
-def test_whether_to_wait_for_a_server_that_lags_is_told_to_the_requester(retried: bool) -> None:
+def test_retry_lagging_is_passed_to_the_requester(retried: bool) -> None:
     recorder = Recorder({"items": []}, Frames())
     gadgets, options = Gadgets(recorder, "ns"), ListOptions(resource_version="9", retry_lagging=retried)
     gadgets.list_page(options)
@@ -65,7 +65,7 @@ def test_whether_to_wait_for_a_server_that_lags_is_told_to_the_requester(retried
         pytest.param(failure(0, "", "why"), ApiError, id="no code"),
     ],
 )
-def test_an_error_frame_is_raised_after_what_came_before_it(status: dict[str, Any], error: type[ApiError]) -> None:
+def test_error_frame_is_raised_after_earlier_events(status: dict[str, Any], error: type[ApiError]) -> None:
     events = iter(Gadgets(Recorder(Frames(("ADDED", WIRE), ("ERROR", status), ("ADDED", WIRE))), "ns").watch())
     assert isinstance(next(events), WatchEvent)
     with pytest.raises(error, match="why"):
@@ -73,7 +73,7 @@ def test_an_error_frame_is_raised_after_what_came_before_it(status: dict[str, An
 
 
 @pytest.mark.parametrize("garbage", [b"null", b"7", b'{"code":"x"}', b"{}"])
-def test_an_error_frame_without_a_status_is_an_error_all_the_same(garbage: bytes) -> None:
+def test_error_frame_without_a_status_is_raised(garbage: bytes) -> None:
     with pytest.raises(ApiError):
         list(Gadgets(Recorder(Frames(("ERROR", garbage))), "ns").watch())
 
@@ -89,12 +89,12 @@ def test_a_lost_connection_is_raised() -> None:
         list(Gadgets(Recorder(frames), "ns").watch())
 
 
-def test_a_watch_that_can_not_be_opened_is_an_error_at_once() -> None:
+def test_failure_to_open_a_watch_is_raised_at_once() -> None:
     with pytest.raises(Expired):
         Gadgets(Recorder(Expired("too old")), "ns").watch(resource_version="1")
 
 
-def test_closing_ends_the_stream_below() -> None:
+def test_close_ends_the_underlying_stream() -> None:
     frames = Frames()
     Gadgets(Recorder(frames), "ns").watch().close()
     assert frames.closed

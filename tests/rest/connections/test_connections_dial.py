@@ -19,19 +19,19 @@ from tests.rest.loopback import loopback
         pytest.param(Config(" http://[::1]:80/prefix/ "), "http://[::1]:80/prefix/", id="version six, prefix, spaces"),
     ],
 )
-def test_an_address_without_a_scheme_gets_client_gos(config: Config, url: str) -> None:
+def test_address_without_scheme_gets_the_scheme_of_client_go(config: Config, url: str) -> None:
     assert server_url(config).geturl() == url
 
 
 @pytest.mark.parametrize(
     "host", ["", "https://", "ftp://h", "https://h:port", "https://h:99999", "https://h?x", "https://u:p@h", "a b", "ä"]
 )
-def test_what_is_no_address_is_said_in_a_sentence(host: str) -> None:
+def test_invalid_address_is_a_config_error(host: str) -> None:
     with pytest.raises(ConfigError, match="expected https://host:port"):
         server_url(Config(host))
 
 
-def test_the_dialer_knows_where_it_dials() -> None:
+def test_dialer_has_address_path_and_host_header() -> None:
     dialer = Dialer(Config("http://[::1]:8080/prefix/"), environ={})
     assert (dialer.where, dialer.base_path, dialer.host_header) == ("http://[::1]:8080", "/prefix", "[::1]:8080")
 

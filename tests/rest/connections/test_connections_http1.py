@@ -1,4 +1,4 @@
-"""HTTP/1.1 messages: whatever way the bytes are cut, the same replies come out; what is not HTTP is refused."""
+"""HTTP/1.1 messages: encoding, parsing of chunks of any size, rejection of invalid replies."""
 
 import gzip
 import itertools
@@ -49,13 +49,13 @@ def chunks_of(parts: list[bytes]) -> bytes:
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 10_000), max_size=12))
-def test_a_body_with_a_length_arrives_however_it_is_cut(body: bytes, at: list[int]) -> None:
+def test_body_with_a_length_is_read_from_chunks_of_any_size(body: bytes, at: list[int]) -> None:
     data = b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\nA: b\r\n\r\n" % len(body) + body
     assert whole(*cut(data, at)) == (201, body)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8), st.lists(st.integers(0, 10_000), max_size=12))
-def test_a_chunked_body_arrives_however_it_is_cut(parts: list[bytes], at: list[int]) -> None:
+def test_chunked_body_is_read_from_chunks_of_any_size(parts: list[bytes], at: list[int]) -> None:
     data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
     assert whole(*cut(data, at)) == (200, b"".join(parts))
 
@@ -63,7 +63,7 @@ def test_a_chunked_body_arrives_however_it_is_cut(parts: list[bytes], at: list[i
 @given(
     st.lists(st.binary(max_size=40), max_size=4), st.binary(max_size=60), st.lists(st.integers(0, 10_000), max_size=9)
 )
-def test_two_replies_on_one_connection_do_not_mix(parts: list[bytes], second: bytes, at: list[int]) -> None:
+def test_two_replies_on_one_connection_are_separate(parts: list[bytes], second: bytes, at: list[int]) -> None:
     data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
     data += b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(second) + second
     reader = ReplyReader(receiver(cut(data, at)))
@@ -75,7 +75,7 @@ def test_two_replies_on_one_connection_do_not_mix(parts: list[bytes], second: by
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=4), st.integers(1, 10_000))
-def test_a_body_that_breaks_off_is_never_taken_for_whole(parts: list[bytes], lost: int) -> None:
+def test_truncated_body_is_rejected(parts: list[bytes], lost: int) -> None:
     data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
     reader = ReplyReader(receiver([data[: len(data) - 1 - lost % (len(data) - 1)]]))
     with pytest.raises(IncompleteRead):
@@ -83,7 +83,7 @@ def test_a_body_that_breaks_off_is_never_taken_for_whole(parts: list[bytes], los
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_reply_or_refused(data: bytes) -> None:
+def test_any_bytes_are_a_reply_or_rejected(data: bytes) -> None:
     try:
         status, _ = whole(data)
     except (ProtocolError, IncompleteRead):
@@ -91,7 +91,7 @@ def test_any_bytes_are_a_reply_or_refused(data: bytes) -> None:
     assert 200 <= status <= 999
 
 
-def test_a_body_without_a_length_lasts_until_the_end_and_ends_the_connection() -> None:
+def test_body_without_length_ends_with_the_connection() -> None:
     reader = ReplyReader(receiver([b"HTTP/1.1 200 OK\r\n\r\nab", b"cd"]))
     head = reader.head("GET")
     assert reader.body(head) == b"abcd"
@@ -107,30 +107,30 @@ def test_a_body_without_a_length_lasts_until_the_end_and_ends_the_connection() -
         pytest.param("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive", True, id="1.0 kept"),
     ],
 )
-def test_a_connection_is_kept_as_the_server_says(head: str, keep: bool) -> None:
+def test_connection_is_kept_alive_as_the_server_says(head: str, keep: bool) -> None:
     assert ReplyReader(receiver([head.encode() + b"\r\n\r\n"])).head("GET").keep_alive is keep
 
 
-def test_interim_answers_are_left_out() -> None:
+def test_interim_replies_are_skipped() -> None:
     assert whole(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx") == (200, b"x")
 
 
 @pytest.mark.parametrize(
     "first", [b"HTTP/1.1 204 No Content\r\n\r\n", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"]
 )
-def test_answers_without_a_body_are_not_waited_for(first: bytes) -> None:
+def test_replies_without_body_are_complete(first: bytes) -> None:
     assert whole(first)[1] == b""
 
 
-def test_the_answer_to_head_has_no_body() -> None:
+def test_reply_to_head_has_no_body() -> None:
     assert whole(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", method="HEAD") == (200, b"")
 
 
-def test_a_compressed_body_is_unpacked() -> None:
+def test_compressed_body_is_decompressed() -> None:
     assert unzipped(gzip.compress(b"a" * 1000)) == b"a" * 1000
 
 
-def test_a_body_that_shrank_as_lists_do_is_unpacked_whole() -> None:
+def test_highly_compressed_body_is_decompressed() -> None:
     body = b'{"metadata":{"name":"x"},"spec":{"replicas":1}},' * 100_000
     assert unzipped(gzip.compress(body)) == body
 
@@ -171,7 +171,7 @@ def test_body_without_a_length_is_rejected_once_it_exceeds_the_limit(data: bytes
         whole(b"HTTP/1.1 200 OK\r\n" + data, max_body=11)
 
 
-def test_a_compressed_body_that_breaks_off_is_refused() -> None:
+def test_truncated_compressed_body_is_rejected() -> None:
     with pytest.raises(ProtocolError, match="truncated"):
         unzipped(gzip.compress(b"x" * 1000)[:-9])
 
@@ -198,12 +198,12 @@ def test_repeated_headers_are_joined() -> None:
         pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"a" * 300_000, id="endless head"),
     ],
 )
-def test_what_is_not_http_is_refused(data: bytes) -> None:
+def test_invalid_http_is_rejected(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         whole(data)
 
 
-def test_a_request_is_written_as_it_is_meant() -> None:
+def test_request_is_encoded() -> None:
     data = encode_request("PATCH", "/api?x=1", "h:1", (("A", "b"), ("A", "c")), b"{}")
     assert data == b"PATCH /api?x=1 HTTP/1.1\r\nHost: h:1\r\nA: b\r\nA: c\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -215,7 +215,7 @@ def test_header_values_are_utf8_both_ways(name: str) -> None:
     assert ReplyReader(receiver([reply])).head("GET").headers["a"] == name
 
 
-def test_a_get_has_no_length_and_a_post_without_body_has() -> None:
+def test_get_has_no_content_length_and_an_empty_post_has() -> None:
     assert b"Content-Length" not in encode_request("GET", "/", "h", (), None)
     assert b"Content-Length: 0\r\n" in encode_request("POST", "/", "h", (), None)
 
@@ -235,7 +235,7 @@ def test_a_get_has_no_length_and_a_post_without_body_has() -> None:
         pytest.param("GET", "/", (("A", "b\udcff"),), id="lone surrogate"),
     ],
 )
-def test_a_request_cannot_be_made_to_say_something_else(
+def test_header_and_request_line_injection_is_rejected(
     method: str, target: str, headers: tuple[tuple[str, str], ...]
 ) -> None:
     with pytest.raises(ValueError, match=r"request line|invalid header 'A"):

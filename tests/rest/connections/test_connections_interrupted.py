@@ -1,4 +1,4 @@
-"""A request that is interrupted, by a signal say, closes its connection: half an answer is left in it."""
+"""Interrupted requests, for example by a signal, close their connection."""
 
 from typing import Any, cast
 
@@ -57,13 +57,13 @@ class OneConnection(Dialer):
         pytest.param(Interrupted(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), id="in the body"),
     ],
 )
-def test_a_request_that_is_interrupted_leaves_no_connection_open(connection: Interrupted) -> None:
+def test_interrupted_request_closes_its_connection(connection: Interrupted) -> None:
     with pytest.raises(KeyboardInterrupt):
         PoolTransport(OneConnection(connection)).request("GET", "/", (), None, 5.0)
     assert connection.closed
 
 
-def test_a_stream_that_is_interrupted_leaves_no_connection_open() -> None:
+def test_interrupted_stream_closes_its_connection() -> None:
     connection = Interrupted(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
     stream = PoolTransport(OneConnection(connection)).stream("GET", "/", (), 5.0, idle_timeout=5.0)
     pieces = iter(stream)

@@ -1,4 +1,4 @@
-"""The real transport, over loopback: connections are kept, dead ones noticed, blocked readers freed."""
+"""Connection pool over loopback: keep-alive, dead connections, blocked readers."""
 
 import errno
 import socket
@@ -33,7 +33,7 @@ def get(transport: PoolTransport, target: str = "/", *, timeout: float = 5.0) ->
     return transport.request("GET", target, (), None, timeout)
 
 
-def test_requests_one_after_the_other_share_a_connection() -> None:
+def test_consecutive_requests_share_a_connection() -> None:
     with loopback([OK, chunked(b"a", b"b"), OK]) as server:
         transport = pool(server)
         assert [get(transport).body for _ in range(3)] == [b"ok", b"ab", b"ok"]
@@ -41,7 +41,7 @@ def test_requests_one_after_the_other_share_a_connection() -> None:
         transport.close()
 
 
-def test_a_connection_the_server_closed_meanwhile_is_replaced_unnoticed() -> None:
+def test_closed_idle_connection_is_replaced() -> None:
     with loopback([OK, CLOSE], [OK]) as server:
         transport = pool(server)
         assert get(transport).body == b"ok"
@@ -51,7 +51,7 @@ def test_a_connection_the_server_closed_meanwhile_is_replaced_unnoticed() -> Non
         transport.close()
 
 
-def test_a_get_is_sent_again_when_its_kept_connection_turns_out_closed() -> None:
+def test_get_is_retried_if_its_keep_alive_connection_is_closed() -> None:
     # The server reads the second request and then closes: the look before it was too early to see that.
     with loopback([OK, b""], [OK]) as server:
         transport = pool(server)
@@ -64,7 +64,7 @@ def test_a_get_is_sent_again_when_its_kept_connection_turns_out_closed() -> None
         transport.close()
 
 
-def test_a_write_is_not_sent_again_when_the_server_may_have_seen_it() -> None:
+def test_write_is_not_retried_if_the_server_may_have_received_it() -> None:
     with loopback([OK, b""], [OK]) as server:
         transport = pool(server)
         get(transport)
@@ -104,7 +104,7 @@ def test_a_get_on_a_new_connection_is_not_sent_twice() -> None:
         pytest.param(b"nonsense\r\n\r\n", "did not respond with HTTP/1.1", id="nonsense"),
     ],
 )
-def test_what_goes_wrong_is_said_in_a_sentence(reply: bytes, words: str) -> None:
+def test_network_error_has_a_one_line_message(reply: bytes, words: str) -> None:
     with loopback([reply]) as server:
         with pytest.raises(ConnectionFailed, match=words) as failed:
             get(pool(server), timeout=0.2)
@@ -112,14 +112,14 @@ def test_what_goes_wrong_is_said_in_a_sentence(reply: bytes, words: str) -> None
         assert failed.value.__cause__ is not None
 
 
-def test_a_silent_server_is_a_timeout_that_may_have_been_sent() -> None:
+def test_silent_server_is_a_timeout_of_a_sent_request() -> None:
     with loopback([b""]) as server, pytest.raises(ConnectionFailed) as failed:
         get(pool(server), timeout=0.2)
     assert failed.value.timeout
     assert failed.value.sent
 
 
-def test_nobody_listening_is_refused_and_surely_not_sent() -> None:
+def test_refused_connection_is_not_sent() -> None:
     with loopback() as server:
         address = server.address
     with pytest.raises(ConnectionFailed, match="is the API server running") as failed:
@@ -128,14 +128,14 @@ def test_nobody_listening_is_refused_and_surely_not_sent() -> None:
     assert not failed.value.sent
 
 
-def test_a_machine_that_vanished_is_said_to_be_gone_and_not_silent() -> None:
+def test_vanished_machine_has_its_own_message() -> None:
     failed = exchange_failure(TimeoutError(errno.ETIMEDOUT, "Connection timed out"), "http://h", 85.0)
     assert str(failed) == "http://h is gone: its machine does not respond any more"
     assert failed.timeout
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system has no limit for unacknowledged data")
-def test_a_dead_peer_is_noticed_within_ninety_seconds_whatever_we_were_doing() -> None:
+def test_dead_peer_is_detected_within_90_seconds() -> None:
     config = Config("http://h")
     options = {option: value for level, option, value in SOCKET_OPTIONS if level == socket.IPPROTO_TCP}
     waiting = options[socket.TCP_KEEPIDLE] + options[socket.TCP_KEEPINTVL] * options[socket.TCP_KEEPCNT]
@@ -143,14 +143,14 @@ def test_a_dead_peer_is_noticed_within_ninety_seconds_whatever_we_were_doing() -
     assert max(waiting, sending, config.watch_idle_timeout, SILENCE, CONNECT_TIMEOUT) < 90
 
 
-def test_a_name_that_does_not_exist_is_named() -> None:
+def test_unresolved_host_name_is_in_the_message() -> None:
     transport = PoolTransport(Dialer(Config("http://no-such-host.invalid"), environ={}))
     with pytest.raises(ConnectionFailed, match=r"cannot resolve .*no-such-host\.invalid") as failed:
         get(transport)
     assert not failed.value.sent
 
 
-def test_a_large_body_refused_early_still_shows_the_answer() -> None:
+def test_response_to_a_rejected_large_body_is_read() -> None:
     with loopback([http(b"too large", "413 Request Entity Too Large", "Connection: close\r\n")]) as server:
         transport = pool(server)
         assert transport.request("POST", "/", (), b"x" * 3_000_000, 5.0).status == 413
@@ -181,7 +181,7 @@ def test_an_old_idle_connection_is_not_used_again() -> None:
         transport.close()
 
 
-def test_after_a_reset_new_connections_are_made() -> None:
+def test_reset_closes_idle_connections() -> None:
     with loopback([OK, OK], [OK]) as server:
         transport = pool(server)
         get(transport)
@@ -191,7 +191,7 @@ def test_after_a_reset_new_connections_are_made() -> None:
         transport.close()
 
 
-def test_a_closed_transport_keeps_nothing() -> None:
+def test_closed_transport_keeps_no_connections() -> None:
     with loopback([OK]) as server:
         transport = pool(server)
         transport.close()
@@ -199,7 +199,7 @@ def test_a_closed_transport_keeps_nothing() -> None:
         assert server.ended.wait(5)
 
 
-def test_the_path_of_the_address_stands_before_every_path() -> None:
+def test_path_of_the_address_prefixes_every_path() -> None:
     with loopback([OK]) as server:
         transport = PoolTransport(Dialer(Config(f"{server.address}/k8s/clusters/c-1/"), environ={}))
         get(transport, "/api/v1")
@@ -207,7 +207,7 @@ def test_the_path_of_the_address_stands_before_every_path() -> None:
         transport.close()
 
 
-def test_connections_notice_dead_peers_and_send_at_once() -> None:
+def test_sockets_have_keep_alive_and_no_delay() -> None:
     with loopback([OK]) as server:
         sock = Dialer(Config(server.address), environ={}).dial()
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
@@ -219,7 +219,7 @@ def test_connections_notice_dead_peers_and_send_at_once() -> None:
         sock.close()
 
 
-def test_a_stream_gives_what_came_while_more_is_awaited() -> None:
+def test_stream_returns_received_chunks_at_once() -> None:
     with loopback([chunked(b"one", b"two", end=False)]) as server:
         transport = pool(server)
         stream = transport.stream("GET", "/", (), 5.0, idle_timeout=5.0)
@@ -229,7 +229,7 @@ def test_a_stream_gives_what_came_while_more_is_awaited() -> None:
         stream.close()
 
 
-def test_a_blocked_reader_returns_when_the_stream_is_closed_elsewhere() -> None:
+def test_close_in_another_thread_wakes_a_blocked_reader() -> None:
     with loopback([chunked(b"one", end=False)]) as server:
         stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=60.0)
         pieces = iter(stream)
@@ -277,7 +277,7 @@ def test_a_stream_that_ends_leaves_its_connection_for_the_next_request() -> None
         transport.close()
 
 
-def test_a_stream_broken_off_is_a_failure() -> None:
+def test_truncated_stream_raises() -> None:
     with loopback([chunked(b"one", end=False), CLOSE]) as server:
         stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=5.0)
         with pytest.raises(ConnectionFailed, match="in the middle of its response"):
@@ -304,6 +304,6 @@ def test_many_threads_share_one_transport() -> None:
         transport.close()
 
 
-def test_tls_that_breaks_in_the_middle_is_said_to_be_tls() -> None:
+def test_tls_error_in_a_reply_is_named() -> None:
     failed = exchange_failure(ssl.SSLError(1, "[SSL: BAD_RECORD_MAC] bad record mac (_ssl.c:2580)"), "https://h", 5.0)
     assert str(failed) == "TLS with https://h failed: [SSL: BAD_RECORD_MAC] bad record mac"

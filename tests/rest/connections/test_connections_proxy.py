@@ -1,4 +1,4 @@
-"""Proxies: which one stands before a server, and what is said to it."""
+"""Proxies: selection, tunnels, errors."""
 
 import socket
 import ssl
@@ -46,11 +46,11 @@ ENV = {"HTTPS_PROXY": "http://p:3128", "http_proxy": "q:3129"}
         pytest.param("https://api", "", {"NO_PROXY": "*"}, "", id="everything"),
     ],
 )
-def test_the_proxy_is_the_one_go_would_take(server: str, explicit: str, extra: Mapping[str, str], proxy: str) -> None:
+def test_proxy_is_selected_as_in_go(server: str, explicit: str, extra: Mapping[str, str], proxy: str) -> None:
     assert proxy_for(server, explicit, {**ENV, **extra}) == proxy
 
 
-def test_an_unusable_proxy_is_named_without_its_password() -> None:
+def test_invalid_proxy_is_named_without_its_password() -> None:
     with pytest.raises(ConfigError, match="invalid proxy URL socks5://p:1") as failed:
         proxy_for("https://api", "socks5://me:secret@p:1", {})
     assert "secret" not in str(failed.value)
@@ -71,13 +71,13 @@ def test_host_name_that_cannot_be_encoded_is_a_failed_connection_through_a_proxy
         assert not failed.value.sent
 
 
-def test_a_proxy_at_no_port_is_named_without_its_password() -> None:
+def test_proxy_with_invalid_port_is_named_without_its_password() -> None:
     with pytest.raises(ConfigError, match="invalid proxy URL http://p:99999") as failed:
         Dialer(Config("https://api", proxy_url="http://me:k7Rz-proxy@p:99999"), environ={})
     assert "k7Rz" not in str(failed.value)
 
 
-def test_a_plain_request_is_handed_to_the_proxy_whole() -> None:
+def test_plain_request_is_forwarded_with_its_full_url() -> None:
     with loopback([http(b"ok")]) as proxy:
         url = proxy.address.replace("http://", "http://me:pass%20word@")
         transport = PoolTransport(Dialer(Config("http://api.invalid:8080", proxy_url=url), environ={}))
@@ -89,7 +89,7 @@ def test_a_plain_request_is_handed_to_the_proxy_whole() -> None:
 
 
 class Tunnel:
-    """A proxy that joins each CONNECTed client with one server, whatever host was asked for."""
+    """A proxy that connects each CONNECT client with one server, for any requested host."""
 
     def __init__(self, port: int) -> None:
         self.asked: list[bytes] = []
@@ -118,7 +118,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 @pytest.mark.e2e
-def test_tls_goes_through_a_tunnel_and_is_checked_against_the_server(certificates: Path) -> None:
+def test_tls_uses_a_tunnel_and_verifies_the_server(certificates: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
     with loopback([http(b"ok")], tls=context) as server, Group() as group:
@@ -131,7 +131,7 @@ def test_tls_goes_through_a_tunnel_and_is_checked_against_the_server(certificate
     assert tunnel.asked[0].startswith(b"CONNECT api.example:6443 HTTP/1.")
 
 
-def test_a_proxy_that_refuses_the_tunnel_is_the_one_to_blame() -> None:
+def test_proxy_that_rejects_the_tunnel_is_named() -> None:
     with loopback([http(b"", "407 Proxy Authentication Required")]) as proxy:
         dialer = Dialer(Config("https://api.invalid:6443", proxy_url=proxy.address), environ={})
         with pytest.raises(ConnectionFailed, match=r"the proxy refused .* 407") as failed:
@@ -141,7 +141,7 @@ def test_a_proxy_that_refuses_the_tunnel_is_the_one_to_blame() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"nonsense\r\n\r\n", b"HTTP/1.1 abc x\r\n\r\n", b"x" * 70_000, CLOSE, RESET])
-def test_a_proxy_that_is_none_is_one_sentence(answer: bytes) -> None:
+def test_peer_that_is_not_a_proxy_has_a_one_line_message(answer: bytes) -> None:
     with loopback([answer]) as proxy:
         dialer = Dialer(Config("https://api.invalid:6443", proxy_url=proxy.address), environ={})
         with pytest.raises(
@@ -152,7 +152,7 @@ def test_a_proxy_that_is_none_is_one_sentence(answer: bytes) -> None:
         assert not failed.value.sent
 
 
-def test_a_proxy_that_is_not_there_is_named() -> None:
+def test_unreachable_proxy_is_named() -> None:
     with loopback() as proxy:
         address = proxy.address
     with pytest.raises(ConnectionFailed, match="through the proxy http://127") as failed:

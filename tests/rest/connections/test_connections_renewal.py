@@ -1,4 +1,4 @@
-"""Certificates and authorities that are replaced while a client runs, over real TLS; how it shows in metrics."""
+"""Reload of client certificates and CA files over real TLS, and its metrics."""
 
 import os
 import shutil
@@ -66,7 +66,7 @@ def client(server: Loopback, certificates: Path, folder: Path, *, shown: bool = 
 
 
 @pytest.mark.feature("B-REST-08")
-def test_a_replaced_client_certificate_is_shown_within_a_minute_on_a_connection_of_its_own(
+def test_replaced_client_certificate_is_used_within_a_minute_on_a_new_connection(
     certificates: Path, tmp_path: Path
 ) -> None:
     with loopback([OK, OK, OK], [OK], tls=server_context(certificates, demand=True)) as server:
@@ -87,9 +87,7 @@ def test_a_replaced_client_certificate_is_shown_within_a_minute_on_a_connection_
 
 @pytest.mark.feature("B-REST-09")
 @pytest.mark.parametrize(("source", "reason"), [("other.pem", "updated"), ("ca.pem", "unchanged")])
-def test_a_replaced_authority_is_looked_at_every_minute(
-    certificates: Path, tmp_path: Path, source: str, reason: str
-) -> None:
+def test_ca_file_is_checked_every_minute(certificates: Path, tmp_path: Path, source: str, reason: str) -> None:
     with loopback([OK, OK], [OK], tls=server_context(certificates)) as server:
         mine = client(server, certificates, tmp_path)
         mine.get()
@@ -115,7 +113,7 @@ def test_a_replaced_authority_is_looked_at_every_minute(
         (None, "read_error"),
     ],
 )
-def test_an_authority_that_became_unusable_leaves_the_former_one_in_force(
+def test_invalid_ca_file_keeps_the_previous_ca(
     certificates: Path, tmp_path: Path, content: bytes | None, reason: str
 ) -> None:
     with loopback([OK], [OK], tls=server_context(certificates)) as server:
@@ -131,14 +129,14 @@ def test_an_authority_that_became_unusable_leaves_the_former_one_in_force(
         mine.transport.close()
 
 
-def test_an_empty_authority_is_refused_and_does_not_mean_the_machines_own(tmp_path: Path) -> None:
+def test_empty_ca_file_is_rejected_and_does_not_select_the_system_ca(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").touch()
     with pytest.raises(ConfigError, match=r"ca\.pem is empty"):
         Dialer(Config("https://127.0.0.1:1", ca_file=str(tmp_path / "ca.pem")), environ={})
 
 
 @pytest.mark.feature("B-REST-15")
-def test_connections_are_counted_by_whether_their_tls_settings_were_at_hand(certificates: Path, tmp_path: Path) -> None:
+def test_connections_are_counted_by_cached_or_new_tls_context(certificates: Path, tmp_path: Path) -> None:
     with loopback([OK], [OK], tls=server_context(certificates)) as server:
         mine = client(server, certificates, tmp_path)
         mine.get()
@@ -150,7 +148,7 @@ def test_connections_are_counted_by_whether_their_tls_settings_were_at_hand(cert
 
 
 @pytest.mark.feature("B-REST-15")
-def test_looking_up_a_name_is_timed_and_an_address_is_none() -> None:
+def test_name_resolution_is_measured_except_for_addresses() -> None:
     with loopback([OK], [OK]) as server, recorded_metrics() as kept:
         for host in ("127.0.0.1", "localhost"):
             transport = PoolTransport(Dialer(Config(f"http://{host}:{server.port}"), environ={}))
@@ -160,7 +158,7 @@ def test_looking_up_a_name_is_timed_and_an_address_is_none() -> None:
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'a' * 64}.invalid", "a..b"])
-def test_a_name_that_nobody_knows_is_one_sentence_and_timed_as_well(host: str) -> None:
+def test_failed_name_resolution_is_measured_and_has_a_one_line_message(host: str) -> None:
     with recorded_metrics() as kept:
         transport = PoolTransport(Dialer(Config(f"http://{host}:1"), environ={}))
         with pytest.raises(ConnectionFailed, match=r"^cannot resolve the host name of http://\S+$"):
@@ -179,9 +177,7 @@ def test_a_name_that_nobody_knows_is_one_sentence_and_timed_as_well(host: str) -
         ("", ("1", "plugin_not_found_error")),
     ],
 )
-def test_calls_of_a_credential_plugin_are_counted_by_what_came_of_them(
-    tmp_path: Path, code: str, labels: tuple[str, str]
-) -> None:
+def test_calls_of_a_credential_plugin_are_counted_by_result(tmp_path: Path, code: str, labels: tuple[str, str]) -> None:
     script = tmp_path / "plugin"
     if code:
         script.write_text(f"#!/usr/bin/env python3\n{code}\n")

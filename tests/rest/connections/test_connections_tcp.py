@@ -1,4 +1,4 @@
-"""Connections to a host with several addresses: which is tried when, which is used, and what is reported."""
+"""Connections to hosts with several addresses: order, timeouts, errors."""
 
 import errno
 import math
@@ -70,7 +70,7 @@ class Host:
             return left
 
 
-def test_address_that_does_not_answer_costs_the_attempt_delay_and_not_the_timeout() -> None:
+def test_unresponsive_address_costs_only_the_attempt_delay() -> None:
     host = Host(b=(0.1, 0))
     left = host.connect(v4("a"), v4("b"))
     assert host.network.started == [("a", 0.0), ("b", ATTEMPT_DELAY)]
@@ -83,12 +83,12 @@ def test_other_family_is_tried_second() -> None:
     assert [address for address, _ in host.network.started] == ["a", "d"]
 
 
-def test_slow_address_is_used_when_it_answers_before_the_others() -> None:
+def test_slow_address_is_used_if_it_connects_first() -> None:
     host = Host(a=(0.4, 0), b=(1.0, 0))
     assert host.connect(v6("a"), v4("b")) == pytest.approx(4.6)
 
 
-def test_attempts_that_did_not_win_are_closed() -> None:
+def test_other_attempts_are_closed() -> None:
     host = Host(c=(0.0, 0))
     sock = host.connector.connect([v4("a"), v4("b"), v4("c")], 5.0)
     assert [made.fileno() >= 0 for made in host.network.sockets] == [False, False, True]

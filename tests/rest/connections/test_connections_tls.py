@@ -1,4 +1,4 @@
-"""TLS: trust from data or files, client certificates, and a clear sentence when something doesn't fit."""
+"""TLS: CA bundles, client certificates, error messages."""
 
 import ssl
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def ask(config: Config, certificate: Callable[[], ClientCertificate | None] = la
 
 
 @pytest.mark.feature("B-REST-09")
-def test_a_server_whose_authority_is_given_is_trusted(certificates: Path) -> None:
+def test_server_signed_by_the_configured_ca_is_trusted(certificates: Path) -> None:
     ca = certificates / "ca.pem"
     with loopback([OK], [OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, ca_file=str(ca))) == b"ok"
@@ -63,9 +63,7 @@ def test_intermediate_authority_is_enough_to_trust_what_it_has_signed(certificat
         pytest.param(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", id="unusable certificate"),
     ],
 )
-def test_bundle_is_usable_whatever_stands_beside_its_certificates(
-    certificates: Path, tmp_path: Path, comment: bytes
-) -> None:
+def test_bundle_may_contain_other_text(certificates: Path, tmp_path: Path, comment: bytes) -> None:
     ca = tmp_path / "ca.pem"
     ca.write_bytes(comment + (certificates / "ca.pem").read_bytes() + comment)
     data = ca.read_bytes().decode(errors="replace")
@@ -84,7 +82,7 @@ def test_client_certificate_may_have_comments_in_any_encoding(certificates: Path
         assert ask(replace(trusted, **pair)) == b"ok"  # type: ignore[arg-type]  # both are text
 
 
-def test_another_authority_is_said_to_be_the_trouble(certificates: Path) -> None:
+def test_untrusted_ca_is_named_in_the_error(certificates: Path) -> None:
     with loopback([OK], tls=server_context(certificates)) as server:
         with pytest.raises(ConnectionFailed, match=r"the certificate of https://127\S+ is not trusted") as failed:
             ask(Config(server.address, ca_file=str(certificates / "other.pem")))
@@ -92,13 +90,13 @@ def test_another_authority_is_said_to_be_the_trouble(certificates: Path) -> None
 
 
 @pytest.mark.feature("B-REST-09")
-def test_an_insecure_configuration_trusts_anyone(certificates: Path) -> None:
+def test_insecure_configuration_trusts_any_certificate(certificates: Path) -> None:
     with loopback([OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, insecure=True)) == b"ok"
 
 
 @pytest.mark.feature("B-REST-09")
-def test_a_server_name_stands_in_for_the_address(certificates: Path) -> None:
+def test_server_name_overrides_the_address(certificates: Path) -> None:
     ca = str(certificates / "ca.pem")
     with loopback([OK], [OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, ca_file=ca, server_name="api.example")) == b"ok"
@@ -106,18 +104,18 @@ def test_a_server_name_stands_in_for_the_address(certificates: Path) -> None:
             ask(Config(server.address, ca_file=ca, server_name="other.example"))
 
 
-def test_the_dot_that_ends_a_name_is_no_part_of_it(certificates: Path) -> None:
+def test_trailing_dot_of_a_host_name_is_ignored(certificates: Path) -> None:
     with loopback([OK], tls=server_context(certificates)) as server:
         assert ask(Config(server.address, ca_file=str(certificates / "ca.pem"), server_name="api.example.")) == b"ok"
 
 
 @pytest.mark.parametrize("name", ["a..b", "a\0b"])
-def test_a_server_name_that_is_none_is_said_at_once(name: str) -> None:
+def test_invalid_server_name_is_a_config_error(name: str) -> None:
     with pytest.raises(ConfigError, match=r"invalid TLS server name 'a\S+b'"):
         Dialer(Config("https://127.0.0.1:1", server_name=name), environ={})
 
 
-def test_a_client_certificate_is_shown_when_it_is_demanded(certificates: Path) -> None:
+def test_client_certificate_is_sent_on_request(certificates: Path) -> None:
     certificate, key = certificates / "client.pem", certificates / "client.key"
     with loopback([OK], [OK], tls=server_context(certificates, demand=True)) as server:
         trusted = Config(server.address, ca_file=str(certificates / "ca.pem"))
@@ -126,7 +124,7 @@ def test_a_client_certificate_is_shown_when_it_is_demanded(certificates: Path) -
         assert ask(in_memory) == b"ok"
 
 
-def test_a_plugins_certificate_goes_before_the_configured_one(certificates: Path) -> None:
+def test_certificate_of_a_plugin_takes_precedence(certificates: Path) -> None:
     certificate = ClientCertificate(
         (certificates / "client.pem").read_text(), (certificates / "client.key").read_text()
     )
@@ -134,13 +132,13 @@ def test_a_plugins_certificate_goes_before_the_configured_one(certificates: Path
         assert ask(Config(server.address, ca_file=str(certificates / "ca.pem")), lambda: certificate) == b"ok"
 
 
-def test_a_missing_client_certificate_is_a_failure(certificates: Path) -> None:
+def test_missing_client_certificate_fails_the_connection(certificates: Path) -> None:
     with loopback([OK], tls=server_context(certificates, demand=True)) as server, pytest.raises(ConnectionFailed):
         ask(Config(server.address, ca_file=str(certificates / "ca.pem")))
 
 
 @pytest.mark.feature("B-REST-09")
-def test_a_renewed_authority_file_is_used_for_the_next_connection(certificates: Path, tmp_path: Path) -> None:
+def test_renewed_ca_file_is_used_for_the_next_connection(certificates: Path, tmp_path: Path) -> None:
     ca = tmp_path / "ca.pem"
     ca.write_text((certificates / "other.pem").read_text())
     with loopback([OK], [OK], [OK], tls=server_context(certificates)) as server:
@@ -156,7 +154,7 @@ def test_a_renewed_authority_file_is_used_for_the_next_connection(certificates: 
 
 
 @pytest.mark.feature("B-REST-08")
-def test_a_renewed_client_certificate_is_shown_on_the_next_connection(certificates: Path, tmp_path: Path) -> None:
+def test_renewed_client_certificate_is_used_for_the_next_connection(certificates: Path, tmp_path: Path) -> None:
     certificate, key = tmp_path / "client.pem", tmp_path / "client.key"
 
     def renew(name: str) -> None:
@@ -178,7 +176,7 @@ def test_a_renewed_client_certificate_is_shown_on_the_next_connection(certificat
         transport.close()
 
 
-def test_plain_http_where_tls_was_expected_is_recognised() -> None:
+def test_plain_http_instead_of_tls_is_detected() -> None:
     with loopback([http(status="400 Bad Request")]) as server:
         address = server.address.replace("http:", "https:")
         with pytest.raises(ConnectionFailed, match=r"does not speak TLS: is it a plain http:// address"):
@@ -192,7 +190,7 @@ def test_plain_http_where_tls_was_expected_is_recognised() -> None:
         pytest.param("locked.key", "the key is encrypted", id="encrypted"),
     ],
 )
-def test_a_useless_key_is_said_at_once(certificates: Path, key: str, words: str) -> None:
+def test_invalid_key_is_a_config_error(certificates: Path, key: str, words: str) -> None:
     config = Config(
         "https://127.0.0.1:1",
         client_certificate_file=str(certificates / "client.pem"),
@@ -202,12 +200,12 @@ def test_a_useless_key_is_said_at_once(certificates: Path, key: str, words: str)
         Dialer(config, environ={})
 
 
-def test_an_authority_that_is_no_pem_is_said_at_once() -> None:
+def test_invalid_ca_bundle_is_a_config_error() -> None:
     with pytest.raises(ConfigError, match="invalid CA bundle"):
         Dialer(Config("https://127.0.0.1:1", ca_data="nonsense"), environ={})
 
 
-def test_a_blocked_reader_over_tls_is_freed_by_close(certificates: Path) -> None:
+def test_close_wakes_a_blocked_reader_over_tls(certificates: Path) -> None:
     with loopback([chunked(b"one", end=False)], tls=server_context(certificates)) as server:
         transport = PoolTransport(Dialer(Config(server.address, ca_file=str(certificates / "ca.pem")), environ={}))
         stream = transport.stream("GET", "/", (), 5.0, idle_timeout=60.0)
@@ -242,7 +240,7 @@ def test_connection_closed_during_the_handshake_is_retried_for_reads_only(certif
         assert server.connections == 5
 
 
-def test_handshake_that_is_not_answered_ends_with_the_connect_timeout() -> None:
+def test_handshake_ends_at_the_connect_timeout() -> None:
     with loopback([b""]) as server:
         dialer = Dialer(Config(server.address.replace("http:", "https:"), insecure=True), environ={})
         with pytest.raises(ConnectionFailed, match=r"did not respond within 0\.2 s while connecting") as failed:
