@@ -2,7 +2,7 @@
 
 The leader writes without reading first, because most likely the lease is as it was last written; it reads only if that
 fails. Other candidates read, and write if the lease is free. In coordinated leader election no candidate acquires the
-lease: the API server assigns it to one, and asks for it back by naming a preferred holder.
+lease: the API server assigns it to one, and ends its term by naming a preferred holder.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Leader elector: run for election, lead, renew the lease, step down.
 
 Guarantees, as long as clocks run at the same speed: work is asked to stop before another candidate's work starts,
-whether the leader was stopped, lost its connection, was overtaken, or its work crashed. A leader that is told to stop
+whether the leader was stopped, lost its connection, was overtaken, or its work crashed. A leader that is stopped
 releases the lease at once, but only after its work has ended. Work that does not end keeps the lease until it expires,
 and is named in an error. Work that must never run twice also needs a check at the resource itself: no lease can stop a
 process that was suspended just before it writes.

@@ -71,7 +71,7 @@ def informers_table(states: Iterable[InformerState], clock: Clock) -> str:
     """Return a line for each informer."""
     now = clock.now()
     return table(
-        ("NAME", "KIND", "SYNCED", "OBJECTS", "VERSION", "LISTS", "WATCHES", "UNDECODABLE", "HEARD", "ERROR"),
+        ("NAME", "KIND", "SYNCED", "OBJECTS", "VERSION", "LISTS", "WATCHES", "UNDECODABLE", "LAST EVENT", "ERROR"),
         (
             (
                 *(state.name, state.kind, "yes" if state.synced else "no", state.objects, state.resource_version),

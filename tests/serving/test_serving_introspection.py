@@ -120,9 +120,9 @@ def test_cache_page_shows_informer_state(clock: FakeClock) -> None:
         "lastError": "boom",
     }
     assert show(route, format="table").body == (
-        "NAME   KIND   SYNCED   OBJECTS   VERSION   LISTS   WATCHES   UNDECODABLE   HEARD       ERROR\n"
-        "foos   Foo    yes      3         42        1       2         1             1.5 s ago   boom\n"
-        "pods   Pod    no       0         -         0       0         0             never       -\n"
+        "NAME   KIND   SYNCED   OBJECTS   VERSION   LISTS   WATCHES   UNDECODABLE   LAST EVENT   ERROR\n"
+        "foos   Foo    yes      3         42        1       2         1             1.5 s ago    boom\n"
+        "pods   Pod    no       0         -         0       0         0             never        -\n"
     )
 
 
