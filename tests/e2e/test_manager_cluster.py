@@ -116,7 +116,7 @@ def test_kinds_of_both_scopes_are_there_while_their_definitions_are(config: Conf
         manager.client.create(Gizmo(ObjectMeta(name="a", namespace=space)))
         manager.client.create(Zone(ObjectMeta(name="a")))
         eventually(lambda: seen, lambda found: found == {ObjectName(space, "a"), ObjectName("", "a")}, seconds=30.0)
-        with pytest.raises(ValueError, match="a Zone is in no namespace"):
+        with pytest.raises(ValueError, match="a Zone cannot have a namespace"):
             manager.client.get(Zone, ObjectName(space, "a"))
         uninstall(manager.requester, crds)
         eventually(lambda: is_gone(lambda: manager.api_reader.list(Zone)), seconds=30.0)
