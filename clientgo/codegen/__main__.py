@@ -1,10 +1,10 @@
-"""The generator's command: from `@api_type` dataclasses, or from others' CRDs, to clients, caches and manifests.
+"""Entry point of the code generator: clients, caches and manifests from dataclasses or third-party CRDs.
 
     clientgo-codegen --input-module controller.api.v1alpha1 --output-package generated \\
         --crd-dir artifacts/crd --boilerplate hack/boilerplate.py.txt [--verify]
     clientgo-codegen --config hack/codegen.yaml [--verify]
 
-`python -m clientgo.codegen` is the same. docs/codegen.md tells what each option and each mark becomes.
+`python -m clientgo.codegen` is equivalent. docs/codegen.md describes the options and decorators.
 """
 
 import argparse
@@ -23,19 +23,19 @@ _NAME = "clientgo-codegen"
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells what is wrong on one line, whatever it quotes."""
+    """Argument parser that reports errors on one line."""
 
     def error(self, message: str) -> NoReturn:
         super().error(shown_text(message))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or verify; returns the exit code. Nothing is written when anything is wrong with any input."""
+    """Generate or verify, and return the exit code; nothing is written if any input has an error."""
     first = _Parser(prog=_NAME, add_help=False, allow_abbrev=False)
     first.add_argument("--config", type=path)
     given, rest = first.parse_known_args(arguments)
     try:
-        runs = [[*said, *rest] for said in read_config(given.config)] if given.config else [rest]
+        runs = [[*arguments_, *rest] for arguments_ in read_config(given.config)] if given.config else [rest]
     except ConfigError as error:
         return complain([str(error)])
     return _run([_options(run, given.config, number) for number, run in enumerate(runs)])
@@ -45,14 +45,12 @@ def _options(arguments: Sequence[str], config: Path | None, number: int) -> tupl
     parser = _Parser(
         prog=_NAME,
         allow_abbrev=False,
-        description="Generate from @api_type dataclasses, or from others' CRDs.",
+        description="Generate code and manifests from @api_type dataclasses or third-party CRDs.",
     )
-    parser.add_argument(
-        "--config", type=path, metavar="FILE", help="YAML that names these options, for several outputs"
-    )
+    parser.add_argument("--config", type=path, metavar="FILE", help="YAML file with these options, for several outputs")
     add_options(parser)
     if config is not None and "--help" not in arguments and "-h" not in arguments:
-        # The place in the file, instead of the options that the command has.
+        # Errors name the place in the file instead of the command.
         parser.prog, parser.usage = f"{config}: outputs[{number}]", argparse.SUPPRESS
     options = parser.parse_args(arguments)
     return options, chosen(options, parser)
@@ -67,7 +65,7 @@ def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
         return complain([str(error)])
     for output in outputs:
         for file in sorted((whole.texts.keys() | whole.patched) & (output.texts.keys() | output.patched)):
-            problems.at_module(str(file), 0, "two outputs write this file: give one of them another place")
+            problems.at_module(str(file), 0, "two outputs write this file: change the folder of one")
         whole.texts |= output.texts
         whole.folders += output.folders
         whole.patched |= output.patched
@@ -79,7 +77,7 @@ def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
 def _output(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:
     if not options.built_in:
         return generate(options, generators, problems)
-    # Only this library's own project asks for it, and the official client takes a quarter of a second to import.
+    # Only this project uses it, and importing the official client takes a quarter of a second.
     from clientgo.codegen.builtin.generate import generate_builtin  # noqa: PLC0415
 
     return generate_builtin(options, problems)

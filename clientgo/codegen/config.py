@@ -1,4 +1,4 @@
-"""The file that says what a project generates, so that one command without options writes all of it.
+"""Configuration file of the generator, with several outputs.
 
     boilerplate: hack/boilerplate.py.txt
     outputs:
@@ -8,8 +8,8 @@
     - from-crd: [certificates.yaml, issuers.yaml]
       output-package: others
 
-Each output is a run of the command. The keys are the options' names, so there is one list of words to learn and one
-parser that judges them; those beside `outputs` hold for every output.
+Each output is a run of the command. The keys are the names of options, validated by the same parser; keys beside
+`outputs` apply to all outputs.
 """
 
 import re
@@ -24,33 +24,32 @@ from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
 _OUTPUTS = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
 _WORD = re.compile(r"[a-z]+(-[a-z]+)*")
-# What asks the command for something else than to generate.
+# Options that are not for files.
 _ASKING = ("config", "help")
 _MOST = 2**63
 
 
 class ConfigError(ValueError):
-    """The file can't be read, or says something that is no option; the text tells which and where."""
+    """The file cannot be read, or has an invalid option."""
 
 
 def read_config(path: Path) -> list[list[str]]:
-    """The options of each output.
+    """Return the arguments of each output.
 
     Raises:
-        ConfigError: the file does not say what to generate.
+        ConfigError: the file is invalid.
     """
     try:
         documents = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot read the file: {reason_of(error)}") from error
     except InvalidYAML as error:
-        raise ConfigError(f"{path}:{error.line}: the file is no YAML: {error}") from error
+        raise ConfigError(f"{path}:{error.line}: invalid YAML: {error}") from error
     try:
         content = msgspec.convert(documents[0] if len(documents) == 1 else None, dict[str, Any])
         outputs = msgspec.convert(content.pop("outputs", None), _OUTPUTS)
     except msgspec.ValidationError as error:
-        told = "write `outputs:` and below it a list of what to generate, each with its options"
-        raise ConfigError(f"{path}: {told}") from error
+        raise ConfigError(f"{path}: expected a list `outputs`, each with its options") from error
     return [list(_arguments({**content, **output}, path)) for output in outputs]
 
 
@@ -58,11 +57,11 @@ def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
     for name, value in said.items():
         option = f"--{name}"
         if not _WORD.fullmatch(name) or name in _ASKING:
-            raise ConfigError(f"{path}: {name!r} is no option for a file")
+            raise ConfigError(f"{path}: unknown option {name!r}")
         try:
             given = msgspec.convert(value, bool | int | str | list[int | str])
         except msgspec.ValidationError as error:
-            raise ConfigError(f"{path}: {name}: write a text, a list of texts, or true") from error
+            raise ConfigError(f"{path}: invalid {name}: expected a string, a list of strings, or true") from error
         if isinstance(given, bool):
             yield from (option,) if given else ()
             continue
@@ -73,5 +72,5 @@ def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
 
 def _text(value: int | str, name: str, path: Path) -> str:
     if isinstance(value, int) and abs(value) > _MOST:
-        raise ConfigError(f"{path}: {name}: the number is too large")
+        raise ConfigError(f"{path}: invalid {name}: the number is too large")
     return str(value)

@@ -1,4 +1,4 @@
-"""One run of the generator: from what its options name to the texts of files. Reads, and writes nothing."""
+"""A run of the generator: reads the inputs and returns the contents of files."""
 
 import argparse
 from collections import Counter
@@ -29,23 +29,23 @@ from clientgo.codegen.render.thirdparty import foreign_groups
 
 @dataclass(slots=True)
 class Output:
-    """What files should say: those of the generator's own making, and those of others of which it changes a part."""
+    """Contents of generated files, and of hand-written files that are patched."""
 
     texts: dict[Path, str] = field(default_factory=dict)
     folders: list[Path] = field(default_factory=list)
     patched: dict[Path, str] = field(default_factory=dict)
 
     def add(self, files: Manifests) -> None:
-        """The files of a folder of manifests."""
+        """Add the files of a folder of manifests."""
         self.texts |= files.close()
         self.folders.append(files.folder)
 
 
 def generate(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:
-    """What the options ask for; of no worth when anything goes to `problems`.
+    """Return the output for the options; invalid if anything is reported to `problems`.
 
     Raises:
-        OSError: the header can't be read.
+        OSError: the header cannot be read.
     """
     own = read_modules(options.input, problems)
     foreign = [*read_definitions(options.from_crd, problems), *read_documents(options.from_openapi, problems)]
@@ -69,18 +69,18 @@ class _Run:
     foreign: Sequence[ForeignKind]
 
     def add_modules(self, output: Output) -> None:
-        """The modules of the package."""
+        """Add the modules of the package."""
         options = self.options
         wanted = [text for text in self._modules() if self._is_wanted(text)]
         for name, count in Counter(text.module for text in wanted).items():
             if count > 1:
-                self.problems.at_module(name, 0, "two groups would be called this: give them outputs of their own")
+                self.problems.at_module(name, 0, "duplicate module for two groups: put them into separate outputs")
         output.texts |= with_header(wanted, options.root, self.header)
         root = options.root / options.output_package.replace(".", "/")
         output.folders += [root / part for name in self.generators & set(SUBPACKAGES) for part in SUBPACKAGES[name]]
 
     def add_schemas(self, output: Output) -> None:
-        """CRDs, and documents of OpenAPI."""
+        """Add CRDs and OpenAPI documents."""
         options = self.options
         limits = {"allow_floats": options.allow_floats, "embedded_meta": options.embedded_metadata}
         maker, limit = SchemaMaker(self.problems, **limits), options.max_description
@@ -98,7 +98,7 @@ class _Run:
         output.patched |= patched_files(paths, self.own, partial(whole_schema, maker, limit=limit), self.problems)
 
     def add_declared(self, output: Output) -> None:
-        """Roles and webhook configurations."""
+        """Add roles and webhook configurations."""
         options = self.options
         declared = read_declarations(options.declarations, self.problems)
         plurals: dict[str, set[str]] = {}
@@ -120,7 +120,7 @@ class _Run:
         groups = list(foreign_groups(self.foreign, (own.kind.api.group for own in self.own), options.output_package))
         if groups:
             sources = tuple(sorted({kind.source for group in groups for kind in group.kinds}))
-            body = fill("package", doc="Types of kinds that are defined elsewhere.")
+            body = fill("package", doc="Types of third-party kinds.")
             yield Text(layout.module("types"), body, sources, is_package=True)
             yield from (group.text() for group in groups)
         kinds = [*(own.kind for own in self.own), *(kind for group in groups for kind in group.kinds)]
@@ -131,15 +131,15 @@ class _Run:
             yield from openapi_texts(self.own, schemas, layout, self.problems, allow_floats=options.allow_floats)
 
     def _published(self, kinds: Iterable[Kind]) -> dict[Kind, Schema]:
-        """The schemas of somebody else's kinds."""
+        """Return the schemas of third-party kinds."""
         found: dict[Kind, Schema] = {}
         by_name = {kind.api.gvk: kind for kind in self.foreign}
         for kind in kinds:
             try:
                 found[kind] = published_schema(by_name[kind.api.gvk])
             except Unpublishable as error:
-                told = f"the schema of {kind.api.gvk} can't be an OpenAPI definition: {error}"
-                self.problems.at_module(kind.source, 0, f"{told}; leave openapi out of --generators to do without")
+                message = f"the schema of {kind.api.gvk} cannot be an OpenAPI definition: {error}"
+                self.problems.at_module(kind.source, 0, f"{message}; remove openapi from --generators")
         return found
 
     def _is_wanted(self, text: Text) -> bool:

@@ -1,4 +1,4 @@
-"""Records to the YAML files that go to a cluster: definitions, roles, webhook configurations, and schemas alone."""
+"""Generated manifests: roles, webhook configurations, OpenAPI documents, and their kustomization."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ Documents = Sequence[Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Manifests:
-    """The files of one folder: what each says, and what it was made from."""
+    """Files of one folder, with their contents and inputs."""
 
     folder: Path
     header: Header
@@ -28,19 +28,19 @@ class Manifests:
     _sources: set[str] = field(default_factory=set)
 
     def add(self, name: str, documents: Documents, sources: Iterable[str]) -> None:
-        """A file of one or several YAML documents."""
+        """Add a file of YAML documents."""
         self.add_text(name, "---\n".join(to_yaml(document) for document in documents), sources)
 
     def add_text(self, name: str, text: str, sources: Iterable[str]) -> None:
-        """A file whose text is made already."""
+        """Add a file with the given text."""
         sources = sorted(set(sources))
         self._sources.update(sources)
         self.texts[self.folder / name] = self.header.of(sources) + text
 
     def close(self) -> dict[Path, str]:
-        """The texts, and a kustomization.yaml of them, so that whoever adds a kind needs to change no other list.
+        """Return the files, with a kustomization.yaml that lists them.
 
-        One that is there already and was not generated is left alone: its writer lists what is wanted.
+        A hand-written kustomization.yaml is kept.
         """
         place = self.folder / "kustomization.yaml"
         if not self.texts or (place.exists() and not self.header.marks(place)):
@@ -57,9 +57,9 @@ class Manifests:
 def role_files(
     files: Manifests, declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name: str, namespace: str
 ) -> None:
-    """`role.yaml` from the declarations, and an admin's, an editor's and a viewer's role for each kind.
+    """Add `role.yaml` for the declarations, and admin, editor and viewer roles for each kind.
 
-    With a `namespace`, what is declared without one is limited to it, where it can be.
+    With a `namespace`, declarations without one are restricted to it if they are for namespaced resources.
     """
     rules = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, RbacRule)]
     if rules:
@@ -76,7 +76,7 @@ def role_files(
 
 
 def webhook_files(files: Manifests, declared: Iterable[Declared]) -> None:
-    """`manifests.yaml` with the webhook configurations."""
+    """Add `manifests.yaml` with the webhook configurations."""
     hooks = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, WebhookDeclaration)]
     if hooks:
         made = webhook_configurations(hook for hook, _ in hooks)
@@ -84,7 +84,7 @@ def webhook_files(files: Manifests, declared: Iterable[Declared]) -> None:
 
 
 def openapi_files(files: Manifests, kinds: Iterable[OwnKind], maker: SchemaMaker) -> None:
-    """One OpenAPI v3 document for each version of a group, with the schemas of its kinds."""
+    """Add an OpenAPI v3 document for each group version, with the schemas of its kinds."""
     groups: dict[tuple[str, str], list[OwnKind]] = {}
     for own in kinds:
         groups.setdefault((own.kind.api.group, own.kind.api.version), []).append(own)
@@ -110,7 +110,7 @@ Manifest = dict[str, Any]
 
 
 def webhook_configurations(declared: Iterable[WebhookDeclaration]) -> list[Manifest]:
-    """The MutatingWebhookConfigurations and then the ValidatingWebhookConfigurations, each sort by name."""
+    """Return the MutatingWebhookConfigurations, then the ValidatingWebhookConfigurations, sorted by name."""
     hooks = sorted(declared, key=lambda hook: hook.name)
     made = []
     for sort, mutating in (("Mutating", True), ("Validating", False)):

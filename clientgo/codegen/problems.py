@@ -1,4 +1,4 @@
-"""What is wrong with the input, each with the place to look at: all of it is told, not the first alone."""
+"""Collection of all errors in the input, with their files and lines."""
 
 import ast
 import inspect
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 _LONGEST = 2000
-"""Characters of a sentence; what it quotes may be of any length."""
+"""Limit of the length of a message; quoted input may be of any length."""
 
 
 class Problems:
-    """Collects `file:line: what is wrong: what to write instead`."""
+    """Errors in the form `file:line: error: fix`."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, str], None] = {}
@@ -22,22 +22,22 @@ class Problems:
         return bool(self._found)
 
     def __iter__(self) -> Iterator[str]:
-        # What is wrong with a file as a whole has no line.
+        # Errors about a whole file have no line.
         return (
             shown_text(f"{file}:{line or ''}{': ' if line else ' '}{message}")
             for file, line, message in sorted(self._found)
         )
 
     def at_class(self, cls: type[Any], message: str) -> None:
-        """Something about a class as a whole."""
+        """Report an error about a class."""
         self._add(cls, None, message)
 
     def at_field(self, cls: type[Any], field: str, message: str) -> None:
-        """Something about one field."""
+        """Report an error about a field."""
         self._add(cls, field, f"{cls.__name__}.{field}: {message}")
 
     def at_module(self, file: str, line: int, message: str) -> None:
-        """Something about a module or another file; line 0 is all of it."""
+        """Report an error about a file; line 0 is the whole file."""
         self._found[file, line, message] = None
 
     def _add(self, cls: type[Any], field: str | None, message: str) -> None:
@@ -46,7 +46,7 @@ class Problems:
 
 
 def place_of(cls: type[Any], field: str | None = None) -> tuple[str, int]:
-    """File (below the current folder where it is) and line of a class, or of one of its fields."""
+    """Return file and line of a class or one of its fields."""
     try:
         file = inspect.getfile(cls)
     except (OSError, TypeError):
@@ -61,7 +61,7 @@ def place_of(cls: type[Any], field: str | None = None) -> tuple[str, int]:
 
 
 def field_docs(cls: type[Any]) -> dict[str, str]:
-    """What stands below fields as a text of its own, as in a class that documents its attributes; by field."""
+    """Return the attribute docstrings of a class by field."""
     try:
         body = _classes(inspect.getfile(cls)).get(cls.__qualname__)
     except (OSError, TypeError):
@@ -99,19 +99,19 @@ def _classes(file: str) -> dict[str, ast.ClassDef]:
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
-    """Why a file cannot be read or written, without its name, which stands before it."""
+    """Return why a file cannot be read or written, without its name."""
     if isinstance(error, UnicodeDecodeError):
-        return f"it is not UTF-8 text (byte {error.start})"
+        return f"invalid UTF-8 (byte {error.start})"
     return error.strerror or str(error)
 
 
 def shown_text(text: str) -> str:
-    """A sentence that quotes what somebody else wrote, as it is told: on one line, printable, no longer than a page."""
+    """Return a message on one line, with unprintable characters escaped, and limited in length."""
     flat = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
     return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]}…"
 
 
 def shown(file: str) -> str:
-    """A path as it is told: below the current folder where it is."""
+    """Return a path relative to the current folder if possible."""
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -1,7 +1,7 @@
-"""Permissions to roles: the fewest rules that say the same, in an order that does not depend on who said what first.
+"""Roles from declared permissions, with the fewest rules, in an order that does not depend on the declarations.
 
-A permission is parted by resource, and what is alike is joined again, in four steps: verbs of equal rules, then
-resources, groups and addresses of rules that are otherwise equal.
+Rules are split by resource and merged in four steps: verbs of equal rules, then resources, groups and URLs of rules
+that are otherwise equal.
 """
 
 import importlib
@@ -34,7 +34,7 @@ class _Rule:
 
 
 def roles(rules: Iterable[RbacRule], role_name: str) -> list[Manifest]:
-    """The ClusterRole of that name, and a Role for each namespace that permissions are limited to."""
+    """Return the ClusterRole of that name, and a Role for each namespace of restricted permissions."""
     by_role: dict[tuple[str, str], list[_Rule]] = {}
     for rule in rules:
         by_role.setdefault((rule.namespace, rule.role_name or role_name), []).extend(_parted(rule))
@@ -48,7 +48,7 @@ def _parted(rule: RbacRule) -> list[_Rule]:
 
 
 def merged(rules: Sequence[_Rule]) -> list[_Rule]:
-    """The same permissions in the fewest rules, sorted."""
+    """Merge rules into the fewest equivalent ones, sorted."""
     steps: list[tuple[str, Callable[[_Rule], Any]]] = [
         ("verbs", lambda r: (r.groups, r.resources, r.names, r.urls)),
         ("resources", lambda r: (r.groups, r.names, r.urls, r.verbs)),
@@ -100,9 +100,9 @@ def _rule(rule: _Rule) -> Manifest:
 
 
 def user_roles(kind: Kind, *, whole_name: bool = False) -> Mapping[str, Manifest]:
-    """File name to ClusterRole: for people who do all, who edit, and who look at objects of a kind.
+    """Return the admin, editor and viewer ClusterRoles of a kind by file name.
 
-    With `whole_name` the group is in the names, for kinds that are called like one of another group.
+    With `whole_name`, names include the group, for kinds with the same name in several groups.
     """
     name = f"{kind.api.group}_{kind.api.kind.lower()}" if whole_name else kind.api.kind.lower()
     return {
@@ -120,7 +120,10 @@ def _user_role(kind: Kind, name: str, verbs: tuple[str, ...]) -> Manifest:
 
 
 def limited(rules: Iterable[RbacRule], namespace: str, own: Mapping[str, ApiType]) -> Iterator[RbacRule]:
-    """The rules, those without a namespace of their own limited to this one; `own` kinds by their group resource."""
+    """Restrict rules without a namespace to this one; `own` has the project's kinds by group resource.
+
+    Cluster-scoped resources and URLs stay unrestricted. Resources of unknown groups are assumed to be namespaced.
+    """
     known = {**_built_in(), **own}
     for rule in rules:
         if rule.namespace or rule.urls:

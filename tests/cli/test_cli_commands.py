@@ -309,7 +309,7 @@ def test_file_that_is_not_text_is_named(project: Path, capsys: pytest.CaptureFix
 
     assert clientgo(project, "create", "api", *added) == 1
     assert capsys.readouterr().err.splitlines() == [
-        "clientgo create api: cannot add lines to main.py: it is not UTF-8 text (byte 0)"
+        "clientgo create api: cannot add lines to main.py: invalid UTF-8 (byte 0)"
     ]
 
 

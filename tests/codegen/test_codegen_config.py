@@ -48,22 +48,24 @@ def test_one_command_writes_every_output_with_the_options_of_its_own(tmp_path: P
 
 def test_one_wrong_output_leaves_all_unwritten(tmp_path: Path, capsys: Any) -> None:
     assert run(tmp_path, CONFIG.replace("harbour_master", "fleet")) == 2
-    assert "fleet.py:1: nothing is declared here" in capsys.readouterr().err
+    assert "fleet.py:1: no declarations found" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["codegen.yaml"]
 
 
 def test_two_outputs_in_one_place_are_told(tmp_path: Path, capsys: Any) -> None:
     assert run(tmp_path, CONFIG.replace("theirs", "ours")) == 2
-    assert "ours/__init__.py: two outputs write this file: give one of them another place" in capsys.readouterr().err
+    assert "ours/__init__.py: two outputs write this file: change the folder of one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param("outputs: [", "codegen.yaml:1: the file is no YAML: ", id="no YAML"),
-        pytest.param("output-package: x", "codegen.yaml: write `outputs:` and below it a list", id="no outputs"),
-        pytest.param("outputs: [x]", "codegen.yaml: write `outputs:` and below it a list", id="a text"),
-        pytest.param("outputs: [{input: {a: b}}]", "codegen.yaml: input: write a text, a list", id="a mapping"),
+        pytest.param("outputs: [", "codegen.yaml:1: invalid YAML: ", id="no YAML"),
+        pytest.param("output-package: x", "codegen.yaml: expected a list `outputs`", id="no outputs"),
+        pytest.param("outputs: [x]", "codegen.yaml: expected a list `outputs`", id="a text"),
+        pytest.param(
+            "outputs: [{input: {a: b}}]", "codegen.yaml: invalid input: expected a string, a list", id="a mapping"
+        ),
     ],
 )
 def test_a_file_that_says_nothing_of_use_is_told_in_one_line(tmp_path: Path, capsys: Any, text: str, told: str) -> None:
@@ -77,8 +79,8 @@ def test_a_file_that_says_nothing_of_use_is_told_in_one_line(tmp_path: Path, cap
     ("output", "told"),
     [
         ("{input-modul: x}", "outputs[1]: error: unrecognized arguments: --input-modul x"),
-        ("{input-module: x}", "outputs[1]: error: there is nowhere to write to: give --output-package, --crd-dir"),
-        ("{crd-dir: x, generators: client}", "outputs[1]: error: --generators client needs --output-package"),
+        ("{input-module: x}", "outputs[1]: error: no output folder: give --output-package, --crd-dir"),
+        ("{crd-dir: x, generators: client}", "outputs[1]: error: --generators client requires --output-package"),
     ],
 )
 def test_a_wrong_option_is_told_with_its_output(tmp_path: Path, capsys: Any, output: str, told: str) -> None:

@@ -1,6 +1,5 @@
-"""The front end for Kubernetes' own kinds: reads the official client's models and API classes (kubernetes >= 37).
+"""Generator of `clientgo.kubernetes` from the models and API classes of the official client (kubernetes >= 37).
 
-Their public pydantic fields say which attributes there are, what they are called in JSON and which are required; the
-names of the API classes' methods say which kinds are namespaced and have a status or a scale. What neither says is in
-the tables of `groups`.
+Attributes, JSON names and required fields come from the pydantic models; scope, status and scale from the method names
+of the API classes. Everything else is in the tables of `groups`.
 """

@@ -1,7 +1,4 @@
-"""One run of the generator for the built-in kinds: `clientgo.kubernetes`, and its fake clientset.
-
-What it reads are the models of the official client, of the one release that the checked-in files are made of.
-"""
+"""Generation of `clientgo.kubernetes` and its fake clientset from one release of the official client."""
 
 import argparse
 from collections.abc import Iterator
@@ -46,10 +43,10 @@ LAYOUT = Layout(
 
 
 def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
-    """The package's files; none, and a problem, when another release of the official client is installed.
+    """Return the files of the package, or report a problem if another release of the official client is installed.
 
     Raises:
-        OSError: the header can't be read.
+        OSError: the header cannot be read.
     """
     installed = installed_release()
     if installed != OFFICIAL_VERSION:
@@ -63,7 +60,7 @@ def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
 
 
 def builtin_texts(found: Survey) -> Iterator[Text]:
-    """Every module of the package, and the fake clientset."""
+    """Yield the modules of the package, and the fake clientset."""
     yield Text(f"{PACKAGE}.types", f'"""{_TYPES_DOC}"""\n', (SOURCE,), is_package=True)
     for module, body in type_texts(found, PACKAGE):
         yield Text(f"{PACKAGE}.types.{module}", body, (SOURCE,))

@@ -1,4 +1,4 @@
-"""Which groups are generated, and the kinds each serves as the official API classes have them."""
+"""Generated API groups, and the kinds in their official API classes."""
 
 import importlib.metadata
 import re
@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 from clientgo.codegen.names import snake
 
 OFFICIAL_VERSION = "37.0"
-"""The release whose models the checked-in files are made of; another one would change them."""
+"""Release of the official client that the committed files are generated from."""
 
 GROUPS: dict[str, tuple[str, str]] = {
     "AdmissionregistrationV1Api": ("admissionregistration.k8s.io", "v1"),
@@ -33,12 +33,12 @@ GROUPS: dict[str, tuple[str, str]] = {
 }
 
 _BODIES = {"PolicyV1Api": ("V1Eviction",), "AuthenticationV1Api": ("AuthenticationV1TokenRequest",)}
-"""Kinds that are only the body of another kind's subresource: they get a type and no client."""
+"""Kinds that are only bodies of subresources: they have a type but no client."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfficialMethod:
-    """A client's method for a subresource; `body` is the official class it sends and returns, empty for the kind's."""
+    """A client method for a subresource; `body` is the official class it sends and returns (default: the kind)."""
 
     name: str
     subresource: str
@@ -58,7 +58,7 @@ METHODS: dict[tuple[str, str], tuple[OfficialMethod, ...]] = {
 """Methods for subresources other than status and scale, by group and kind."""
 
 EXPANSIONS = {("", "Pod"): "clientgo.typed.pods:PodExpansion"}
-"""Classes by hand that clients inherit, by group and kind."""
+"""Hand-written base classes of clients, by group and kind."""
 
 _VERBS = {
     "create": ("create",),
@@ -74,7 +74,7 @@ _STATUS_VERBS = ("update_status", "patch_status", "apply_status")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfficialKind:
-    """One kind a group serves; `model` is its class in the official client."""
+    """A kind of a group; `model` is its class in the official client."""
 
     model: type[Any]
     group: str
@@ -83,16 +83,16 @@ class OfficialKind:
     status: bool
     scale: bool
     verbs: frozenset[str]
-    """In the generator's words; empty for a kind that is only a body."""
+    """Client verbs; empty for a kind that is only a body."""
 
 
 def installed_release() -> str:
-    """Major and minor version of the official client at hand."""
+    """Return the major and minor version of the installed official client."""
     return ".".join(importlib.metadata.version("kubernetes").split(".")[:2])
 
 
 def kinds_of(api_class: type[Any], models: Any) -> Iterator[OfficialKind]:
-    """What the group of `api_class` serves, by kind; `models` is the module that has the models."""
+    """Yield the kinds of an API class; `models` is the module of the models."""
     group, version = GROUPS[api_class.__name__]
     methods = frozenset(
         name for name in vars(api_class) if not name.endswith(("_http_info", "_without_preload_content"))
@@ -123,7 +123,7 @@ def kinds_of(api_class: type[Any], models: Any) -> Iterator[OfficialKind]:
 
 
 def _creatable(api_class: type[Any], methods: frozenset[str]) -> Iterator[tuple[str, tuple[type[Any], str]]]:
-    # What can be created under its own name is a kind; create_namespaced_pod_eviction is a subresource.
+    # Kinds can be created by their name; create_namespaced_pod_eviction is a subresource.
     for method in methods:
         found = re.fullmatch(r"create_((?:namespaced_)?(\w+))", method)
         if found:
@@ -134,5 +134,5 @@ def _creatable(api_class: type[Any], methods: frozenset[str]) -> Iterator[tuple[
 
 
 def plain_name(official: str) -> str:
-    """`V1Deployment` → `Deployment`, `CoreV1Event` → `Event`: a module says the version, a package the group."""
+    """Remove group and version from a class name: `V1Deployment` to `Deployment`, `CoreV1Event` to `Event`."""
     return re.sub(r"^(?:[A-Z][a-z]+)?V\d+(?:(?:alpha|beta)\d+)?(?=[A-Z])", "", official)

@@ -1,4 +1,4 @@
-"""One class of the official client as a Struct to be: attributes, types, defaults, and the classes it needs.
+"""Reader of the official client's models into records of Structs.
 
 The defaults follow Go's value semantics. Lists and maps are empty when absent; a required struct, and `metadata`,
 `spec` and `status` anywhere, is a zero struct, so that `deployment.spec.template.spec.containers` needs no None check;
@@ -23,7 +23,7 @@ OURS = {
     "V1ListMeta": "ListMeta",
     "V1ManagedFieldsEntry": "ManagedFieldsEntry",
 }
-"""Official classes that `clientgo.meta.objects` has already."""
+"""Official classes that `clientgo.meta.objects` defines."""
 
 _MICRO_TIMES = {
     ("V1LeaseSpec", "acquireTime"),
@@ -41,7 +41,7 @@ _VALUES = ("metadata", "spec", "status")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What one official class becomes; `needs` are the classes it mentions, `zeros` those it makes a default of."""
+    """Record of an official class; `needs` are the classes it refers to, `zeros` those in its defaults."""
 
     official: type[Any]
     name: str
@@ -62,7 +62,7 @@ class _Field:
 
 
 def read_model(official: type[Any], *, is_kind: bool) -> Model:
-    """The record of one class; a kind's apiVersion and kind are the codec's business and left out."""
+    """Read a class, without apiVersion and kind, which the codec handles."""
     attributes: list[Attribute] = []
     needs: set[type[Any]] = set()
     zeros: set[type[Any]] = set()

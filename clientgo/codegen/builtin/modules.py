@@ -1,4 +1,4 @@
-"""The texts of `types/<group>_<version>.py`, `types/pods.py` and `types/shared.py`."""
+"""Source of the modules of built-in types and of their apply configurations."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ _TYPE_DOCS = {
 
 
 def type_texts(survey: Survey, package: str) -> Iterator[tuple[str, str]]:
-    """Module name and body (no header) of every module of types."""
+    """Yield name and source of the modules of types."""
     for module in sorted({*survey.places.values()}):
         yield module, _types_text(survey, module, package)
 
@@ -67,7 +67,7 @@ def _doc(survey: Survey, module: str) -> str:
 
 
 def struct_of(model: Model, kind: OfficialKind | None = None) -> StructType:
-    """The record of a class; marked when it is that of a kind."""
+    """Return the record of a class, with `@api_type` if it is a kind."""
     return StructType(
         name=model.name, doc=model.doc, attributes=model.attributes, mark=_mark(kind) if kind is not None else ()
     )
@@ -87,7 +87,7 @@ def _mark(kind: OfficialKind) -> tuple[str, ...]:
 
 
 def borrowed_types(survey: Survey, module: str, own: Iterable[Model]) -> dict[str, set[str]]:
-    """Types that a module takes from others, by module."""
+    """Return the types that a module imports from others, by module."""
     # A group offers every type its kinds reach, wherever it is defined; `pods` only takes what it mentions.
     wanted: set[type[Any]] = set(survey.uses.get(module, ()))
     for model in own:
@@ -130,7 +130,7 @@ APPLY_DOC = "Apply configurations of the built-in kinds, one module for each gro
 
 
 def apply_texts(survey: Survey, package: str) -> Iterator[tuple[str, str]]:
-    """Module name and body (no header) of every module of apply configurations."""
+    """Yield name and source of the modules of apply configurations."""
     for module in sorted({*survey.places.values()}):
         yield module, _apply_text(survey, module, package)
 
@@ -148,7 +148,7 @@ def _apply_text(survey: Survey, module: str, package: str) -> str:
         RUNTIME: runtime_names(classes),
         f"{package}.types.{module}": sorted(kinds),
     }
-    # Kinds that other groups embed are defined elsewhere; whoever looks for them looks in their group.
+    # Kinds that other groups embed are defined elsewhere, and also exported by their own group.
     lent = {plain_name(model.__name__) for model in applied if model in _kinds_of(survey, module)} - kinds
     for place, names in borrowed_types(survey, module, own).items():
         wanted = [f"{name}{SUFFIX}" for name in names]

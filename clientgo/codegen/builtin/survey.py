@@ -1,4 +1,8 @@
-"""Everything the official client tells about the generated groups, gathered once."""
+"""Kinds, models and module placement of the generated groups, read from the official client.
+
+A type of one group is defined in its module. Types of several groups have modules of their own, so that importing a
+group loads no other: `pods`, `volumes`, and `shared` for the rest.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -64,11 +68,11 @@ APART = {
     "pods": frozenset({"core_v1", "apps_v1", "batch_v1"}),
     "volumes": frozenset({"core_v1", "storage_v1"}),
 }
-"""Modules for the types that only these groups use: big families, which `shared` would make everyone load."""
+"""Modules of large families of types that only these groups use, to keep `shared` small."""
 
 
 def reachable(roots: Iterable[type[Any]], models: Mapping[type[Any], Model]) -> set[type[Any]]:
-    """Everything `roots` mention, directly or not, themselves included."""
+    """Return all classes reachable from `roots`, including themselves."""
     found: set[type[Any]] = set()
     waiting = [root for root in roots if root in models]
     while waiting:
@@ -80,7 +84,7 @@ def reachable(roots: Iterable[type[Any]], models: Mapping[type[Any], Model]) -> 
 
 
 def place(uses: Mapping[str, set[type[Any]]]) -> dict[type[Any], str]:
-    """The module of each type, given what each group uses."""
+    """Return the module of each type, from the types that each group uses."""
     users: dict[type[Any], set[str]] = defaultdict(set)
     for group, used in uses.items():
         for model in used:
@@ -95,7 +99,7 @@ def _defining_module(groups: set[str]) -> str:
 
 
 def in_order(models: Iterable[Model]) -> list[Model]:
-    """By name, but after what they mention; only types that mention each other come before one of those."""
+    """Sort by name, after dependencies where cycles permit."""
     by_class = {model.official: model for model in sorted(models, key=lambda m: m.name)}
     ordered: dict[type[Any], Model] = {}
     begun: set[type[Any]] = set()
@@ -104,7 +108,7 @@ def in_order(models: Iterable[Model]) -> list[Model]:
         if model.official in begun:
             return
         begun.add(model.official)
-        # What defaults are made of comes first: it must be there whatever else goes round in circles.
+        # Dependencies of defaults come first: they must be defined, even in cycles.
         for needed in sorted(model.needs, key=lambda c: (c not in model.zeros, c.__name__)):
             if needed in by_class:
                 visit(by_class[needed])

@@ -1,8 +1,7 @@
-"""What Kubernetes says of the fields of its own types besides their Python types, for schemas they are part of.
+"""Formats, defaults, required fields and merge strategies of built-in types, for CRDs that embed them.
 
-A CRD that embeds a built-in type (a pod template) should hold its objects to the same: formats, amounts, defaults, and
-how lists and maps merge. The facts are those of the API's OpenAPI documents. Where a rule says the same as a table, the
-rule stands here: an integer is an int32, but for those that are named.
+The data is from the API's OpenAPI documents. Where a rule replaces a table, the rule is here: an integer is an int32,
+unless listed.
 """
 
 from collections.abc import Mapping
@@ -59,7 +58,7 @@ _REQUIRED: Mapping[str, str] = {
     "ValidatingWebhook": "admissionReviewVersions clientConfig", "VolumeAttachmentSpec": "source",
     "WebhookConversion": "conversionReviewVersions", "WeightedPodAffinityTerm": "podAffinityTerm",
 }  # fmt: skip
-"""Lists and structs that must be given; a class that has a zero for them does not say so."""
+"""Required lists and structs, which have zero values in the classes."""
 
 _ATOMIC_TYPES = frozenset((
     "ConfigMapKeySelector", "EndpointPort", "FileKeySelector", "LabelSelector", "LocalObjectReference", "NodeSelector",
@@ -79,12 +78,12 @@ _QUANTITY: Schema = {
 
 
 def is_built_in(cls: type[Any]) -> bool:
-    """Whether the class is one of Kubernetes' own types."""
+    """Report whether the class is a built-in type."""
     return issubclass(cls, msgspec.Struct) and cls.__module__.startswith(("clientgo.kubernetes.", "clientgo.meta."))
 
 
 def add_type_facts(cls: type[Any], schema: Schema) -> None:
-    """Add to the schema of a built-in type what is said of it as a whole."""
+    """Add the data about a built-in type to its schema."""
     if not is_built_in(cls):
         return
     if cls.__name__ in _ATOMIC_TYPES:
@@ -95,7 +94,7 @@ def add_type_facts(cls: type[Any], schema: Schema) -> None:
 
 
 def add_field_facts(cls: type[Any], field: str, schema: Schema) -> None:
-    """Add to the schema of a field, by its JSON name, what is said of it."""
+    """Add the data about a field, by its JSON name, to its schema."""
     if not is_built_in(cls):
         return
     bare = schema.get("items") or schema.get("additionalProperties") or schema

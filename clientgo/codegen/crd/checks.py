@@ -1,7 +1,7 @@
-"""Checks of a CRD's schemas, paths and rules: what the API server would reject, told with its place and a fix.
+"""Validation of a CRD's schemas, paths and rules, with the errors that the API server would report.
 
-They follow the validation of apiextensions.k8s.io/v1. Names and the like are checked in `apichecks`, constraints of a
-single field in `constraints`.
+It follows the validation of apiextensions.k8s.io/v1. `inputs.apichecks` validates names, `constraints` the constraints
+of a single field.
 """
 
 import re
@@ -20,7 +20,7 @@ Schema = dict[str, Any]
 Path = tuple[str, ...]
 
 _EACH = "[*]"
-"""What stands in a path for every item of a list and every value of a map."""
+"""Path element for the items of a list and the values of a map."""
 
 _ROOT_WITH_STATUS = frozenset({
     "description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
@@ -37,7 +37,7 @@ _HAS = re.compile(r"has\(self\.(\w+)\)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")
 _IMMUTABLE = unchanging().rule
 _UNSET = re.compile(r"!has\(oldSelf\.(\w+)\) \|\| has\(self\.\1\)")
-"""The rule that stands beside `immutable` of a field that may be left out; what is wrong with both is told once."""
+"""Rule beside `immutable` of an optional field; errors of both are reported once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class Fault:
 class _Place:
     path: Path = ()
     times: int | None = 1
-    """How many values of an object may be here; None if that has no limit."""
+    """Limit of the number of values at this place; None if unlimited."""
     unlimited: tuple[Path, ...] = ()
-    """The lists and maps above without a limit."""
+    """Enclosing lists and maps without a limit."""
     unordered: Path | None = None
-    """The list above whose items can't be told from their older versions."""
+    """Enclosing list whose items have no identity."""
 
 
 def check_version(own: OwnKind, schema: Schema, problems: Problems) -> None:
-    """Tell what the API server would reject in one version of a CRD with this schema."""
+    """Report errors in one version of a CRD."""
     for fault in (*_at_root(schema, status=own.kind.api.status), *_walked(schema), *_paths(own, schema)):
         cls, field = _class_at(own.cls, fault.path)
         if field:
@@ -70,7 +70,7 @@ def check_version(own: OwnKind, schema: Schema, problems: Problems) -> None:
 
 
 def _class_at(cls: type[Any], path: Path) -> tuple[type[Any], str]:
-    """The class and field that a path leads to, or the last of the user's own on the way."""
+    """Return the class and field at a path, or the last of the user's classes on the way."""
     found: tuple[type[Any], str] = (cls, "")
     hint: Any = cls
     for part in path:
@@ -156,7 +156,7 @@ def _embedded(schema: Schema, place: _Place) -> Iterator[Fault]:
 
 
 def _ruled(schema: Schema, rules: list[Schema], place: _Place) -> tuple[list[Fault], int]:
-    """What is wrong with the rules of a schema, and what they cost."""
+    """Return the errors in the rules of a schema, and their cost."""
     bounds = cel_type(schema)
     if bounds is None:
         told = "rules and immutable need a typed value, and Any has no type: write a type, or Mapping[str, Any]"
@@ -210,11 +210,11 @@ def _rule(schema: Schema, entry: Schema) -> Iterator[str]:
     if entry.get("reason", _REASONS[0]) not in _REASONS:
         yield f"invalid reason {entry['reason']!r}: expected one of {', '.join(_REASONS)}"
     if "fieldPath" in entry and _schema_at(schema, entry["fieldPath"]) is None:
-        yield f"its field_path {entry['fieldPath']!r} leads nowhere: write the path of a field as in .spec.replicas"
+        yield f"its field_path {entry['fieldPath']!r} not found: expected the path of a field such as .spec.replicas"
     if "optionalOldSelf" in entry and not _OLD.search(_STRINGS.sub("''", rule)):
         yield "optional_old_self is for rules that use oldSelf"
     if is_choice(rule):
-        # That an immutable field has no type is told at the field.
+        # A missing type of an immutable field is reported at the field.
         typed = _UNSET.fullmatch(rule) is None
         fields = {name: part for name, part in schema.get("properties", {}).items() if name.isascii()}
         known = {cel_name(name) for name, part in fields.items() if not typed or cel_type(part) is not None}
@@ -223,7 +223,7 @@ def _rule(schema: Schema, entry: Schema) -> Iterator[str]:
 
 
 def _schema_at(schema: Schema, path: str) -> Schema | None:
-    """The schema that a path of dots, and of names in brackets, leads to."""
+    """Return the schema at a JSON path, or None."""
     if not re.fullmatch(rf"(?:{_STEP.pattern})+", path):
         return None
     here: Schema | None = schema
@@ -242,7 +242,7 @@ def _paths(own: OwnKind, schema: Schema) -> Iterator[Fault]:
     for path in paths:
         missing = _missing(schema, path)
         if missing:
-            yield Fault((), f"the path {path} leads nowhere: {own.cls.__name__} has no {missing}")
+            yield Fault((), f"path not found: {path} ({own.cls.__name__} has no {missing})")
     if len(set(api.selectable_fields)) > _MOST_SELECTABLE:
         yield Fault((), f"{len(set(api.selectable_fields))} selectable fields: at most {_MOST_SELECTABLE} are allowed")
     for path in api.selectable_fields:
@@ -262,7 +262,7 @@ def _selectable(own: OwnKind, schema: Schema, path: str) -> Iterator[str]:
 
 
 def _missing(schema: Schema, path: str) -> str:
-    """The part of a plain path (`.spec.replicas`) that no field is called, or nothing; other paths are not judged."""
+    """Return the unknown part of a plain path such as `.spec.replicas`; other paths are not validated."""
     here = schema
     for part in path.removeprefix(".").split("."):
         properties = here.get("properties")

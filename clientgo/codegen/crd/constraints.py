@@ -1,4 +1,4 @@
-"""Constraints in a schema's words: what each part of a `Meta` becomes, and what it may stand on."""
+"""Translation of `Meta` constraints into schemas."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -49,7 +49,7 @@ _SCALARS = ("string", "boolean", *_NUMBERS)
 
 
 def apply_constraints(schema: dict[str, Any], metas: Sequence[Meta]) -> Iterator[str]:
-    """Put constraints into `schema`, later ones over earlier ones; yields what is wrong with them."""
+    """Add constraints to `schema`, later ones overriding earlier ones; yield errors."""
     if any(meta.schemaless for meta in metas):
         schema.clear()
     for meta in metas:
@@ -75,7 +75,7 @@ def _sized(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
 
 
 def _types_of(schema: dict[str, Any]) -> set[str]:
-    # An int-or-string has no type of its own, and string constraints hold for its strings.
+    # An int-or-string has no type; string constraints apply to its strings.
     return {schema["type"]} if "type" in schema else {part["type"] for part in schema.get("anyOf", ())}
 
 
@@ -96,16 +96,16 @@ def _constrain(schema: dict[str, Any], name: str, value: Any) -> None:
 
 def _listed(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
     if meta.unique_items:
-        yield "the API server refuses uniqueItems, which costs too much: write list_type='set'"
+        yield "the API server rejects uniqueItems: use list_type='set'"
     items = schema.get("items", {})
     if meta.list_type == "set" and items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        yield "a set is of scalars: write list_type='map' with list_map_keys=, or 'atomic'"
+        yield "a set must have scalar items: use list_type='map' with list_map_keys=, or 'atomic'"
     if meta.list_type == "set" and items.get("x-kubernetes-list-type", "atomic") != "atomic":
-        yield "the lists in a set must be atomic: leave out their list_type"
+        yield "lists in a set must be atomic: remove their list_type"
     if meta.list_type in ("set", "map") and items.get("nullable"):
-        yield f"the items of a list_type={meta.list_type!r} cannot be null: write them without | None"
+        yield f"items of a list_type={meta.list_type!r} cannot be null: remove | None"
     if (meta.list_type == "map") != bool(meta.list_map_keys):
-        yield "list_type='map' and list_map_keys=('name',) belong together: give both"
+        yield "list_type='map' and list_map_keys=('name',) require each other"
         return
     if meta.list_map_keys:
         schema["x-kubernetes-list-map-keys"] = list(meta.list_map_keys)
@@ -115,15 +115,15 @@ def _listed(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
 def _map_keys(items: dict[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
     properties = items.get("properties", {})
     for key in sorted({key for key in keys if keys.count(key) > 1}):
-        yield f"the key {key!r} of a list map is given twice"
+        yield f"duplicate key {key!r} of a list map"
     for key in keys:
         if not _is_scalar(properties.get(key, {})):
             known = ", ".join(sorted(name for name, found in properties.items() if _is_scalar(found)))
-            yield f"the list's items have no scalar {key!r}: write one of {known or 'theirs, once they have some'}"
+            yield f"the list's items have no scalar {key!r}: expected one of {known or 'their fields'}"
         elif key not in items.get("required", ()) and "default" not in properties[key]:
             yield f"the key {key!r} of a list map must be required or have a default"
         elif properties[key].get("nullable"):
-            yield f"the key {key!r} of a list map cannot be null: write its type without | None"
+            yield f"the key {key!r} of a list map cannot be null: remove | None"
 
 
 def _is_scalar(schema: dict[str, Any]) -> bool:
@@ -138,10 +138,10 @@ def _noted(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
             yield f"invalid pattern {meta.pattern!r}: {error}: write RE2 syntax, or a CEL rule (rules=)"
     schema.update({key: value for name, key in _NOTES.items() if (value := getattr(meta, name)) is not None})
     if meta.preserve_unknown is False:
-        del schema[_NOTES["preserve_unknown"]]  # it says true or nothing
+        del schema[_NOTES["preserve_unknown"]]  # only true is allowed
     if meta.embedded_resource:
         if schema.get("type") != "object":
-            yield "embedded_resource is for objects: write Mapping[str, Any]"
+            yield "embedded_resource requires an object: use Mapping[str, Any]"
         schema["x-kubernetes-embedded-resource"] = True
     if meta.enum:
         schema["enum"] = list(meta.enum)

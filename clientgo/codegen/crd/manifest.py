@@ -1,7 +1,7 @@
-"""Kinds to CustomResourceDefinitions (apiextensions.k8s.io/v1): one YAML text for each resource, with all its versions.
+"""CustomResourceDefinitions (apiextensions.k8s.io/v1), one for each resource, with all its versions.
 
-A column `Age` is put behind the columns of one's own, because a resource that names columns loses kubectl's usual one;
-name a column of `.metadata.creationTimestamp` to have it elsewhere.
+A column `Age` is appended to custom columns, because these replace kubectl's default one; define a column of
+`.metadata.creationTimestamp` to place it elsewhere.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,9 +33,9 @@ _TOP: dict[str, Schema] = {
 def crds(
     kinds: Iterable[OwnKind], maker: SchemaMaker, problems: Problems, *, max_description: int | None = None
 ) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """File name to YAML text and sources, for every resource of `kinds`.
+    """Return YAML text and inputs by file name, for every resource of `kinds`.
 
-    `max_description` cuts descriptions, at a sentence's end where there is one, and 0 drops them.
+    `max_description` limits descriptions, at the end of a sentence if possible; 0 removes them.
     """
     resources: dict[tuple[str, str], list[OwnKind]] = {}
     for own in kinds:
@@ -51,11 +51,11 @@ def crds(
 
 
 def whole_schema(maker: SchemaMaker, cls: type[Any], *, limit: int | None = None) -> Schema:
-    """The schema of a kind's objects, with descriptions of at most `limit` characters."""
+    """Return the schema of a kind's objects, with descriptions of at most `limit` characters."""
     schema = top_schema(maker.of_class(cls))
     if limit is None:
         return schema
-    own = deepcopy(schema)  # its parts are others' too
+    own = deepcopy(schema)  # its parts are shared
     _shorten(own, limit)
     return own
 
@@ -149,13 +149,13 @@ def _version(own: OwnKind, make: SchemaOf, problems: Problems) -> dict[str, Any]
 
 
 def top_schema(schema: Schema) -> Schema:
-    """The schema of a whole object in a CRD, from that of its class."""
-    # What the server checks of metadata is its own business; a schema may only say that it is an object.
+    """Return the schema of an object in a CRD, from that of its class."""
+    # The server validates metadata itself; a schema may only declare it as an object.
     return typed_top({**schema, "properties": {**schema.get("properties", {}), "metadata": {"type": "object"}}})
 
 
 def typed_top(schema: Schema) -> Schema:
-    """The schema of a whole object: with apiVersion and kind, which no class has, and nobody need give."""
+    """Return the schema of an object with the optional fields apiVersion and kind."""
     own = {name: field for name, field in schema.get("properties", {}).items() if name not in _TOP}
     required = [name for name in schema.get("required", ()) if name not in _TOP]
     metadata = schema["properties"]["metadata"]

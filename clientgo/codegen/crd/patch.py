@@ -1,7 +1,6 @@
-"""Schemas put into CRDs that somebody wrote by hand: of such a file nothing else changes, not even its comments.
+"""Replacement of the schemas in hand-written CRDs; the rest of the file, including comments, is kept.
 
-The text between the first and the last line of each `openAPIV3Schema` is replaced. Reading the file and writing it
-again would lose comments, order and quoting.
+Only the text of each `openAPIV3Schema` is replaced. Parsing and writing the file would lose comments and quoting.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,31 +21,31 @@ _KEY = "openAPIV3Schema"
 def patched_files(
     paths: Iterable[Path], kinds: Sequence[OwnKind], make: SchemaOf, problems: Problems
 ) -> dict[Path, str]:
-    """The files with the schemas of those of `kinds` that they define; `make` gives that of a class."""
+    """Return the files with the schemas of the kinds that they define; `make` returns the schema of a class."""
     return {path: _patched(path, kinds, make, problems) for path in paths}
 
 
 def _patched(path: Path, kinds: Sequence[OwnKind], make: SchemaOf, problems: Problems) -> str:
     try:
         text = path.read_text(encoding="utf-8")
-        read_yaml(text)  # which bounds what composing it may meet
+        read_yaml(text)  # enforces limits before composing
         documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except (OSError, UnicodeDecodeError) as error:
         problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
         return ""
     except InvalidYAML as error:
-        problems.at_module(str(path), error.line, f"the file is no YAML: {error}")
+        problems.at_module(str(path), error.line, f"invalid YAML: {error}")
         return ""
     found = [place for document in documents for place in _places(document, kinds)]
     if not found:
-        problems.at_module(str(path), 1, "it defines no kind of the input: give its module with --input-module")
-    # From the last to the first, so that the lines of those before stay where they are.
+        problems.at_module(str(path), 1, "no kind of the input found: give its module with --input-module")
+    # From last to first, so that the positions of earlier ones stay valid.
     for own, version in reversed(found):
         parent = _value(version, "schema")
         schema = _value(parent, _KEY)
         if not isinstance(parent, yaml.MappingNode) or schema is None:
             line = version.start_mark.line + 1
-            problems.at_module(str(path), line, "the version has no schema: write `schema: {openAPIV3Schema: {}}` here")
+            problems.at_module(str(path), line, "the version has no schema: add `schema: {openAPIV3Schema: {}}` here")
             continue
         made = make(own.cls)
         check_version(own, made, problems)
@@ -85,14 +84,14 @@ def _replaced(text: str, parent: yaml.MappingNode, node: yaml.Node, schema: Sche
     lines = to_yaml(schema).rstrip("\n").splitlines()
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return text[:start] + f"\n{' ' * node.start_mark.column}".join(lines) + text[end:]
-    # What stood behind the key on its line goes below it.
+    # A value on the line of its key moves below it.
     line = text[text.rindex("\n", 0, start) + 1 : start]
     indent = len(line) - len(line.lstrip(" -")) + 2
     return text[:start].rstrip(" ") + "".join(f"\n{' ' * indent}{made}" for made in lines) + text[end:]
 
 
 def _end(node: yaml.Node) -> int:
-    """Behind the last character that is the node's own: a block's end mark stands behind comments and blank lines."""
+    """Return the end of a node; the end mark of a block is after comments and blank lines."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last)

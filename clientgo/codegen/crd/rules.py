@@ -1,4 +1,4 @@
-"""Rules in CEL: those given, and those that stand for a shorter word (`immutable`, `exactly_one_of`)."""
+"""CEL rules, including those for constraints such as `immutable` and `exactly_one_of`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/"
 
 
 def rule_entry(rule: Rule) -> dict[str, Any]:
-    """One entry of x-kubernetes-validations; what is not said is left out."""
+    """Return an entry of x-kubernetes-validations without empty fields."""
     entry: dict[str, Any] = {"rule": rule.rule}
     for name, key in (
         ("message", "message"),
@@ -29,12 +29,12 @@ def rule_entry(rule: Rule) -> dict[str, Any]:
 
 
 def unchanging() -> Rule:
-    """The value stays what it was; a rule that mentions `oldSelf` is only asked when there was one."""
+    """Return the rule for immutable values; rules with `oldSelf` are only evaluated on updates."""
     return Rule(rule="self == oldSelf", message="the field is immutable once set")
 
 
 def kept(json_name: str) -> Rule:
-    """A field that was there stays; for the class that has it, because an absent field asks no rule of its own."""
+    """Return the rule against unsetting a field; it belongs to the class, because absent fields evaluate no rules."""
     name = cel_name(json_name)
     return Rule(
         rule=f"!has(oldSelf.{name}) || has(self.{name})",
@@ -43,10 +43,10 @@ def kept(json_name: str) -> Rule:
 
 
 def choice_rules(meta: Meta, json_names: Mapping[str, str]) -> Iterator[Rule]:
-    """The rules for the fields of which some may be set; `json_names` by attribute.
+    """Yield the rules for the number of set fields; `json_names` are by attribute.
 
     Raises:
-        KeyError: no field is called like that.
+        KeyError: a field is unknown.
     """
     for words, comparison, names in (
         ("at most one", "<= 1", meta.at_most_one_of),
@@ -65,7 +65,7 @@ def _counted(json_names: Sequence[str], comparison: str) -> str:
 
 
 def cel_name(json_name: str) -> str:
-    """A property as CEL calls it: what is no name there, or a word of the language, is escaped."""
+    """Return the CEL name of a property, with invalid characters and reserved words escaped."""
     if json_name in _RESERVED:
         return f"__{json_name}__"
     for text, escape in _ESCAPES:

@@ -1,7 +1,7 @@
-"""A dataclass as a structural OpenAPI v3 schema: what the API server holds objects to.
+"""Structural OpenAPI v3 schemas from dataclasses.
 
-JSON names are camelCase, a field without default is required, a scalar default is the schema's, and constraints are
-those of `Annotated[..., Meta(...)]`. What no structural schema can say is refused, with what to write instead.
+JSON names are camelCase, fields without default are required, scalar defaults are part of the schema, and constraints
+come from `Annotated[..., Meta(...)]`. Types without a structural schema are rejected with an alternative.
 """
 
 import dataclasses
@@ -34,14 +34,14 @@ _SCALARS: dict[Any, Schema] = {
     bytes: {"type": "string", "format": "byte"},
     datetime: {"type": "string", "format": "date-time"},
     MicroTime: {"type": "string", "format": "date-time"},
-    # Metadata inside of objects, as in templates: its fields are not described again in each CRD.
+    # Embedded metadata, as in templates, is not described in each CRD.
     ObjectMeta: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
 }
 
 
 _FLOAT = (
-    "floats differ between languages: write an int of a smaller unit or a str, or consent with"
-    " Annotated[float, Meta(allow_float=True)], or allow floats with --allow-floats"
+    "floats differ between languages: use an int of a smaller unit or a str, or allow them with"
+    " Annotated[float, Meta(allow_float=True)] or --allow-floats"
 )
 _EMBEDDED_META: Schema = {
     "type": "object",
@@ -56,12 +56,12 @@ _EMBEDDED_META: Schema = {
 
 
 def own_of(schema: Schema) -> Schema:
-    """A copy for one field, which adds keys, and elements to lists; what stands deeper nobody changes."""
+    """Return a copy for a field, which may add keys and list elements; deeper values are shared."""
     return {key: list(value) if isinstance(value, list) else value for key, value in schema.items()}
 
 
 class SchemaMaker:
-    """Makes the schemas of classes; what can't be said goes to `problems`."""
+    """Makes the schemas of classes; errors go to `problems`."""
 
     def __init__(self, problems: Problems, *, allow_floats: bool = False, embedded_meta: bool = False) -> None:
         self._problems = problems
@@ -70,7 +70,7 @@ class SchemaMaker:
         self._shared: dict[type[Any], Schema] = {}
 
     def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
-        """The schema of a dataclass' or Struct's objects."""
+        """Return the schema of a dataclass or Struct."""
         if cls in inside:
             return self._of_repeated(cls)
         if not self._is_shared(cls, inside):
@@ -80,7 +80,7 @@ class SchemaMaker:
         return own_of(self._shared[cls])
 
     def _is_shared(self, cls: type[Any], inside: tuple[type[Any], ...]) -> bool:
-        """Whether the schema is the same wherever the class stands: Kubernetes' own refer to no class of others."""
+        """Report whether the schema is the same everywhere: built-in types refer only to built-in types."""
         return is_built_in(cls) and not any(map(is_built_in, inside))
 
     def _of_members(self, cls: type[Any], inside: tuple[type[Any], ...]) -> Schema:
@@ -97,10 +97,10 @@ class SchemaMaker:
         return schema
 
     def _of_repeated(self, cls: type[Any]) -> Schema:
-        # Whoever embeds one of Kubernetes' own can't write it otherwise: there it is open from the second level on.
+        # Recursive built-in types cannot be changed: they are open from the second level on.
         if not is_built_in(cls):
-            told = "which no structural schema can describe: write Mapping[str, Any] where it does"
-            self._problems.at_class(cls, f"{cls.__name__} contains itself, {told}")
+            message = "is recursive, which a structural schema cannot express: use Mapping[str, Any]"
+            self._problems.at_class(cls, f"{cls.__name__} {message}")
         return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
     def _constrain_class(self, cls: type[Any], schema: Schema, found: list[Member]) -> None:
@@ -113,7 +113,7 @@ class SchemaMaker:
                 rules += choice_rules(meta, json_names)
             except KeyError as error:
                 known = ", ".join(json_names)
-                self._problems.at_class(cls, f"{cls.__name__} has no field {error}: write one of {known}")
+                self._problems.at_class(cls, f"{cls.__name__} has no field {error}: expected one of {known}")
         rules += [kept(m.json_name) for m in found if _is_immutable(m) and not _is_required(m)]
         if rules:
             schema.setdefault("x-kubernetes-validations", []).extend(rule_entry(rule) for rule in rules)
@@ -122,7 +122,7 @@ class SchemaMaker:
         try:
             return list(members(cls))
         except (NameError, TypeError) as error:
-            self._problems.at_class(cls, f"the annotations of {cls.__name__} can't be read: {error}")
+            self._problems.at_class(cls, f"cannot read the annotations of {cls.__name__}: {error}")
             return []
 
     def _of_member(self, member: Member, place: "_Place") -> Schema:
@@ -174,20 +174,20 @@ class SchemaMaker:
             return {"type": "array", "items": self._of_item(args[0], place)}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             if args[0] is not str:
-                self._complain(place, "the keys of a map must be strings: write Mapping[str, ...]")
+                self._complain(place, "the keys of a map must be strings: use Mapping[str, ...]")
             if unwrap(args[1])[0] is Any:
                 return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
             return {"type": "object", "additionalProperties": self._of_item(args[1], place)}
         if is_built_in(place.cls) and (hint is float or set(args) == {int, float}):
             return {"type": "number"}
-        # Kubernetes' own unions (a schema or a boolean) can't be written otherwise by whoever embeds them.
+        # Unions in built-in types (a schema or a boolean) cannot be changed.
         if hint is Any or is_built_in(place.cls):
             return {"x-kubernetes-preserve-unknown-fields": True}
         if hint is float:
             self._complain(place, _FLOAT)
         else:
             self._complain(place, f"{_name(hint)} has no schema: {_instead(hint, origin)}")
-        return {"x-kubernetes-preserve-unknown-fields": True}  # so that nothing else is told of the field
+        return {"x-kubernetes-preserve-unknown-fields": True}  # so that no other error is reported for the field
 
     def _enum(self, values: Iterable[Any], place: "_Place") -> Schema:
         values = list(values)
@@ -213,7 +213,7 @@ _NOTHING = Meta()
 
 
 def _noted(member: Member, name: str) -> Any:
-    """What the outermost constraint says of it, or UNSET or None when none does."""
+    """Return the value of the outermost constraint, or the default of `Meta`."""
     unsaid = found = getattr(_NOTHING, name)
     for meta in unwrap(member.hint)[1]:
         value = getattr(meta, name)
@@ -241,7 +241,7 @@ def _default_faults(schema: Schema, default: Any) -> Iterator[str]:
 
 
 def _own_doc(cls: type[Any]) -> str:
-    # A dataclass without docstring is given its signature for one.
+    # A dataclass without docstring has its signature as docstring.
     doc = cls.__dict__.get("__doc__") or ""
     return "" if doc.startswith(f"{cls.__name__}(") else " ".join(doc.split())
 
@@ -252,9 +252,9 @@ def _name(hint: Any) -> str:
 
 def _instead(hint: Any, origin: Any) -> str:
     if origin in (set, frozenset) or hint in (set, frozenset):
-        return "write tuple[X, ...]"
+        return "use tuple[X, ...]"
     if origin is tuple or hint in (tuple, list, dict):
-        return "write tuple[X, ...] or Mapping[str, X]"
+        return "use tuple[X, ...] or Mapping[str, X]"
     if origin in (Union, types.UnionType):
-        return "write one type, or int | str"
-    return "write str, int, bool, datetime, an enum, a dataclass, tuple[X, ...] or Mapping[str, X]"
+        return "use one type, or int | str"
+    return "use str, int, bool, datetime, an enum, a dataclass, tuple[X, ...] or Mapping[str, X]"

@@ -1,4 +1,4 @@
-"""What `@api_type` says, held against what an API server takes: names, paths, columns, verbs, required annotations."""
+"""Validation of `@api_type` arguments against the rules of the API server."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ _PROTECTED = ("k8s.io", "kubernetes.io")
 
 
 def check_api(cls: type[Any], problems: Problems) -> None:
-    """Tell what is wrong with a class' mark."""
+    """Report invalid arguments of a class' `@api_type`."""
     api = api_of(cls)
     for found in (_names(api), _metadata(api), _paths(api), _versions(api), _conversion(api.conversion)):
         for message in found:
@@ -36,24 +36,24 @@ def check_api(cls: type[Any], problems: Problems) -> None:
 
 def _names(api: ApiType) -> Iterator[str]:
     if not is_domain(api.group):
-        yield f"the group {api.group!r} is no domain: write one with a dot, such as samples.example.com"
+        yield f"invalid group {api.group!r}: expected a domain such as samples.example.com"
     if not is_kind(api.kind):
-        yield f"the kind {api.kind!r} is not in CamelCase: write kind= with a capital, letters and digits"
+        yield f"invalid kind {api.kind!r}: expected CamelCase, with letters and digits"
     list_kind = api.list_kind or f"{api.kind}List"
     if not LABEL.fullmatch(list_kind.lower()) or list_kind == api.kind:
         yield f"invalid list kind {list_kind!r}: expected at most 63 letters and digits, other than the kind"
     if len(f"{api.plural}.{api.group}") > LONGEST_DOMAIN:
-        yield f"plural and group are {len(api.plural) + len(api.group) + 1} characters long: at most 253 are allowed"
+        yield f"plural and group are too long: {len(api.plural) + len(api.group) + 1} of at most 253 characters"
     labels = [("version", api.version), ("plural", api.plural), ("singular", api.singular)]
     labels += [("short name", name) for name in api.short_names] + [("category", name) for name in api.categories]
     for what, value in labels:
         if not LABEL.fullmatch(value):
-            yield f"the {what} {value!r} is no DNS label: write small letters, digits and dashes, a letter first"
+            yield f"invalid {what} {value!r}: expected lower case letters, digits and dashes"
     if api.scope not in get_args(Scope):
-        yield f"the scope {api.scope!r} is unknown: write one of {', '.join(get_args(Scope))}"
+        yield f"invalid scope {api.scope!r}: expected one of {', '.join(get_args(Scope))}"
     for verb in api.verbs:
         if verb not in ALL_VERBS:
-            yield f"the verb {verb!r} is unknown: write some of {', '.join(ALL_VERBS)}"
+            yield f"invalid verb {verb!r}: expected some of {', '.join(ALL_VERBS)}"
 
 
 def _metadata(api: ApiType) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _conversion(conversion: WebhookConversion | None) -> Iterator[str]:
     if conversion.url and (url.scheme != "https" or not url.hostname or url.query or url.fragment or url.username):
         yield f"invalid conversion URL {conversion.url!r}: expected one such as https://example.com/convert"
     if not conversion.url and not (conversion.service_name and conversion.service_namespace):
-        yield "a conversion has a url, or a service_name and a service_namespace"
+        yield "a conversion requires a url, or a service_name and a service_namespace"
     if not conversion.url and not (_SERVICE_PATH.fullmatch(conversion.path) and 0 < conversion.port < 1 << 16):
         yield f"invalid conversion path {conversion.path!r} or port {conversion.port}: expected /convert and 443, say"
     reviews = conversion.review_versions
@@ -90,10 +90,10 @@ def _paths(api: ApiType) -> Iterator[str]:
         if not column.name:
             yield f"the column of {column.json_path} has no name"
         if column.type not in _COLUMN_TYPES:
-            yield f"the column {column.name} has the type {column.type!r}: write one of {', '.join(_COLUMN_TYPES)}"
+            yield f"invalid type {column.type!r} of column {column.name}: expected one of {', '.join(_COLUMN_TYPES)}"
         if column.format and column.format not in _COLUMN_FORMATS:
             formats = ", ".join(_COLUMN_FORMATS)
-            yield f"the column {column.name} has the format {column.format!r}: write one of {formats}, or none"
+            yield f"invalid format {column.format!r} of column {column.name}: expected one of {formats}, or none"
     simple: list[tuple[str, tuple[str, ...]]]
     simple = [(path, ("",)) for path in (*(c.json_path for c in api.columns), *api.selectable_fields)]
     if api.scale is not None:
@@ -102,29 +102,29 @@ def _paths(api: ApiType) -> Iterator[str]:
     for path, parents in simple:
         if not path.startswith(tuple(f"{parent}." for parent in parents)):
             begin = " or ".join(f"{parent}." for parent in parents)
-            yield f"the path {path!r} does not begin with {begin}: write one as in .spec.replicas"
+            yield f"invalid path {path!r}: expected one that begins with {begin}, such as .spec.replicas"
 
 
 def _versions(api: ApiType) -> Iterator[str]:
     protected = api.group.endswith(tuple(f".{domain}" for domain in _PROTECTED)) or api.group in _PROTECTED
     if protected and api.crd and _APPROVAL not in dict(api.annotations):
         yield (
-            f"the group {api.group} belongs to Kubernetes, and its API server asks who approved of it: write another"
-            f' group, or annotations=(("{_APPROVAL}", "unapproved, experimental-only"),)'
+            f"the protected group {api.group} requires an approval: use another group, or"
+            f' annotations=(("{_APPROVAL}", "unapproved, experimental-only"),)'
         )
     approval = dict(api.annotations).get(_APPROVAL, "unapproved")
     if protected and not approval.startswith("unapproved") and not urlsplit(approval).scheme:
         yield f'invalid {_APPROVAL} {approval!r}: expected a URL, or a text that begins with "unapproved"'
     if api.deprecation_warning and not api.deprecated:
-        yield "a deprecation_warning is for deprecated versions: write deprecated=True"
+        yield "deprecation_warning requires deprecated=True"
     if len(api.deprecation_warning.encode()) > _LONGEST_WARNING or not api.deprecation_warning.isprintable():
         yield f"invalid deprecation_warning: expected at most {_LONGEST_WARNING} bytes of printable text on one line"
     if api.storage and not api.crd and api.verbs:
-        yield "a version that is stored can't be left out of the CRD: write storage=False, or no crd=False"
+        yield "crd=False requires storage=False: the storage version must be in the CRD"
 
 
 def read_methods(cls: type[Any], problems: Problems) -> Iterator[Method]:
-    """The methods that a class is marked with; what is wrong goes to `problems`."""
+    """Yield the client methods declared for a class; errors go to `problems`."""
     seen: set[str] = set()
     for method in client_methods(cls):
         for message in _method_faults(method, cls, seen):
@@ -141,16 +141,16 @@ def read_methods(cls: type[Any], problems: Problems) -> Iterator[Method]:
 
 def _method_faults(method: ClientMethod, cls: type[Any], seen: set[str]) -> Iterator[str]:
     if not method.name.isidentifier() or method.name != method.name.lower() or method.name.startswith("_"):
-        yield f"the method {method.name!r} is no name: write small letters, digits and underscores"
+        yield f"invalid method name {method.name!r}: expected lower case letters, digits and underscores"
     elif method.name in ALL_VERBS or hasattr(ScaleClient, method.name) or method.name in seen:
-        yield f"the method {method.name} is there already: give it another name"
+        yield f"the method {method.name} already exists: use another name"
     if method.verb not in get_args(MethodVerb):
-        yield f"the verb {method.verb!r} of {method.name} is unknown: write one of {', '.join(get_args(MethodVerb))}"
+        yield f"invalid verb {method.verb!r} of {method.name}: expected one of {', '.join(get_args(MethodVerb))}"
     if not method.subresource:
-        yield f"the method {method.name} names no subresource: write subresource="
+        yield f"the method {method.name} requires subresource="
     for part in (method.input or cls, method.result or cls):
         if not inspect.isclass(part) or "__api_type__" not in vars(part):
-            yield f"{getattr(part, '__name__', part)} of {method.name} is no API kind: mark it with @api_type"
+            yield f"{getattr(part, '__name__', part)} of {method.name} is not an API type: decorate it with @api_type"
 
 
 def _place(cls: type[Any]) -> str:

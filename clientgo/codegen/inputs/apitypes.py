@@ -1,4 +1,4 @@
-"""The front end for one's own kinds: modules of `@api_type` dataclasses, read by importing them."""
+"""Reader of `@api_type` dataclasses, by importing their modules."""
 
 import dataclasses
 import importlib
@@ -29,7 +29,7 @@ class OwnKind:
 
 
 def read_modules(names: Iterable[str], problems: Problems) -> list[OwnKind]:
-    """The kinds that these modules define; whatever is wrong goes to `problems`."""
+    """Read the kinds of these modules; errors go to `problems`."""
     found = [kind for name in names for kind in _read_module(name, problems)]
     _check_together(found, problems)
     return found
@@ -42,7 +42,7 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
     source = source_of(module)
     kinds = list(_marked(module))
     if not kinds:
-        problems.at_module(source, 1, "no class is marked with @api_type(group=, version=): mark the kinds")
+        problems.at_module(source, 1, "no class has @api_type(group=, version=): decorate the kinds")
     for cls in kinds:
         if _check_class(cls, problems):
             methods = tuple(read_methods(cls, problems))
@@ -51,31 +51,30 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
 
 
 def source_of(module: ModuleType) -> str:
-    """A module's file, as generated files tell it."""
-    # The module's place below the folder it was imported from: the same on every machine.
+    """Return the file of a module relative to the import path, the same on every machine."""
     path = module.__name__.replace(".", "/")
     return f"{path}/__init__.py" if hasattr(module, "__path__") else f"{path}.py"
 
 
 def imported(name: str, problems: Problems) -> ModuleType | None:
-    """A module by its name; None when it can't be had, which is told."""
+    """Import a module; return None and report an error if that fails."""
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's: what it raises is told with its place
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # user code: its exception is reported with its place
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
-            message = f"there is no module {error.name}: give a dotted name that can be imported from here"
+            message = f"module {error.name} not found: give a dotted name that can be imported from here"
             problems.at_module(name, 0, message)
         else:
-            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {_said(error)}{_advice(error)}")
+            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {_reason(error)}{_advice(error)}")
     return None
 
 
-def _said(error: BaseException) -> str:
-    return f"it ends the program (exit code {error.code})" if isinstance(error, SystemExit) else str(error)
+def _reason(error: BaseException) -> str:
+    return f"it exits with code {error.code}" if isinstance(error, SystemExit) else str(error)
 
 
 def _advice(error: BaseException) -> str:
-    # What dataclasses says of `names: list[str] = []`, which it refuses by itself.
+    # The message of dataclasses for `names: list[str] = []`.
     if "mutable default" in str(error):
         return " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)"
     return ""
@@ -93,7 +92,7 @@ def _raised_at(error: BaseException, name: str) -> tuple[str, int]:
 
 
 def _field_line(error: BaseException, file: str) -> int:
-    """The line of the field whose mutable default dataclasses refuses: its error names the field alone."""
+    """Return the line of a field with a mutable default; the error of dataclasses names only the field."""
     found = re.search(r"mutable default .* for field (\w+) is not allowed", str(error))
     if found is None:
         return 0
@@ -111,17 +110,17 @@ def _marked(module: ModuleType) -> Iterator[type[Any]]:
 def _check_class(cls: type[Any], problems: Problems) -> bool:
     if not dataclasses.is_dataclass(cls):
         problems.at_class(
-            cls, f"{cls.__name__} is no dataclass: write @dataclass(frozen=True, slots=True) below @api_type"
+            cls, f"{cls.__name__} is not a dataclass: add @dataclass(frozen=True, slots=True) below @api_type"
         )
         return False
     for part in sorted(_dataclasses_in(cls), key=lambda part: part.__qualname__):
         _check_dataclass(part, problems)
     names = {field.name for field in dataclasses.fields(cls)}
     if _type_of(cls, "metadata") is not ObjectMeta:
-        problems.at_class(cls, f"{cls.__name__} has no metadata: write `metadata: ObjectMeta`")
+        problems.at_class(cls, f"{cls.__name__} has no metadata: add `metadata: ObjectMeta`")
     check_api(cls, problems)
     if api_of(cls).status and "status" not in names:
-        problems.at_class(cls, f"{cls.__name__} has no field status: add one, or write @api_type(..., status=False)")
+        problems.at_class(cls, f"{cls.__name__} has no field status: add one, or use @api_type(..., status=False)")
     return True
 
 
@@ -129,22 +128,22 @@ def _check_dataclass(cls: type[Any], problems: Problems) -> None:
     try:
         get_type_hints(cls)
     except (NameError, TypeError) as error:
-        problems.at_class(cls, f"the annotations of {cls.__name__} can't be read: {error}")
+        problems.at_class(cls, f"cannot read the annotations of {cls.__name__}: {error}")
     params: Any = getattr(cls, "__dataclass_params__", None)
     if params is not None and not params.frozen:
-        problems.at_class(cls, f"{cls.__name__} can be changed: write @dataclass(frozen=True, slots=True)")
+        problems.at_class(cls, f"{cls.__name__} is mutable: use @dataclass(frozen=True, slots=True)")
     fields = {field.name for field in dataclasses.fields(cls)}
     for name, value in vars(cls).items():
         if name in fields or name.startswith("_") or callable(value) or hasattr(value, "__get__"):
             continue
-        problems.at_field(cls, name, f"has no type, so it is no field: write `{name}: {type(value).__name__} = ...`")
+        problems.at_field(cls, name, f"missing annotation: write `{name}: {type(value).__name__} = ...`")
 
 
 def _type_of(cls: type[Any], field: str) -> Any:
     try:
         return unwrap(get_type_hints(cls, include_extras=True).get(field))[0]
     except (NameError, TypeError):
-        return ObjectMeta  # the schema says that the annotations can't be read
+        return ObjectMeta  # reported when the schema is made
 
 
 def _dataclasses_in(cls: type[Any]) -> set[type[Any]]:
@@ -173,7 +172,7 @@ def _classes_in(hint: Any) -> Iterator[type[Any]]:
 def _check_together(kinds: Iterable[OwnKind], problems: Problems) -> None:
     resources: Mapping[tuple[str, str], list[OwnKind]] = defaultdict(list)
     for own in kinds:
-        # What is only the body of another kind's subresource is stored nowhere.
+        # Bodies of subresources are not stored.
         if own.kind.api.verbs or own.kind.api.crd:
             resources[own.kind.api.group, own.kind.api.plural].append(own)
     for members in resources.values():
@@ -188,19 +187,17 @@ def _check_versions(members: list[OwnKind], problems: Problems) -> None:
         if api.version in seen:
             other = seen[api.version]
             problems.at_class(
-                own.cls, f"{api.plural}.{api.group}/{api.version} is {other} already: give plural= another value"
+                own.cls, f"{api.plural}.{api.group}/{api.version} is already defined at {other}: use another plural="
             )
         seen.setdefault(api.version, ":".join(map(str, place_of(own.cls))))
         if _names(api) != _names(first):
-            problems.at_class(
-                own.cls, f"kind, singular and scope of {api.kind} differ between versions: give all the same"
-            )
+            problems.at_class(own.cls, f"kind, singular and scope of {api.kind} must be equal in all versions")
     storage = [own for own in members if own.kind.api.storage]
     if len(storage) != 1 and len(seen) == len(members):
         stored = ", ".join(own.kind.api.version for own in storage) or "none"
         problems.at_class(
             members[-1].cls,
-            f"{first.kind} is stored in {stored} of its versions: write storage=False in all but one",
+            f"invalid storage versions of {first.kind} ({stored}): set storage=False in all but one",
         )
 
 

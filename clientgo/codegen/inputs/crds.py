@@ -1,4 +1,7 @@
-"""CRD files to the kinds they define."""
+"""Reader and validator of third-party CRD files.
+
+Only the fields that the generator uses are validated, before anything else reads them.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +22,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ForeignKind:
-    """One version of somebody else's kind: what the API calls it, and its schema, with no references in it."""
+    """A version of a third-party kind: its API names, and its schema without references."""
 
     api: ApiType
     schema: Schema
@@ -27,12 +30,12 @@ class ForeignKind:
 
 
 def told_source(path: Path) -> str:
-    """A file as generated files tell it: the same on every machine."""
+    """Return the path of an input as named in generated files, the same on every machine."""
     return path.name if path.is_absolute() else path.as_posix()
 
 
 def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
-    """The served versions in these files; whatever is wrong goes to `problems`."""
+    """Read the served versions in these files; errors go to `problems`."""
     found: list[ForeignKind] = []
     for path in paths:
         try:
@@ -42,14 +45,14 @@ def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignK
             problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
             continue
         except InvalidYAML as error:
-            problems.at_module(str(path), error.line, f"the file is no YAML: {error}")
+            problems.at_module(str(path), error.line, f"invalid YAML: {error}")
             continue
         except NoDefinition as error:
-            problems.at_module(str(path), 0, f"a definition in it can't be taken: {error}")
+            problems.at_module(str(path), 0, f"invalid definition: {error}")
             continue
         if not here:
-            wanted = "no CustomResourceDefinition of apiextensions.k8s.io/v1 with a served version is in it"
-            problems.at_module(str(path), 1, f"{wanted}: give the file that `kubectl get crd NAME -o yaml` writes")
+            message = "no CustomResourceDefinition of apiextensions.k8s.io/v1 with a served version found"
+            problems.at_module(str(path), 1, f"{message}: give the output of `kubectl get crd NAME -o yaml`")
         found += here
     return found
 
@@ -94,27 +97,27 @@ def _scale(scale: Schema) -> Scale:
 
 
 def check_foreign(own: Iterable[OwnKind], foreign: Iterable[ForeignKind], problems: Problems, *, needed: bool) -> None:
-    """Tell of kinds that are there twice, and when there are none at all although some are `needed`."""
+    """Report duplicate kinds, and missing input if kinds are `needed`."""
     seen = {each.kind.api.gvk: each.kind.source for each in own}
     for kind in foreign:
         other = seen.get(kind.api.gvk)
         seen[kind.api.gvk] = kind.source
         if other is not None:
-            problems.at_module(kind.source, 1, f"{kind.api.gvk} comes from {other} already: give one of the two")
+            problems.at_module(kind.source, 1, f"{kind.api.gvk} is already defined in {other}: give only one of them")
     if needed and not seen and not problems:
-        problems.at_module("command line", 0, "there is no input: give --input-module, --from-crd or --from-openapi")
+        problems.at_module("command line", 0, "no input: give --input-module, --from-crd or --from-openapi")
 
 
 DEEPEST_SCHEMA = 64
-"""Levels of types inside of types; those of real definitions are some 15, and Python takes 200 brackets."""
+"""Limit of nested types; real definitions have about 15 levels, and Python accepts 200 brackets."""
 
 MOST_TEXT = 20_000_000
-"""Characters a document may stand for: its aliases can make much of little."""
+"""Limit of characters in a document after expanding its YAML aliases."""
 
 _SHOWN = 100
-"""Characters that are told of a name."""
+"""Limit of the characters of a name in messages."""
 
-# msgspec takes none of these in the name of a field, and UTF-8 no half of a pair.
+# Invalid in the field names of msgspec, or in UTF-8.
 _NAMELESS = re.compile(r"[\"\\\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -122,7 +125,7 @@ _PARTS = ("items", "additionalProperties")
 
 
 class NoDefinition(ValueError):
-    """The document is called a CRD, and is none; the text says where."""
+    """The document is an invalid CRD; the message has the place."""
 
 
 class _Schema(msgspec.Struct, frozen=True, rename="camel"):
@@ -182,16 +185,16 @@ class _Definition(msgspec.Struct, frozen=True):
 
 
 def checked(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The CRD without its nulls.
+    """Return the validated CRD without nulls.
 
     Raises:
-        NoDefinition: something is missing, of another type than a CRD has it, or no name that code can bear.
+        NoDefinition: a field is missing, has a wrong type, or is an invalid name.
     """
     whole = without_nulls(document)
     try:
         spec = msgspec.convert(whole, _Definition).spec
     except msgspec.ValidationError as error:
-        raise NoDefinition(_first_fault(whole) or _said(error)) from error
+        raise NoDefinition(_first_fault(whole) or _reason(error)) from error
     for message in misnamed(spec.group, spec.names.kind, _labels(spec)):
         raise NoDefinition(message)
     for version, schema in _schemas(whole):
@@ -217,7 +220,7 @@ def _schemas(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _first_fault(document: Mapping[str, Any]) -> str:
-    """Where a schema is broken, by its names; empty if something else is."""
+    """Return the place of the first fault in a schema; empty if the fault is elsewhere."""
     try:
         for version, schema in _schemas(document):
             if schema is not None:
@@ -225,34 +228,36 @@ def _first_fault(document: Mapping[str, Any]) -> str:
     except NoDefinition as error:
         return str(error)
     except (LookupError, TypeError, AttributeError):
-        return ""  # not even the versions are there, which the structs tell
+        return ""  # versions are missing: msgspec reports it
     return ""
 
 
 def check_schema(schema: Any, place: str) -> None:
-    """Hold a schema against what is read of schemas.
+    """Validate the parts of a schema that the generator reads.
 
     Raises:
-        NoDefinition: part of it is of another type, nests too deep, or names a property as no class can.
+        NoDefinition: a part has a wrong type, is nested too deep, or has an invalid property name.
     """
     pending = [(schema, place, 0)]
     while pending:
         part, where, depth = pending.pop()
         if depth > DEEPEST_SCHEMA:
-            raise NoDefinition(f"{where} nests more than {DEEPEST_SCHEMA} levels of types")
+            raise NoDefinition(f"{where} has more than {DEEPEST_SCHEMA} nested types")
         children = list(_children(part))
         try:
             msgspec.convert(_alone(part), _Schema)
         except msgspec.ValidationError as error:
-            raise NoDefinition(f"{where}: {_said(error)}") from error
+            raise NoDefinition(f"{where}: {_reason(error)}") from error
         for name in part.get("properties", ()):
             if _NAMELESS.search(name):
-                raise NoDefinition(f"{where}: the property {name!r} has a quote, backslash or control character in it")
+                raise NoDefinition(
+                    f"{where}: invalid property name {name!r}: contains a quote, backslash or control character"
+                )
         pending.extend((child, f"{where}.{name[:_SHOWN]}", depth + 1) for name, child in children)
 
 
 def _alone(schema: Any) -> Any:
-    """A schema with empty ones for its parts, so that each level is checked once, where its place is known."""
+    """Return a schema with empty nested schemas, so that each level is validated once, with its path."""
     if not isinstance(schema, dict):
         return schema
     own = {**schema, **{key: {} for key in _PARTS if isinstance(schema.get(key, True), dict | list)}}
@@ -270,15 +275,15 @@ def _children(schema: Any) -> Iterator[tuple[str, Any]]:
         yield f"properties.{name}", part
 
 
-def _said(error: msgspec.ValidationError) -> str:
+def _reason(error: msgspec.ValidationError) -> str:
     return str(error).replace("`", "").replace("$.", "")
 
 
 def without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document as a server reads it, to whom `subresources: null` is none. Nulls in lists stay, as an enum's may.
+    """Remove nulls from mappings, as a server does; nulls in lists, such as enums, stay.
 
     Raises:
-        NoDefinition: it stands for more text than `MOST_TEXT`.
+        NoDefinition: the document expands to more than `MOST_TEXT` characters.
     """
     left = MOST_TEXT
 
@@ -289,7 +294,7 @@ def without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, dict):
             left -= sum(len(key) for key in value if isinstance(key, str))
         if left < 0:
-            raise NoDefinition(f"it stands for more than {MOST_TEXT} characters")
+            raise NoDefinition(f"it expands to more than {MOST_TEXT} characters")
         if isinstance(value, dict):
             return {key: read(part) for key, part in value.items() if part is not None}
         return [read(part) for part in value] if isinstance(value, list) else value

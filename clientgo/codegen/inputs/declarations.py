@@ -1,7 +1,7 @@
-"""The front end for what controllers declare: permissions and webhooks, wherever they stand in a module.
+"""Declared permissions and webhooks: `@rbac` and `@admission_webhook` in the modules of controllers.
 
-Modules are parsed and not imported. A controller imports its generated clients, so one whose clients are still to be
-made, or are out of date, could not be imported; and nobody's program should run because its permissions are read.
+Modules are parsed, not imported: a controller imports its generated clients, which may not exist yet, and reading
+permissions should not run a program.
 """
 
 import ast
@@ -22,7 +22,7 @@ _MAKERS: Mapping[str, Callable[..., Declaration]] = {
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A declaration and where it stands."""
+    """A declaration and its place."""
 
     declaration: Declaration
     source: str
@@ -32,10 +32,10 @@ class Declared:
 
 @dataclass(slots=True)
 class Source:
-    """A module's text, parsed: the full names of what it imports, and its constants."""
+    """A parsed module, with its imports and constants."""
 
     name: str
-    """The module's place below the folder it would be imported from: the same on every machine."""
+    """File of the module relative to the import path, the same on every machine."""
     file: str
     tree: ast.Module
     imported: dict[str, str] = field(default_factory=dict)
@@ -54,15 +54,15 @@ class Source:
                 self.constants[node.target.id] = node.value
 
     def full_name(self, node: ast.expr) -> str:
-        """What `rbac`, `declarations.rbac` and the like are called in full."""
+        """Return the full name of an expression such as `rbac` or `declarations.rbac`."""
         first, dot, rest = ast.unparse(node).partition(".")
         return f"{self.imported.get(first, first)}{dot}{rest}"
 
     def value(self, node: ast.expr, *, within: frozenset[str] = frozenset()) -> Any:
-        """A literal, in which constants of the module may stand; `within` are those that are being looked at.
+        """Evaluate a literal, which may contain constants of the module; `within` are those being evaluated.
 
         Raises:
-            ValueError: it can't be known without running the module.
+            ValueError: the value is only known at run time.
         """
         if isinstance(node, ast.Name) and node.id in self.constants.keys() - within:
             return self.value(self.constants[node.id], within=within | {node.id})
@@ -72,22 +72,22 @@ class Source:
 
 
 def parsed(name: str, problems: Problems) -> Source | None:
-    """A module by its name; None when it can't be had, which is told."""
+    """Parse a module; return None and report an error if that fails."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:
         spec = None
-    except Exception as error:  # noqa: BLE001  # finding a module runs the packages that it is in
+    except Exception as error:  # noqa: BLE001  # finding a module imports its packages
         problems.at_module(name, 0, f"importing its package failed: {type(error).__name__}: {error}")
         return None
     if spec is None or spec.origin is None:
-        problems.at_module(name, 0, f"there is no module {name}: give a dotted name that can be found from here")
+        problems.at_module(name, 0, f"module {name} not found: give a dotted name that can be imported from here")
         return None
     below = "/__init__.py" if spec.submodule_search_locations is not None else ".py"
     try:
         tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     except SyntaxError as error:
-        problems.at_module(shown(spec.origin), error.lineno or 0, f"the module is no Python: {error.msg}")
+        problems.at_module(shown(spec.origin), error.lineno or 0, f"syntax error: {error.msg}")
         return None
     except (OSError, UnicodeDecodeError) as error:
         problems.at_module(shown(spec.origin), 0, f"cannot read the module: {reason_of(error)}")
@@ -96,14 +96,14 @@ def parsed(name: str, problems: Problems) -> Source | None:
 
 
 def read_declarations(names: Iterable[str], problems: Problems) -> list[Declared]:
-    """What these modules declare; whatever is wrong goes to `problems`."""
+    """Read the declarations of these modules; errors go to `problems`."""
     found: list[Declared] = []
     for name in names:
         source = parsed(name, problems)
         if source is not None:
             calls = _calls(source)
             if not calls:
-                problems.at_module(source.file, 1, "nothing is declared here: write @rbac(...) at the controller")
+                problems.at_module(source.file, 1, "no declarations found: add @rbac(...) to the controller")
             found += [declared for call in calls for declared in _declared(call, source, problems)]
     return found
 
@@ -116,7 +116,7 @@ def _calls(source: Source) -> list[ast.Call]:
 
 def _named(keyword: ast.keyword) -> str:
     if keyword.arg is None:
-        raise ValueError("the words of ** are not known")
+        raise ValueError("**kwargs is not supported here")
     return keyword.arg
 
 
@@ -127,13 +127,13 @@ def _declared(call: ast.Call, source: Source, problems: Problems) -> Iterator[De
         try:
             words[_named(keyword)] = source.value(keyword.value)
         except ValueError:
-            text = f"{keyword.arg or '**'}={ast.unparse(keyword.value)} is only known once the module runs"
-            problems.at_module(source.file, keyword.value.lineno, f"{text}: write strings, or constants of this module")
+            text = f"{keyword.arg or '**'}={ast.unparse(keyword.value)} is only known at run time"
+            problems.at_module(source.file, keyword.value.lineno, f"{text}: use strings, or constants of this module")
             return
     try:
         declaration = make(*map(source.value, call.args), **words)
     except (TypeError, ValueError) as error:
-        problems.at_module(source.file, call.lineno, f"the declaration can't be read: {error}")
+        problems.at_module(source.file, call.lineno, f"invalid declaration: {error}")
         return
     yield Declared(declaration, source.name, source.file, call.lineno)
 
@@ -146,7 +146,7 @@ _HOOK_VERBS = frozenset({"*", "create", "update", "delete", "connect"})
 
 
 def check_declarations(found: Iterable[Declared], plurals: Mapping[str, set[str]], problems: Problems) -> None:
-    """Tell what is wrong; `plurals` are the resources of the groups that are generated in the same run."""
+    """Report invalid declarations; `plurals` are the resources of the project's groups."""
     for declared in found:
         declaration = declared.declaration
         complaints = _of_rule(declaration) if isinstance(declaration, RbacRule) else _of_webhook(declaration)
@@ -156,30 +156,30 @@ def check_declarations(found: Iterable[Declared], plurals: Mapping[str, set[str]
 
 def _of_rule(rule: RbacRule) -> Iterator[str]:
     if not rule.verbs:
-        yield 'a permission without verbs: write verbs=("get", "list", "watch")'
+        yield 'a permission requires verbs, such as verbs=("get", "list", "watch")'
     for verb in rule.verbs:
         if verb not in _VERBS:
-            yield f"the verb {verb!r} is unknown: write some of {', '.join(sorted(_VERBS))}"
+            yield f"invalid verb {verb!r}: expected some of {', '.join(sorted(_VERBS))}"
     if bool(rule.urls) == bool(rule.resources):
-        yield "a permission is for resources or for urls: write resources=, with groups=, or urls= alone"
+        yield "a permission requires either resources= with groups=, or urls="
     if rule.resources and not rule.groups:
-        yield 'a permission for resources names their group: write groups=, which is "core" for pods'
+        yield 'a permission for resources requires groups=, such as "core" for pods'
     if rule.urls and rule.namespace:
-        yield "urls belong to no namespace: leave namespace= out"
+        yield "urls are not namespaced: remove namespace="
 
 
 def _of_webhook(hook: WebhookDeclaration) -> Iterator[str]:
     for verb in hook.verbs:
         if verb not in _HOOK_VERBS:
-            yield f"the verb {verb!r} is unknown: write some of {', '.join(sorted(_HOOK_VERBS))}"
+            yield f"invalid verb {verb!r}: expected some of {', '.join(sorted(_HOOK_VERBS))}"
     if not hook.path.startswith("/") and not hook.url:
-        yield f"the path {hook.path!r} is none: write one that begins with /"
+        yield f"invalid path {hook.path!r}: expected a leading /"
     if hook.name.count(".") < 2:
-        yield f"the name {hook.name!r} is not qualified: write one with two dots, such as foo.samples.example.com"
+        yield f"invalid name {hook.name!r}: expected a qualified name such as foo.samples.example.com"
     if hook.reinvocation_policy and not hook.mutating:
-        yield "reinvocation_policy is for mutating webhooks: leave it out, or write mutating=True"
+        yield "reinvocation_policy requires mutating=True"
     if hook.mutating and hook.side_effects in ("Some", "Unknown"):
-        yield "the API server refuses side effects of these: write side_effects='None' or 'NoneOnDryRun'"
+        yield "the API server rejects these side effects: use side_effects='None' or 'NoneOnDryRun'"
 
 
 def _unknown(declaration: Declaration, plurals: Mapping[str, set[str]]) -> Iterator[str]:
@@ -190,4 +190,4 @@ def _unknown(declaration: Declaration, plurals: Mapping[str, set[str]]) -> Itera
         plain = resource.partition("/")[0]
         if plain != "*" and not any(plain in (names or ()) for names in known):
             offered = ", ".join(sorted(name for names in known for name in names or ()))
-            yield f"the plural {plain!r} is unknown in {', '.join(declaration.groups)}: write one of {offered}"
+            yield f"unknown plural {plain!r} in {', '.join(declaration.groups)}: expected one of {offered}"

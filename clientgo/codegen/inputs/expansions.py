@@ -1,8 +1,8 @@
-"""Methods written by hand that generated clients and listers inherit, found by the names that client-go gives them.
+"""Hand-written base classes of generated clients and listers, found by client-go's names.
 
-For a kind Foo: `FooExpansion` goes into its client, `FooListerExpansion` into its lister, and
-`FooNamespaceListerExpansion` into the lister of one namespace. Modules are parsed and not imported: what extends
-generated code imports it, and may have to be there before that code is.
+For a kind Foo, the client inherits `FooExpansion`, the lister `FooListerExpansion`, and the lister of one namespace
+`FooNamespaceListerExpansion`. Modules are parsed, not imported, because they import the generated code, which may not
+exist yet.
 """
 
 import ast
@@ -13,13 +13,13 @@ from clientgo.codegen.inputs.declarations import parsed
 from clientgo.codegen.model import Expansions, Kind
 from clientgo.codegen.problems import Problems
 
-# The longer ones first, as each ends like the next.
+# Longest suffix first, because each ends like the next.
 _PARTS = {"NamespaceListerExpansion": "namespace_lister", "ListerExpansion": "lister", "Expansion": "client"}
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A class with methods, and where it stands."""
+    """An expansion class and its place."""
 
     name: str
     module: str
@@ -28,7 +28,7 @@ class Expansion:
 
 
 def read_expansions(names: Iterable[str], problems: Problems) -> list[Expansion]:
-    """The classes in these modules that are called like expansions; whatever is wrong goes to `problems`."""
+    """Read the expansion classes of these modules; errors go to `problems`."""
     found: list[Expansion] = []
     for name in names:
         source = parsed(name, problems)
@@ -39,14 +39,14 @@ def read_expansions(names: Iterable[str], problems: Problems) -> list[Expansion]
             Expansion(node.name, name, source.file, node.lineno) for node in classes if node.name.endswith("Expansion")
         ]
         if not here:
-            told = "no class is called like an expansion: write FooExpansion, FooListerExpansion"
-            problems.at_module(source.file, 1, f"{told} or FooNamespaceListerExpansion for a kind Foo")
+            message = "no expansion class found: name it FooExpansion, FooListerExpansion"
+            problems.at_module(source.file, 1, f"{message} or FooNamespaceListerExpansion for a kind Foo")
         found += here
     return found
 
 
 def expanded(kinds: Sequence[Kind], found: Iterable[Expansion], problems: Problems) -> list[Kind]:
-    """The kinds with their expansions; one that is for no kind goes to `problems`."""
+    """Return the kinds with their expansions; expansions of unknown kinds go to `problems`."""
     given: dict[str, Expansions] = {}
     names = {kind.class_name: kind for kind in kinds}
     for expansion in found:
@@ -67,10 +67,10 @@ def expanded(kinds: Sequence[Kind], found: Iterable[Expansion], problems: Proble
 
 def _wrong(expansion: Expansion, fitting: tuple[Kind, str] | None = None) -> str:
     if fitting is None:
-        return f"{expansion.name} is for no kind that is generated: call it like one, as in FooListerExpansion"
+        return f"no kind found for {expansion.name}: name it after a kind, such as FooListerExpansion"
     kind, part = fitting
     if part == "namespace_lister" and not kind.api.namespaced:
-        return f"{kind.class_name} belongs to no namespace: write {kind.class_name}ListerExpansion"
+        return f"{kind.class_name} is cluster-scoped: use {kind.class_name}ListerExpansion"
     if part != "client" and not kind.has_cache:
-        return f"{kind.class_name} has no lister, because it can't be listed and watched"
+        return f"{kind.class_name} has no lister, because it cannot be listed and watched"
     return ""

@@ -1,4 +1,4 @@
-"""The fields of a class as its JSON has them: of a dataclass, or of a Struct that a dataclass holds."""
+"""Fields of dataclasses and Structs with their JSON names, types and defaults."""
 
 import dataclasses
 import enum
@@ -19,7 +19,7 @@ _ZEROS = (str, int, float, bool, bytes)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Member:
-    """One field; `default` is JSON, UNSET when the schema can't or need not say it."""
+    """A field; `default` is a JSON value, UNSET if the schema has none."""
 
     name: str
     json_name: str
@@ -30,16 +30,16 @@ class Member:
 
 
 def members(cls: type[Any]) -> Iterator[Member]:
-    """The fields in their order.
+    """Yield the fields in order.
 
     Raises:
-        NameError, TypeError: the annotations can't be read.
+        NameError, TypeError: the annotations cannot be read.
     """
     hints = get_type_hints(cls, include_extras=True)
     docs = field_docs(cls)
     if issubclass(cls, msgspec.Struct):
         for part in msgspec.structs.fields(cls):
-            # A zero made by a factory is always sent: so generated types say that the field is required.
+            # A zero from a factory is always sent: generated types mark required fields so.
             required = part.required or part.default_factory in _ZEROS
             yield Member(part.name, part.encode_name, hints[part.name], required, doc=docs.get(part.name, ""))
         return
@@ -53,7 +53,7 @@ def members(cls: type[Any]) -> Iterator[Member]:
 
 
 def _json(default: Any) -> Any:
-    """A default as the schema says it; what is empty there is empty without being said."""
+    """Return a default as JSON; empty defaults are left out of schemas."""
     if default is dataclasses.MISSING or default is None:
         return msgspec.UNSET
     if isinstance(default, enum.Enum):
@@ -67,7 +67,7 @@ def _json(default: Any) -> Any:
 
 
 def unwrap(hint: Any) -> tuple[Any, list[Meta], bool]:
-    """The bare type, its constraints (inner ones first, so that outer ones win), and whether None is allowed."""
+    """Return the bare type, its constraints (outer ones last, so that they win), and whether None is allowed."""
     metas: list[Meta] = []
     nullable = False
     while True:

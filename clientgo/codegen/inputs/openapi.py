@@ -1,6 +1,6 @@
-"""A server's OpenAPI v3 document to the kinds it serves.
+"""Reader of the kinds in an API server's OpenAPI v3 document.
 
-`kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes one, and `/openapi/v3/api/v1` is that of the core group.
+`kubectl get --raw /openapi/v3/apis/GROUP/VERSION` prints one; that of the core group is `/openapi/v3/api/v1`.
 """
 
 import json
@@ -25,7 +25,7 @@ _VERBS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "/{name}": {"get": ("get",), "put": ("update",), "patch": ("patch", "apply"), "delete": ("delete",)},
     "/{name}/status": {"put": ("update_status",), "patch": ("patch_status", "apply_status")},
 }
-"""The verbs of a client, by what follows the plural and by HTTP method."""
+"""Client verbs by path suffix and HTTP method."""
 
 
 class _Gvk(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class _Address(msgspec.Struct, frozen=True):
     delete: _Operation | None = None
 
     def methods(self) -> dict[str, _Operation]:
-        """The operations that are there, by HTTP method."""
+        """Return the operations by HTTP method."""
         found = {method: getattr(self, method) for method in self.__struct_fields__}
         return {method: operation for method, operation in found.items() if operation is not None}
 
@@ -61,7 +61,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
-    """The kinds in these documents; whatever is wrong goes to `problems`."""
+    """Read the kinds of these documents; errors go to `problems`."""
     found: list[ForeignKind] = []
     for path in paths:
         try:
@@ -70,17 +70,19 @@ def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKin
             problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
             continue
         except NoDefinition as error:
-            problems.at_module(str(path), 0, f"the document can't be taken: {error}")
+            problems.at_module(str(path), 0, f"invalid document: {error}")
             continue
         except RecursionError:
-            problems.at_module(str(path), 0, "the document can't be taken: it nests too deep")
+            problems.at_module(str(path), 0, "invalid document: nested too deep")
             continue
         except ValueError as error:
-            problems.at_module(str(path), getattr(error, "lineno", 0), f"the file is no JSON: {error}")
+            problems.at_module(str(path), getattr(error, "lineno", 0), f"invalid JSON: {error}")
             continue
         if not here:
-            wanted = "give what `kubectl get --raw /openapi/v3/apis/GROUP/VERSION` writes (api/v1 for the core group)"
-            problems.at_module(str(path), 1, f"no kind is in it: {wanted}")
+            command = "kubectl get --raw /openapi/v3/apis/GROUP/VERSION"
+            problems.at_module(
+                str(path), 1, f"no kind found: give the output of `{command}` (api/v1 for the core group)"
+            )
         found += here
     return found
 
@@ -118,12 +120,12 @@ def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
 
 @dataclass(slots=True)
 class _Served:
-    """The plural of a kind, and what its addresses allow."""
+    """Plural, scope and verbs of a served kind."""
 
     plural: str
     namespaced: bool = False
     rests: set[str] = field(default_factory=set)
-    """What follows the name of an object."""
+    """Path suffixes after the name of an object."""
     verbs: set[str] = field(default_factory=set)
 
 
@@ -162,19 +164,19 @@ def _api(kind: _Gvk, served: _Served) -> ApiType:
 
 
 MOST_PARTS = 1_000_000
-"""Values that the schemas of one kind may become: a few that refer to each other twice stand for any number."""
+"""Limit of values in a schema after resolving references, which can grow exponentially."""
 
 DEEPEST = 200
-"""Levels that values may nest, references followed."""
+"""Limit of nested values, with references resolved."""
 
 _FREE: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """`schema` with what it refers to put in its place; what contains itself becomes a free-form object.
+    """Resolve the references of a schema; recursive types become free-form objects.
 
     Raises:
-        NoDefinition: that would be more than `MOST_PARTS` values, or nest deeper than `DEEPEST`.
+        NoDefinition: the result exceeds `MOST_PARTS` values or `DEEPEST` levels.
     """
     made: dict[str, Any] = _Resolver(schemas).resolved(schema, ())
     return made
@@ -188,9 +190,9 @@ class _Resolver:
     def resolved(self, value: Any, inside: tuple[str, ...], depth: int = 0) -> Any:
         self._left -= 1
         if self._left < 0:
-            raise NoDefinition(f"its references make it more than {MOST_PARTS} values")
+            raise NoDefinition(f"its references expand to more than {MOST_PARTS} values")
         if depth > DEEPEST:
-            raise NoDefinition(f"it nests more than {DEEPEST} levels")
+            raise NoDefinition(f"it has more than {DEEPEST} nested levels")
         if isinstance(value, list):
             return [self.resolved(each, inside, depth + 1) for each in value]
         if not isinstance(value, dict):
@@ -206,7 +208,7 @@ class _Resolver:
 
 
 def _referred(schema: Mapping[str, Any]) -> str | None:
-    """The name of the schema that stands for this one: `$ref`, alone or as all that `allOf` says."""
+    """Return the referenced schema name, from `$ref` or a single `allOf`."""
     every = schema.get("allOf")
     parts = [schema, *(every if isinstance(every, list) and len(every) == 1 else ())]
     found = (part["$ref"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("$ref"), str))

@@ -148,13 +148,15 @@ def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_defau
 @pytest.mark.parametrize(
     ("hint", "default", "told"),
     [
-        pytest.param(Annotated[tuple[str, ...], Meta(unique_items=True)], (), "write list_type='set'", id="unique"),
-        pytest.param(Annotated[ENGINES, Meta(list_type="set")], (), "a set is of scalars", id="set of objects"),
-        pytest.param(Annotated[ENGINES, Meta(list_type="map")], (), "belong together: give both", id="no keys"),
+        pytest.param(Annotated[tuple[str, ...], Meta(unique_items=True)], (), "use list_type='set'", id="unique"),
+        pytest.param(
+            Annotated[ENGINES, Meta(list_type="set")], (), "a set must have scalar items", id="set of objects"
+        ),
+        pytest.param(Annotated[ENGINES, Meta(list_type="map")], (), "require each other", id="no keys"),
         pytest.param(
             Annotated[ENGINES, Meta(list_type="map", list_map_keys=("nam",))],
             (),
-            "the list's items have no scalar 'nam': write one of label, name, power",
+            "the list's items have no scalar 'nam': expected one of label, name, power",
             id="unknown key",
         ),
         pytest.param(
@@ -165,7 +167,7 @@ def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_defau
         ),
         pytest.param(Annotated[str, Meta(list_type="set")], "", "list_type is for array fields", id="no list"),
         pytest.param(Annotated[str, Meta(map_type="atomic")], "", "map_type is for object fields", id="no map"),
-        pytest.param(Annotated[str, Meta(embedded_resource=True)], "", "is for objects", id="no resource"),
+        pytest.param(Annotated[str, Meta(embedded_resource=True)], "", "requires an object", id="no resource"),
         pytest.param(Annotated[Engine, Meta(default={})], None, "default.name: Required value", id="default lacks"),
         pytest.param(
             Annotated[Engine, Meta(default={"name": "x", "size": 1})], None, "unknown field default.size", id="unknown"
@@ -225,7 +227,7 @@ def test_a_choice_of_a_field_that_is_not_there_is_told_with_its_line() -> None:
     SchemaMaker(problems).of_class(Wrong)
     (line,) = problems
     assert "test_codegen_constraints.py:" in line
-    assert line.endswith("Wrong has no field 'absent': write one of a")
+    assert line.endswith("Wrong has no field 'absent': expected one of a")
 
 
 @pytest.mark.parametrize(

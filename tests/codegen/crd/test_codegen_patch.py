@@ -106,11 +106,11 @@ def test_verify_shows_what_would_change_and_writes_nothing(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param("a: [", "crd.yaml:1: the file is no YAML: ", id="no YAML"),
-        pytest.param("kind: Other", "crd.yaml:1: it defines no kind of the input: give its module", id="another kind"),
+        pytest.param("a: [", "crd.yaml:1: invalid YAML: ", id="no YAML"),
+        pytest.param("kind: Other", "crd.yaml:1: no kind of the input found: give its module", id="another kind"),
         pytest.param(
             FLOW.replace("schema: {openAPIV3Schema: {}}", "served: true"),
-            "crd.yaml:3: the version has no schema: write `schema: {openAPIV3Schema: {}}` here",
+            "crd.yaml:3: the version has no schema: add `schema: {openAPIV3Schema: {}}` here",
             id="no schema",
         ),
     ],

@@ -161,10 +161,10 @@ def test_clients_have_the_methods_that_were_written_for_them(fake: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("class BoatListerExpansion: ...", "BoatListerExpansion is for no kind that is generated: call it like one"),
-        ("class HallNamespaceListerExpansion: ...", "Hall belongs to no namespace: write HallListerExpansion"),
-        ("class Helper: ...", "no class is called like an expansion: write FooExpansion, FooListerExpansion"),
-        ("class (:", "the module is no Python: "),
+        ("class BoatListerExpansion: ...", "no kind found for BoatListerExpansion: name it after a kind"),
+        ("class HallNamespaceListerExpansion: ...", "Hall is cluster-scoped: use HallListerExpansion"),
+        ("class Helper: ...", "no expansion class found: name it FooExpansion, FooListerExpansion"),
+        ("class (:", "syntax error: "),
     ],
 )
 def test_a_class_for_nothing_is_told_with_its_line(
@@ -196,11 +196,14 @@ METHODS = """
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ('"get", verb="get", subresource="x"', "the method get is there already: give it another name"),
-        ('"Grow", verb="get", subresource="x"', "the method 'Grow' is no name: write small letters"),
-        ('"grow", verb="paint", subresource="x"', "the verb 'paint' of grow is unknown: write one of get, list, watch"),
-        ('"grow", verb="get", subresource=""', "the method grow names no subresource: write subresource="),
-        ('"grow", verb="create", subresource="x", input=str', "str of grow is no API kind: mark it with @api_type"),
+        ('"get", verb="get", subresource="x"', "the method get already exists: use another name"),
+        ('"Grow", verb="get", subresource="x"', "invalid method name 'Grow': expected lower case letters"),
+        ('"grow", verb="paint", subresource="x"', "invalid verb 'paint' of grow: expected one of get, list, watch"),
+        ('"grow", verb="get", subresource=""', "the method grow requires subresource="),
+        (
+            '"grow", verb="create", subresource="x", input=str',
+            "str of grow is not an API type: decorate it with @api_type",
+        ),
     ],
 )
 def test_a_wrong_method_is_told_with_its_line(

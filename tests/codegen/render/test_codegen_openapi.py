@@ -170,7 +170,7 @@ def test_a_schema_that_no_api_server_can_have_is_refused_in_one_line(
     options = ["--from-crd", str(tmp_path / "crd.yaml"), "--output-package", "made", "--root", str(tmp_path / "out")]
     assert main(options) == 2
     said = capsys.readouterr().err
-    assert f"Kind=Credential can't be an OpenAPI definition: {told}" in said
+    assert f"Kind=Credential cannot be an OpenAPI definition: {told}" in said
     assert main([*options, "--generators", "client,lister,informer"]) == 0
 
 

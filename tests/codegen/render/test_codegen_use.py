@@ -172,10 +172,10 @@ def test_document_of_the_core_group_gives_clients_with_the_verbs_it_serves(tmp_p
 @pytest.mark.parametrize(
     ("option", "text", "told"),
     [
-        pytest.param("--from-crd", "a: [", "the file is no YAML", id="no YAML"),
+        pytest.param("--from-crd", "a: [", "invalid YAML", id="no YAML"),
         pytest.param("--from-crd", "kind: Foo", "no CustomResourceDefinition of apiextensions", id="another kind"),
-        pytest.param("--from-openapi", "{", "the file is no JSON", id="no JSON"),
-        pytest.param("--from-openapi", "{}", "no kind is in it: give what `kubectl get --raw", id="empty"),
+        pytest.param("--from-openapi", "{", "invalid JSON", id="no JSON"),
+        pytest.param("--from-openapi", "{}", "no kind found: give the output of `kubectl get --raw", id="empty"),
     ],
 )
 def test_a_file_without_kinds_is_told(tmp_path: Path, capsys: Any, option: str, text: str, told: str) -> None:
@@ -188,10 +188,10 @@ def test_a_file_without_kinds_is_told(tmp_path: Path, capsys: Any, option: str, 
 
 def test_no_input_and_the_same_kind_twice_are_told(tmp_path: Path, capsys: Any) -> None:
     assert main(["--output-package", "made", "--root", str(tmp_path)]) == 2
-    assert "there is no input: give --input-module, --from-crd or --from-openapi" in capsys.readouterr().err
+    assert "no input: give --input-module, --from-crd or --from-openapi" in capsys.readouterr().err
     twice = ["--from-crd", str(CREDENTIALS), "--from-crd", str(CREDENTIALS)]
     assert main([*twice, "--output-package", "made", "--root", str(tmp_path)]) == 2
-    assert "Kind=Credential comes from credentials.yaml already" in capsys.readouterr().err
+    assert "Kind=Credential is already defined in credentials.yaml" in capsys.readouterr().err
 
 
 REFERENCE: dict[str, Any] = {
