@@ -103,7 +103,7 @@ def test_results_survive_their_file(tmp_path: Path) -> None:
     assert read(tmp_path / "none.json") is None
 
 
-def test_a_file_of_something_else_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_file_with_other_content_is_rejected_with_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "latest.json").write_text(json.dumps({"a": 1}), encoding="utf-8")
     with pytest.raises(Failed, match="does not hold results"):
         read(tmp_path / "latest.json")

@@ -56,7 +56,7 @@ def test_a_subject_that_fails_is_left_out_and_the_others_go_on() -> None:
     assert outcome.failures == {FLOOR: "floor broke"}
 
 
-def test_what_nobody_foresaw_in_one_subject_is_one_line_and_costs_the_others_nothing() -> None:
+def test_an_unexpected_error_of_one_subject_is_one_line_and_does_not_affect_others() -> None:
     outcome = run(case(Subjects(KOPF, error=KeyError)), SETTING)
     assert outcome.failures == {KOPF: "KeyError: 'kopf\\n broke'"}
     assert len(outcome.figures[OURS]["cpu"]) == len(outcome.figures[FLOOR]["cpu"]) == 2
@@ -72,13 +72,13 @@ def test_subjects_can_be_chosen() -> None:
     assert subjects.measured == [OURS, KOPF] * 2
 
 
-def test_a_case_has_no_more_rounds_than_are_asked_for() -> None:
+def test_a_case_has_no_more_rounds_than_requested() -> None:
     subjects = Subjects()
     run(case(subjects, rounds=5), replace(SETTING, rounds=1))
     assert subjects.measured == [OURS, FLOOR, KOPF]
 
 
-def test_a_real_cluster_is_not_asked_for_what_only_the_bundled_server_tells() -> None:
+def test_figures_of_the_bundled_server_are_skipped_on_a_real_cluster() -> None:
     subjects = Subjects()
     outcome = run(case(subjects, bundled_only="its audit"), replace(SETTING, kubeconfig="some"))
     assert subjects.measured == []

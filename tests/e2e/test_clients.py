@@ -122,7 +122,7 @@ def test_the_official_client_creates_lists_watches_and_deletes(place: Place) -> 
         assert seen == [("MODIFIED", "two"), ("DELETED", "one")]
 
 
-def test_the_official_client_is_told_conflicts_and_faults_as_by_a_real_server(place: Place) -> None:
+def test_the_official_client_gets_conflicts_and_errors_like_from_a_real_server(place: Place) -> None:
     with official(place) as client:
         custom: Any = kubernetes.client.CustomObjectsApi(client)
         body = {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"size": 1}}

@@ -179,7 +179,7 @@ def test_a_foo_that_waits_for_its_deployment_to_be_deleted_first_is_gone_soon(cl
         assert cluster.writes()["POST", "deployments", ""] == 1
 
 
-def test_a_deployment_of_somebody_else_is_reported_and_left_alone(cluster: Cluster) -> None:
+def test_a_deployment_of_another_owner_is_reported_and_left_alone(cluster: Cluster) -> None:
     foreign = new_deployment(Foo(ObjectMeta(name="x", namespace=cluster.namespace), FooSpec("taken", 7)))
     foreign = changed(foreign, metadata=changed(foreign.metadata, owner_references=()))
     cluster.deployments.create(foreign)
@@ -246,9 +246,7 @@ def create_odd(cluster: Cluster) -> None:
     cluster.eventually(created)
 
 
-def test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_undecodable_foo_is_skipped_and_logged_once(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     create_odd(cluster)
     cluster.create_foo("fine")
     cluster.reports("fine", available=1)

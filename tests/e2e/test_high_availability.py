@@ -152,7 +152,7 @@ def no_write_without_the_lease(trail: list[Write]) -> str:
     return ", ".join(f"{count} writes by {user}" for user, count in sorted(about.items()))
 
 
-def test_a_leader_that_is_told_to_stop_hands_over_within_a_retry_period(replicas: Replicas, place: str) -> None:
+def test_a_leader_hands_over_within_a_retry_period_on_shutdown(replicas: Replicas, place: str) -> None:
     one = replicas.start("one", "--leader-elect")
     one.wait_for("starting workers")
     two = replicas.start("two", "--leader-elect")

@@ -122,7 +122,7 @@ def test_invalid_values_are_named(kubectl: Kubectl) -> None:
     assert "spec.deploymentName: Required value" in kubectl.apply(spec, code=1)
 
 
-def test_unknown_fields_are_refused_without_turning_validation_off(kubectl: Kubectl) -> None:
+def test_unknown_fields_are_rejected_unless_validation_is_off(kubectl: Kubectl) -> None:
     refused = kubectl.apply(gadget(replcas=2), code=1)
     assert 'strict decoding error: unknown field "spec.replcas"' in refused
     assert kubectl.apply(gadget(replcas=2), "--validate=warn") == (

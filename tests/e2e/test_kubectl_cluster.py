@@ -77,7 +77,7 @@ def test_watch_prints_every_change(kubectl: Kubectl, tmp_path: Path) -> None:
 
 @pytest.mark.requires("controllers")
 @pytest.mark.parametrize(("cascade", "stays"), [("background", False), ("foreground", False), ("orphan", True)])
-def test_dependents_follow_or_stay_as_asked(kubectl: Kubectl, cascade: str, *, stays: bool) -> None:
+def test_dependents_are_deleted_or_orphaned_on_request(kubectl: Kubectl, cascade: str, *, stays: bool) -> None:
     kubectl.apply(gadget())
     kubectl.apply(config_map("child", kubectl.read("gadget", "a"), x="y"))
     kubectl.run("delete", "gadget", "a", f"--cascade={cascade}")

@@ -82,7 +82,7 @@ def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(repli
 
 
 @pytest.mark.feature("A-14")
-def test_a_leader_that_is_told_to_stop_hands_over_within_one_pause(replicas: Replicas) -> None:
+def test_a_leader_hands_over_within_one_retry_on_shutdown(replicas: Replicas) -> None:
     replicas.first.child.signal(signal.SIGTERM)
     told = SYSTEM_CLOCK.now()
     took = replicas.second.wait_for("leading") - told
@@ -102,7 +102,7 @@ def test_a_leader_that_is_suspended_past_its_lease_stops_when_it_wakes(replicas:
     assert replicas.lease().holder_identity == "second"
 
 
-def test_the_last_leader_leaves_a_lease_of_nobody(replicas: Replicas) -> None:
+def test_the_last_leader_leaves_a_lease_without_holder(replicas: Replicas) -> None:
     for replica in (replicas.first, replicas.second):
         assert replica.child.end(signal.SIGTERM, seconds=10)[0] == 0
     lease = replicas.lease()

@@ -103,7 +103,7 @@ def test_an_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[st
 
 
 @pytest.mark.requires("a known port")
-def test_an_unreachable_server_is_said_once_and_waited_for(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_logged_once_and_retried(tmp_path: Path) -> None:
     port = free_port()
     environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], port=port)
     program = Program([f"--master=http://127.0.0.1:{port}"], tmp_path)
@@ -117,7 +117,7 @@ def test_an_unreachable_server_is_said_once_and_waited_for(tmp_path: Path) -> No
 
 
 @pytest.mark.requires("a cluster of its own")
-def test_a_crd_that_is_not_installed_yet_is_said_once_and_waited_for(tmp_path: Path) -> None:
+def test_a_missing_crd_is_logged_once_and_retried(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with Environment(kubeconfig=path) as config:
         program = Program([f"--kubeconfig={path}"], tmp_path)
@@ -142,7 +142,7 @@ def install_crd(config: Config) -> None:
         pytest.param(403, "Forbidden", "forbids to list foos", id="403"),
     ],
 )
-def test_refused_credentials_are_one_sentence(status: int, reason: str, words: str, tmp_path: Path) -> None:
+def test_rejected_credentials_are_reported_in_one_line(status: int, reason: str, words: str, tmp_path: Path) -> None:
     body = f'{{"kind":"Status","code":{status},"reason":"{reason}","message":"no"}}'.encode()
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))

@@ -152,9 +152,7 @@ class ColouredFoo:
 
 
 @pytest.mark.feature("B-CR-04", "C-38")
-def test_a_field_that_the_server_does_not_know_is_refused_told_of_or_dropped(
-    config: Config, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unknown_field_is_rejected_warned_about_or_dropped(config: Config, caplog: pytest.LogCaptureFixture) -> None:
     manager = Manager(config, options=Options(name="fields", field_validation="Strict"))
     with namespace(config, "fields") as space, running(manager):
         foo = ColouredFoo(ObjectMeta(name="a", namespace=space), ColouredSpec("d", "blue"))
@@ -232,7 +230,7 @@ def scraped(url: str, token: str = "") -> int:
 
 
 @pytest.mark.feature("A-24")
-def test_metrics_are_for_users_whom_the_cluster_s_roles_allow_them() -> None:
+def test_metrics_are_served_to_authorized_users_only() -> None:
     before = provider()
     with (
         Environment(secure=True) as config,

@@ -34,12 +34,12 @@ from tests.e2e.test_controller_e2e import (
     all_report,
     test_a_deleted_deployment_comes_back,
     test_a_deleted_foo_takes_its_deployment_along,
-    test_a_deployment_of_somebody_else_is_reported_and_left_alone,
+    test_a_deployment_of_another_owner_is_reported_and_left_alone,
     test_a_foo_gets_its_deployment_its_status_and_its_event,
-    test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once,
     test_a_foo_that_changes_takes_its_deployment_along_within_a_second,
     test_a_foo_that_waits_for_its_deployment_to_be_deleted_first_is_gone_soon,
     test_a_foo_that_was_odd_syncs_once_it_is_mended,
+    test_an_undecodable_foo_is_skipped_and_logged_once,
     test_what_others_set_on_the_deployment_stays_when_it_is_scaled,
 )
 from tests.processes import Child
@@ -48,9 +48,9 @@ from tests.processes import Child
 __all__ = [
     "test_a_deleted_deployment_comes_back",
     "test_a_deleted_foo_takes_its_deployment_along",
-    "test_a_deployment_of_somebody_else_is_reported_and_left_alone",
+    "test_a_deployment_of_another_owner_is_reported_and_left_alone",
     "test_a_foo_gets_its_deployment_its_status_and_its_event",
-    "test_a_foo_that_cannot_be_decoded_is_skipped_and_said_once",
+    "test_an_undecodable_foo_is_skipped_and_logged_once",
     "test_a_foo_that_changes_takes_its_deployment_along_within_a_second",
     "test_a_foo_that_waits_for_its_deployment_to_be_deleted_first_is_gone_soon",
     "test_a_foo_that_was_odd_syncs_once_it_is_mended",

@@ -138,7 +138,7 @@ def test_set_up_syncs_foos_with_the_rights_it_has_and_asks_for_no_other(cluster:
 
 
 @pytest.mark.parametrize("cluster", ["namespaced"], indirect=True)
-def test_metrics_are_for_whom_the_page_s_commands_give_them_to(cluster: Cluster) -> None:
+def test_documented_commands_grant_access_to_metrics(cluster: Cluster) -> None:
     """The role is bound as in docs/deploy.md; before that, a valid token is not sufficient."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -109,7 +109,7 @@ def test_the_keys_of_a_killed_member_move_when_its_lease_expires_and_not_before(
     members.check_no_shared_keys()
 
 
-def test_a_member_that_is_told_to_stop_hands_over_at_once(members: Members) -> None:
+def test_a_member_hands_over_at_once_on_shutdown(members: Members) -> None:
     leaving, *others = members.all
     assert leaving.child.end(signal.SIGTERM, seconds=10)[0] == 0
     moment = SYSTEM_CLOCK.now()

@@ -72,7 +72,7 @@ def place(slow: Slow) -> Iterator[str]:
         yield name
 
 
-def test_what_a_worker_is_at_is_finished_and_told_while_readiness_fails(slow: Slow, place: str) -> None:
+def test_work_in_progress_is_finished_and_reported_while_readiness_fails(slow: Slow, place: str) -> None:
     program = slow.begin(place)
     assert slow.ready() == 200
     program.signal(signal.SIGTERM)

@@ -27,7 +27,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
         made.end()
 
 
-def test_a_foo_that_is_not_as_wanted_is_noticed(rig: Rig) -> None:
+def test_a_wrong_foo_is_detected(rig: Rig) -> None:
     rig.wanted["default", "a"] = 2
     assert not oracle.converged(rig)
     rig.wanted["default", "a"] = 1
@@ -36,28 +36,28 @@ def test_a_foo_that_is_not_as_wanted_is_noticed(rig: Rig) -> None:
     assert not oracle.converged(rig)
 
 
-def test_a_deployment_that_is_not_as_specified_is_noticed(rig: Rig) -> None:
+def test_a_wrong_deployment_is_detected(rig: Rig) -> None:
     rig.proxy.refuse()
     rig.kube.apps_v1.deployments("default").patch("a", {"spec": {"replicas": 3}})
     assert not oracle.converged(rig)
     assert not oracle.caches_agree(rig)
 
 
-def test_a_cache_that_differs_in_one_version_is_noticed(rig: Rig) -> None:
+def test_a_cache_that_differs_in_one_version_is_detected(rig: Rig) -> None:
     rig.proxy.refuse()
     rig.foos_api.samplecontroller_v1alpha1.foos("default").patch("a", {"metadata": {"labels": {"new": "1"}}})
     assert oracle.converged(rig)
     assert not oracle.caches_agree(rig)
 
 
-def test_two_workers_at_one_foo_are_noticed(rig: Rig) -> None:
+def test_two_workers_at_one_foo_are_detected(rig: Rig) -> None:
     oracle.one_worker_a_key(rig)
     rig.requests.together.append("update a")
     with pytest.raises(AssertionError, match="two workers"):
         oracle.one_worker_a_key(rig)
 
 
-def test_lists_that_come_too_fast_are_noticed(rig: Rig) -> None:
+def test_too_frequent_lists_are_detected(rig: Rig) -> None:
     now = SYSTEM_CLOCK.now()
     rig.requests.lists[:] = [(now, "foos")] * 3
     assert oracle.lists_are_bounded(rig, now, now + 1) == 3

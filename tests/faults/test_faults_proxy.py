@@ -129,7 +129,7 @@ def test_new_connections_lead_where_it_is_aimed_and_old_ones_stay(proxy: Proxy) 
         assert exchange(old, b"b") == b"b"
 
 
-def test_nobody_listens_and_then_again_at_the_same_port(proxy: Proxy) -> None:
+def test_listening_stops_and_resumes_at_the_same_port(proxy: Proxy) -> None:
     with connected(proxy, b"a") as old:
         proxy.refuse()
         with pytest.raises(ConnectionResetError):

@@ -65,7 +65,7 @@ def test_no_value_of_a_parameter_becomes_another_one(value: str) -> None:
     assert dict(parse_qsl(target.partition("?")[2], keep_blank_values=True)) == query
 
 
-def test_a_server_nobody_vouches_for_is_refused_unless_one_says_otherwise(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_untrusted_certificate_is_rejected_unless_insecure(caplog: pytest.LogCaptureFixture) -> None:
     def ask(config: Config) -> None:
         with closing(Clientset(config)) as clientset:
             clientset.core_v1.config_maps("default").list()
@@ -84,7 +84,7 @@ def test_a_server_nobody_vouches_for_is_refused_unless_one_says_otherwise(caplog
         assert "the server's certificate is not verified" in caplog.text
 
 
-def test_an_object_that_is_too_large_is_refused_in_one_sentence() -> None:
+def test_a_too_large_object_is_rejected_with_a_one_line_error() -> None:
     with BundledServer() as server, closing(Clientset(Config(server.url))) as clientset:
         patch = {"data": {"large": "x" * 4_000_000}}
         with pytest.raises(ClientGoError) as refused:

@@ -25,7 +25,7 @@ def test_what_is_created_is_read_back_by_the_typed_client() -> None:
     assert scaled.spec.replicas == 3
 
 
-def test_a_kind_without_namespace_is_asked_for_without_one() -> None:
+def test_a_cluster_scoped_kind_is_requested_without_namespace() -> None:
     clientset = FakeClientset(Namespace(metadata=ObjectMeta(name="kube-system")))
     assert [found.metadata.name for found in clientset.core_v1.namespaces().list().items] == ["kube-system"]
     assert clientset.actions[-1].namespace == ""

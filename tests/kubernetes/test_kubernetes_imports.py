@@ -31,12 +31,12 @@ def test_a_lease_needs_no_pods() -> None:
     assert loaded_by("import clientgo.kubernetes.types.coordination_v1") == {"types.coordination_v1"}
 
 
-def test_the_clientset_loads_no_group_before_it_is_asked_for() -> None:
+def test_the_clientset_imports_a_group_on_first_use() -> None:
     assert loaded_by("import clientgo.kubernetes.clientset") == set()
     asked = "from clientgo.kubernetes.clientset import Clientset; Clientset(None).coordination_v1"
     assert loaded_by(asked) == {"clients.coordination_v1", "types.coordination_v1"}
 
 
-def test_the_factory_loads_no_group_before_it_is_asked_for() -> None:
+def test_the_factory_imports_a_group_on_first_use() -> None:
     assert loaded_by("import clientgo.kubernetes.informers") == set()
     assert loaded_by("from clientgo.kubernetes.informers import SharedInformerFactory") == {"informers.factory"}

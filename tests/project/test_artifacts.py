@@ -103,7 +103,7 @@ def test_every_binding_leads_from_the_pod_s_account_to_a_role_that_is_there(over
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_whatever_selects_pods_selects_the_controller_s(overlay: str) -> None:
+def test_all_pod_selectors_select_the_controller(overlay: str) -> None:
     objects = rendered(overlay)
     labels = pod(objects)["metadata"]["labels"].items()
     selectors: list[dict[str, str]] = [
@@ -162,7 +162,7 @@ def test_one_works_and_one_stands_by_and_an_upgrade_leaves_no_gap(default: list[
     assert {each["whenUnsatisfiable"] for each in spread} == {"ScheduleAnyway"}
 
 
-def test_budget_lets_nodes_be_drained_whatever_the_number_of_replicas(default: list[Object]) -> None:
+def test_budget_allows_drains_for_any_number_of_replicas(default: list[Object]) -> None:
     spec = named(default, "PodDisruptionBudget")["spec"]
     assert (spec["maxUnavailable"], spec["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
 

@@ -45,7 +45,7 @@ def test_election_asks_for_what_its_role_grants_and_for_no_other_lease(one: Call
     }
 
 
-def test_whoever_serves_metrics_may_ask_who_reads_them(one: Callable[..., Object]) -> None:
+def test_account_that_serves_metrics_may_review_tokens(one: Callable[..., Object]) -> None:
     assert granted(one("ClusterRole", f"{NAME}-metrics-auth")) == {
         ("authentication.k8s.io", "tokenreviews", "create"),
         ("authorization.k8s.io", "subjectaccessreviews", "create"),

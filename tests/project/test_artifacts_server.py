@@ -66,7 +66,7 @@ def names(objects: list[Object]) -> set[str]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_server_accepts_every_object_as_it_stands(shell: Shell, overlay: str) -> None:
+def test_server_accepts_every_object_unchanged(shell: Shell, overlay: str) -> None:
     """Strict field validation, and no warnings, such as those of Pod Security."""
     said = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{overlay}").splitlines()
     assert [line for line in said if not line.endswith(" created")] == []

@@ -42,7 +42,7 @@ def test_vulnerability_fails_and_names_its_remedy() -> None:
     assert said[0] == "vulnerable: holey 1.0: PYSEC-2026-1 (fixed in 2.0)"
 
 
-def test_second_service_is_asked_when_the_first_knows_nothing() -> None:
+def test_second_service_is_queried_if_the_first_has_no_data() -> None:
     """A mirror with packages but without advisories; pip-audit itself reports that as clean."""
     code, said, asked = audited(answer(UNKNOWN), answer(VULNERABLE))
     assert (code, asked) == (1, ["pypi", "osv"])
@@ -50,7 +50,7 @@ def test_second_service_is_asked_when_the_first_knows_nothing() -> None:
 
 
 @pytest.mark.parametrize(("strict", "code"), [(False, 0), (True, 1)])
-def test_no_service_at_all_is_said_and_fails_if_asked_to(code: int, *, strict: bool) -> None:
+def test_unreachable_services_are_reported_and_fail_if_strict(code: int, *, strict: bool) -> None:
     assert audited(answer(UNKNOWN), BROKEN, strict=strict)[:2] == (
         code,
         [

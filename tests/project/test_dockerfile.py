@@ -54,7 +54,7 @@ def sent_to_the_builder(path: str) -> bool:
 
 
 @pytest.mark.feature("A-69")
-def test_final_image_runs_as_nobody_in_particular() -> None:
+def test_final_image_runs_as_an_unprivileged_user() -> None:
     assert only("USER") == "65532:65532"
 
 

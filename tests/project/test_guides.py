@@ -54,7 +54,7 @@ def test_a_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) ->
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("program", ["print(1)\nraise SystemExit(3)", "def test_it() -> None:\n    assert 1 == 2"])
-def test_a_program_that_fails_is_noticed(tmp_path: Path, program: str) -> None:
+def test_a_failing_program_fails_the_test(tmp_path: Path, program: str) -> None:
     (path := tmp_path / "program.py").write_text(program)
     assert run(path).returncode != 0
 
