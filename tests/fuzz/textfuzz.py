@@ -13,7 +13,7 @@ from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.quantities import Quantity
 from clientgo.meta.resourceversion import at_least, compare_resource_versions
-from clientgo.meta.selectors import parse_selector
+from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
 from tests.fuzz.engine import Bug, Target
@@ -31,8 +31,8 @@ def label_selector(data: bytes) -> str:
     """Parse, print and parse a label selector; both are equal, and matching never fails."""
     try:
         selector = parse_selector(text_of(data))
-    except ValueError as error:
-        return sentence(error, data, ValueError)
+    except SelectorError as error:
+        return sentence(error, data, SelectorError)
     if parse_selector(str(selector)) != selector:
         raise Bug(f"{selector} reads back as something else")
     return f"{len(selector.requirements)} requirements, {[selector.matches(labels) for labels in LABELS]}"
