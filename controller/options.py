@@ -27,9 +27,7 @@ class Options(LoggingFlags, ServingFlags, ShardingFlags, ClientFlags):
         (), "namespace to watch; may be repeated (default: all)", group=CLUSTER, name="--namespace", metavar="NAME"
     )
     embedded: bool = flag(False, "start the bundled API server instead of connecting to a cluster", group=CLUSTER)
-    embedded_port: int = flag(
-        0, "port of the bundled API server (default: a free one)", group=CLUSTER, metavar="PORT", type=port
-    )
+    embedded_port: int = flag(0, "its port (default: a free one)", group=CLUSTER, metavar="PORT", type=port)
     leader_elect_resource_name: str = flag(
         COMPONENT, f"name of the Lease (default: {COMPONENT})", group=LEASES, metavar="NAME"
     )
@@ -38,11 +36,7 @@ class Options(LoggingFlags, ServingFlags, ShardingFlags, ClientFlags):
     )
     workers: int = flag(2, "Foos synced concurrently (default: 2)", group=WORK, metavar="N", type=positive)
     resync_period: float = flag(
-        30.0,
-        "interval of syncing every Foo again; 0 for never (default: 30s)",
-        group=WORK,
-        metavar="TIME",
-        type=seconds,
+        30.0, "time between syncs of every Foo; 0 for never (default: 30s)", group=WORK, metavar="TIME", type=seconds
     )
     graceful_shutdown_timeout: float = flag(
         30.0, "time for workers to finish at shutdown (default: 30s)", group=WORK, metavar="TIME", type=seconds
