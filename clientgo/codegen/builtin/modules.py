@@ -48,9 +48,9 @@ def _types_text(survey: Survey, module: str, package: str) -> str:
 
 
 def _quoting(struct: StructType, later: set[str]) -> StructType:
-    """The same, with annotations as text where they mention a class that is not defined yet.
+    """Replace annotations that mention a class not defined yet by strings.
 
-    Nowhere else: text has to be compiled and evaluated when the first client of a kind is made, all hundreds of it.
+    Only these: strings are compiled and evaluated when the first client of a kind is created.
     """
     names = re.compile(rf"\b({'|'.join(map(re.escape, sorted(later)))})\b")
     attributes = (
