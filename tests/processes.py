@@ -1,4 +1,4 @@
-"""Child processes with output in a file, bounded waits, and a kill of the process group at the end."""
+"""Child processes with output in a file, bounded waits, and a kill of the whole session at the end."""
 
 import contextlib
 import os
@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -107,7 +107,17 @@ class Child:
             self.kill()
 
     def kill(self) -> None:
-        """Kill the process group; may be called again."""
+        """Kill the process and all of its session; may be called again."""
         self.signal_group(signal.SIGKILL)
+        for pid in self._session():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
         LIVE.discard(self)
+
+    def _session(self) -> Iterator[int]:
+        # `clientgo run --reload` puts the program into a group of its own; macOS has no /proc to find it by.
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(ProcessLookupError):
+                if os.getsid(int(folder.name)) == self.pid:
+                    yield int(folder.name)

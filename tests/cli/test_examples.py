@@ -203,7 +203,7 @@ def test_webhooks_are_served_with_a_certificate_or_not_at_all(tmp_path: Path, va
         run(project, variables, "make", "install")
         refused = in_background(project, variables, "make", "run", flags, sign="Starting workers")
         with (
-            pytest.raises(AssertionError, match=r"has no tls\.crt and no tls\.key: mount one there") as failed,
+            pytest.raises(AssertionError, match=r"has no tls\.crt and no tls\.key; mount one there") as failed,
             refused,
         ):
             pass

@@ -1,9 +1,13 @@
 """Layers of tests, and rules that keep a test from blocking the run."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
+
+from clientgo.testing.eventually import eventually
+from tests.processes import Child
 
 pytest_plugins = ["pytester"]
 
@@ -86,6 +90,16 @@ def test_a_child_process_does_not_outlive_the_test_that_started_it(inner: pytest
         def test_none_is_left(): assert not LIVE
     """)
     inner.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="members of a session are found in /proc")
+def test_process_in_a_group_of_its_own_is_killed_with_its_parent(tmp_path: Path) -> None:
+    script = "print('started', subprocess.Popen(['sleep', '600'], process_group=0).pid, flush=True); signal.pause()"
+    with Child([sys.executable, "-c", f"import signal, subprocess; {script}"], tmp_path / "output") as parent:
+        pid = int(parent.wait_for("started").split()[1])
+    state = Path(f"/proc/{pid}/stat")
+    eventually(lambda: not state.exists() or state.read_text().split()[2] == "Z")
 
 
 @pytest.mark.e2e

@@ -52,7 +52,7 @@ def test_a_route_answers() -> None:
 def test_a_head_is_a_get_without_its_body() -> None:
     with serving(ROUTES) as server:
         answer = ask(server, "/hello", method="HEAD")
-        assert (answer.status, answer.body, answer.headers["Content-Length"]) == (200, "", "13")
+        assert (answer.status, answer.body, answer.headers["Content-Length"]) == (200, "", "12")
         received = exchange(server, b"HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n")
         assert received.endswith(b"\r\n\r\n")
 
