@@ -43,15 +43,10 @@ class Spec:
 class Status:
     seen: Int32 = 0
 """
-LIMIT_SECONDS = 10.0
-"""Of processor time, for a hundred kinds; it takes 1 s without pod templates and 4 s with them."""
-
-SLOW_MACHINE = 5
-"""By how much a machine may be slower than what the limit is for, or a busy one seem to be."""
 
 
 @pytest.mark.parametrize("embedding", [False, True], ids=["plain", "each with a pod template"])
-def test_a_hundred_kinds_take_seconds(
+def test_hundred_kinds_are_generated(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # sys.path
     capsys: pytest.CaptureFixture[str],
@@ -70,7 +65,6 @@ def test_a_hundred_kinds_take_seconds(
     assert len(list((tmp_path / "out/crd").glob("*_*.yaml"))) == 100
     with capsys.disabled():
         print(f"\n100 kinds{', each with a pod template,' * embedding}: {spent:.1f} s")
-    assert spent < LIMIT_SECONDS * SLOW_MACHINE
 
 
 LISTERS = {
