@@ -24,7 +24,7 @@ from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
 from tests.e2e.clusters import report_available, write_user
 from tests.e2e.program import Program
-from tests.e2e.trail import events
+from tests.e2e.replicas.trail import events
 from tests.project.manifests import ARTIFACTS, NAME, NAMESPACE, OVERLAYS, ROOT, container, rendered
 
 pytestmark = [

@@ -32,7 +32,7 @@ from controller.program import run
 from generated.clientset import Clientset
 from tests.e2e.clusters import account_token, report_available
 from tests.e2e.program import ROOT
-from tests.e2e.trail import events
+from tests.e2e.replicas.trail import events
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90), pytest.mark.requires("an audit log")]
 

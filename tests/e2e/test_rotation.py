@@ -20,7 +20,7 @@ from controller.options import parse
 from controller.program import run
 from generated.clientset import Clientset
 from tests.e2e.program import ROOT
-from tests.e2e.trail import writes
+from tests.e2e.replicas.trail import writes
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90), pytest.mark.requires("replaceable credentials")]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clientgo.cache.backoff import REFLECTOR_BACKOFF
 from clientgo.meta import object_name
-from tests.e2e.trail import writes
+from tests.e2e.replicas.trail import writes
 from tests.faults.rig import Rig
 
 ROUND = 3

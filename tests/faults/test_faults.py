@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import cases_answers, cases_identity, cases_network, cases_objects, cases_packets, cases_server
 from tests.faults.case import Case, Row, run
-from tests.faults.cases_network import resolver
+from tests.faults.cases import answers, identity, network, objects, packets, server
+from tests.faults.cases.network import resolver
 from tests.faults.leader import FROZEN, frozen_leader
 from tests.faults.pages import EXPIRED_PAGE, expired_page
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
 
 CASES = [
-    *cases_network.CASES,
-    *cases_answers.CASES,
-    *cases_server.CASES,
-    *cases_identity.CASES,
-    *cases_objects.CASES,
+    *network.CASES,
+    *answers.CASES,
+    *server.CASES,
+    *identity.CASES,
+    *objects.CASES,
 ]
 SMOKE = {
     "connection-refused",
@@ -69,6 +69,6 @@ def test_the_smoke_has_cases_of_the_table() -> None:
 
 def test_the_page_has_a_row_for_every_fault() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    cases = [*CASES, *cases_packets.CASES, *cases_packets.SLOW, cases_packets.NEAR]
+    cases = [*CASES, *packets.CASES, *packets.SLOW, packets.NEAR]
     faults = [*(case.name for case in cases), FROZEN, EXPIRED_PAGE]
     assert [fault for fault in faults if f"| {fault} |" not in page] == []

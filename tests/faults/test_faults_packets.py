@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.case import Case, Row, run
-from tests.faults.cases_packets import CASES, NEAR, SLOW, FarRig
+from tests.faults.cases.packets import CASES, NEAR, SLOW, FarRig
 from tests.faults.network import Network, network, why_not
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]

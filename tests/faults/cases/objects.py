@@ -8,7 +8,7 @@ import yaml
 
 from clientgo.envtest.crds import install, read_crds
 from tests.faults.case import MACHINE, Case, strikes
-from tests.faults.cases_network import FAILURES
+from tests.faults.cases.network import FAILURES
 from tests.faults.rig import CRDS, PLACE, Rig
 
 CASES: list[Case] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK
 from tests.faults.case import MACHINE, Case, strikes
-from tests.faults.cases_network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE, WATCHED_AGAIN, black_hole
+from tests.faults.cases.network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE, WATCHED_AGAIN, black_hole
 from tests.faults.network import CLIENT, OTHER, SERVER, Network
 from tests.faults.rig import SECONDS, Rig
 

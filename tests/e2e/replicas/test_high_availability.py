@@ -15,7 +15,7 @@ from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
 from tests.e2e.clusters import namespace, write_user
 from tests.e2e.program import ROOT, Program
-from tests.e2e.trail import Write, writes
+from tests.e2e.replicas.trail import Write, writes
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.requires("an audit log")]
 

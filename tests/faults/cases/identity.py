@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from clientgo.apiserver.auth.users import MASTERS, authenticated
 from tests.faults.case import MACHINE, Case, strikes
-from tests.faults.cases_network import FAILURES
+from tests.faults.cases.network import FAILURES
 from tests.faults.rig import Rig
 
 CASES: list[Case] = []

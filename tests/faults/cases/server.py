@@ -9,7 +9,7 @@ from clientgo.cache.state import InformerState
 from clientgo.cache.watcher import SHORT_WATCH_SECONDS
 from clientgo.clock import SYSTEM_CLOCK
 from tests.faults.case import MACHINE, Case, strikes
-from tests.faults.cases_network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE
+from tests.faults.cases.network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE
 from tests.faults.rig import SECONDS, Rig
 
 CASES: list[Case] = []

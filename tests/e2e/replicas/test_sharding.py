@@ -15,7 +15,7 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import kubeconfig_of, namespace
-from tests.e2e.shard_program import KEYS
+from tests.e2e.replicas.shard_program import KEYS
 from tests.processes import Child
 
 pytestmark = pytest.mark.e2e
