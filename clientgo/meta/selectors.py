@@ -134,11 +134,11 @@ class _Parser:
             raise self._error(f"found '{self._peek()}', expected: !, identifier, or 'end of string'")
         while True:
             yield self._requirement()
-            token = self._next()
-            if token == "":
+            symbol = self._next()
+            if symbol == "":
                 return
-            if token != ",":
-                raise self._error(f"found '{token}', expected: ',' or 'end of string'")
+            if symbol != ",":
+                raise self._error(f"found '{symbol}', expected: ',' or 'end of string'")
             if self._at_special():
                 raise self._error(f"found '{self._peek()}', expected: identifier after ','")
 
@@ -146,7 +146,7 @@ class _Parser:
         at = 0
         while at < len(self._text.rstrip()):
             found = _TOKEN.match(self._text, at)
-            if found is None:  # pragma: no cover - every character belongs to some token
+            if found is None:  # pragma: no cover - every character belongs to some symbol
                 raise self._error(f"unexpected {self._text[at:]!r}")
             yield found[1]
             at = found.end()
@@ -172,15 +172,15 @@ class _Parser:
         return Requirement(key, operator, (value,))
 
     def _values(self) -> tuple[str, ...]:
-        if (token := self._next()) != "(":
-            raise self._invalid(token, " expected: '('")
+        if (symbol := self._next()) != "(":
+            raise self._invalid(symbol, " expected: '('")
         if self._at_special() and self._peek() not in (",", ")"):
             raise self._invalid(self._peek(), ", expected: ',', ')' or identifier")
         values = [self._value()]
-        while (token := self._next()) == ",":
+        while (symbol := self._next()) == ",":
             values.append(self._value())
-        if token != ")":
-            raise self._invalid(token, ", expected: ')'")
+        if symbol != ")":
+            raise self._invalid(symbol, ", expected: ')'")
         return tuple(sorted(set(values)))
 
     def _key(self) -> str:
@@ -204,15 +204,15 @@ class _Parser:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
     def _next(self) -> str:
-        token = self._peek()
+        symbol = self._peek()
         self._at += 1
-        return token
+        return symbol
 
     def _at_special(self) -> bool:
         return self._peek() in _SPECIAL and self._peek() != "!"
 
-    def _invalid(self, token: str, expected: str) -> ValueError:
-        return self._error(f"unable to parse requirement: found '{token}'{expected}")
+    def _invalid(self, symbol: str, expected: str) -> ValueError:
+        return self._error(f"unable to parse requirement: found '{symbol}'{expected}")
 
     def _error(self, reason: str) -> ValueError:
         return SelectorError(self._text, reason)
