@@ -105,7 +105,7 @@ def _templates(namespace: str, objects: tuple[Object, ...]) -> Iterator[tuple[st
         if one.get("kind") == "Namespace":
             continue
         obj = _configured(one) if one.get("kind") == "Deployment" else one
-        content = _text(dumped(_general(obj, namespace)))
+        content = _as_template(dumped(_general(obj, namespace)))
         if one.get("kind") == "CustomResourceDefinition":
             content = _optional(content)
         yield f"templates/{text(one.get('kind')).lower()}-{name_of(one)}.yaml", content
@@ -146,7 +146,7 @@ def _general(value: Any, namespace: str) -> Any:
     return value.replace(namespace, f"{_MARK}NAMESPACE") if isinstance(value, str) else value
 
 
-def _text(manifest: str) -> str:
+def _as_template(manifest: str) -> str:
     # Escape braces in the manifest itself.
     escaped = manifest.replace("{{", '{{ "{{" }}')
     for mark, expression in _EXPRESSIONS.items():

@@ -111,8 +111,8 @@ def inserted(text: str, marker: str, lines: str) -> str | None:
     if "\n".join(new) in text:
         return text
     if marker == "imports":
-        return _text(_with_imports(have, place, new))
-    return _text([*have[:place], *new, *have[place:]])
+        return _joined(_with_imports(have, place, new))
+    return _joined([*have[:place], *new, *have[place:]])
 
 
 def _with_imports(have: list[str], place: int, new: list[str]) -> list[str]:
@@ -126,7 +126,7 @@ def _with_imports(have: list[str], place: int, new: list[str]) -> list[str]:
     return [*have[:first], *sorted({*have[first:end], *new}), *have[end:]]
 
 
-def _text(lines: list[str]) -> str:
+def _joined(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 

@@ -65,12 +65,12 @@ def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
         if isinstance(given, bool):
             yield from (option,) if given else ()
             continue
-        parts = [_text(part, name, path) for part in (given if isinstance(given, list) else [given])]
+        parts = [_option_text(part, name, path) for part in (given if isinstance(given, list) else [given])]
         for part in [",".join(parts)] if name == "generators" else parts:
             yield from (option, part)
 
 
-def _text(value: int | str, name: str, path: Path) -> str:
+def _option_text(value: int | str, name: str, path: Path) -> str:
     if isinstance(value, int) and abs(value) > _MOST:
         raise ConfigError(f"{path}: invalid {name}: the number is too large")
     return str(value)

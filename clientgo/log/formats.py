@@ -55,7 +55,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line, and the lines of a traceback if there is one; never raises."""
-        return _without_credentials(_text, record)
+        return _without_credentials(_klog_line, record)
 
 
 class JSONFormatter(logging.Formatter):
@@ -74,7 +74,7 @@ def _without_credentials(make: Callable[[logging.LogRecord, Clean], str], record
     return make(record, redact) if may_hold_credentials(line) else line
 
 
-def _text(record: logging.LogRecord, clean: Clean) -> str:
+def _klog_line(record: logging.LogRecord, clean: Clean) -> str:
     pairs = {**_fields(record, clean), "thread": record.threadName}
     line = (
         f"{_severity(record.levelno)}{_time('%m%d %H:%M:%S', record.created)} {record.process or 0:7d} "

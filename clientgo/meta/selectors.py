@@ -239,7 +239,7 @@ class FieldTerm(msgspec.Struct, frozen=True):
         found: Any = obj
         for name in self.path:
             found = found.get(name) if isinstance(found, Mapping) else None
-        return (_text(found) == self.value) is self.equal
+        return (_field_text(found) == self.value) is self.equal
 
 
 def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
@@ -270,7 +270,7 @@ def _term(part: str, text: str) -> FieldTerm:
     raise ValueError(f"invalid selector: '{text}'; can't understand '{part}'")
 
 
-def _text(value: Any) -> str:
+def _field_text(value: Any) -> str:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

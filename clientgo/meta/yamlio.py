@@ -156,7 +156,7 @@ class _LiteralDumper(_Dumper):
     pass
 
 
-def _text(dumper: Any, value: str) -> yaml.ScalarNode:
+def _represent_str(dumper: Any, value: str) -> yaml.ScalarNode:
     style = "'" if is_ambiguous(value) else '"' if _LINE_BREAKS_OF_YAML_1_1.search(value) else None
     node: yaml.ScalarNode = dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
     return node
@@ -164,10 +164,10 @@ def _text(dumper: Any, value: str) -> yaml.ScalarNode:
 
 def _literal(dumper: Any, value: str) -> yaml.ScalarNode:
     if "\n" not in value or _LINE_BREAKS_OF_YAML_1_1.search(value):
-        return _text(dumper, value)
+        return _represent_str(dumper, value)
     node: yaml.ScalarNode = dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|")
     return node
 
 
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(str, _represent_str)
 _LiteralDumper.add_representer(str, _literal)

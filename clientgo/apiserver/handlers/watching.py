@@ -186,7 +186,7 @@ class WatchStream:
         key = (kind, self._resource.api_version, self._form, self._include, headers)
         frame = event.frames.get(key)
         if frame is None:
-            frame = event.frames[key] = self._encoded(kind, _shown(kind, event))
+            frame = event.frames[key] = self._encoded(kind, _event_object(kind, event))
         else:
             self._headers_sent = True
         return frame
@@ -237,7 +237,7 @@ class WatchStream:
         return frames
 
 
-def _shown(kind: str, event: Event) -> Entry:
+def _event_object(kind: str, event: Event) -> Entry:
     """Return the object an event shows: one that left the selection as it was, at the new revision."""
     if kind != "DELETED" or event.type == "DELETED" or event.old is None:
         return event.new
@@ -296,13 +296,13 @@ class ConvertingWatch:
             for line in chunk.splitlines():
                 frame = msgspec.json.decode(line)
                 try:
-                    yield await self._shown(frame)
+                    yield await self._encode_frame(frame)
                 except ApiFailure as failure:
                     yield _frame_line({"type": "ERROR", "object": failure.body})
                     self.close()
                     return
 
-    async def _shown(self, frame: Object) -> bytes:
+    async def _encode_frame(self, frame: Object) -> bytes:
         if frame["type"] not in _OBJECTS:
             return _frame_line(frame)
         while True:

@@ -218,7 +218,7 @@ def _double(raw: _Raw) -> float:
     return int(value) if value.is_integer() and abs(value) < _EXACT_FLOATS else value
 
 
-def _text(raw: _Raw) -> str:
+def _decode_str(raw: _Raw) -> str:
     try:
         return _bytes(raw).decode()
     except UnicodeDecodeError as error:
@@ -237,7 +237,7 @@ def _json(raw: _Raw) -> Any:
 
 
 _SCALARS: dict[str, Callable[[_Raw], Any]] = {
-    "s": _text,
+    "s": _decode_str,
     "y": lambda raw: base64.b64encode(_bytes(raw)).decode(),
     "j": _json,
     "r": _bytes,

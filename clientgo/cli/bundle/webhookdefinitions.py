@@ -64,7 +64,7 @@ def _admission(rendered: Rendered) -> Iterator[Object]:
         for webhook in mappings(configuration.get("webhooks")):
             yield {
                 **{name: webhook[name] for name in _TAKEN_OVER if name in webhook},
-                **_place(rendered, mapping(at(webhook, "clientConfig.service"))),
+                **_endpoint(rendered, mapping(at(webhook, "clientConfig.service"))),
                 "generateName": text(webhook.get("name")),
                 "type": _TYPES[configuration["kind"]],
             }
@@ -81,7 +81,7 @@ def _conversion(rendered: Rendered) -> Iterator[Object]:
         names = sorted(name_of(one) for one in definitions)
         webhook = mapping(at(definitions[0], "spec.conversion.webhook"))
         yield {
-            **_place(rendered, mapping(at(webhook, "clientConfig.service"))),
+            **_endpoint(rendered, mapping(at(webhook, "clientConfig.service"))),
             "admissionReviewVersions": texts(webhook.get("conversionReviewVersions")),
             "conversionCRDs": names,
             "generateName": f"c{names[0]}",
@@ -90,7 +90,7 @@ def _conversion(rendered: Rendered) -> Iterator[Object]:
         }
 
 
-def _place(rendered: Rendered, service: Mapping[str, object]) -> Object:
+def _endpoint(rendered: Rendered, service: Mapping[str, object]) -> Object:
     port = service.get("port") or _PORT
     said: Object = {"containerPort": port, "webhookPath": text(service.get("path")) or "/"}
     for found in of_kind(rendered.objects, "Service"):

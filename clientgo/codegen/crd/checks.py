@@ -86,7 +86,7 @@ def _class_at(cls: type[Any], path: Path) -> tuple[type[Any], str]:
     return found
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     return "".join(part if part == _EACH else f".{part}" for part in path)
 
 
@@ -178,23 +178,23 @@ def _ruled(schema: Schema, rules: list[Schema], place: _Place) -> tuple[list[Fau
 
 def _uncorrelated(rule: str, place: _Place) -> str:
     what = "immutable" if rule == _IMMUTABLE else f"oldSelf in the rule {rule!r}"
-    where = _shown(place.unordered or ())
+    where = _format_path(place.unordered or ())
     return (
-        f"{what} cannot be checked at {_shown(place.path)}, because items of {where} have no identity: give {where}"
-        " list_type='map' with list_map_keys=, or put the constraint on the whole list"
+        f"{what} cannot be checked at {_format_path(place.path)}, because items of {where} have no identity: "
+        f"give {where} list_type='map' with list_map_keys=, or put the constraint on the whole list"
     )
 
 
 def _expensive(rule: str, cost: int, schema: Schema, place: _Place) -> str:
     what = "immutable" if rule == _IMMUTABLE else f"the rule {rule!r}"
-    limits = [f"max_items or max_properties of {_shown(path)}" for path in place.unlimited]
+    limits = [f"max_items or max_properties of {_format_path(path)}" for path in place.unlimited]
     if schema.get("type") == "string" and not schema.keys() & {"maxLength", "enum"}:
-        limits.append(f"max_length of {_shown(place.path)}")
+        limits.append(f"max_length of {_format_path(place.path)}")
     if schema.get("type") in ("array", "object") and not schema.keys() & {"maxItems", "maxProperties", "properties"}:
-        limits.append(f"max_items or max_properties of {_shown(place.path)}")
+        limits.append(f"max_items or max_properties of {_format_path(place.path)}")
     fix = f"set {' and '.join(limits)}" if limits else "lower the limits of the lists, maps and texts around it"
     factor = f"{cost / RULE_LIMIT:.1f}" if cost < 100 * RULE_LIMIT else "more than 100"
-    return f"{what} costs {factor} times what the API server allows at {_shown(place.path)}: {fix}"
+    return f"{what} costs {factor} times what the API server allows at {_format_path(place.path)}: {fix}"
 
 
 def _rule(schema: Schema, entry: Schema) -> Iterator[str]:

@@ -134,8 +134,8 @@ def read_methods(cls: type[Any], problems: Problems) -> Iterator[Method]:
             name=method.name,
             verb=method.verb,
             subresource=method.subresource,
-            input=_place(method.input or cls),
-            result=_place(method.result or cls),
+            input=_import_path(method.input or cls),
+            result=_import_path(method.result or cls),
         )
 
 
@@ -153,5 +153,5 @@ def _method_faults(method: ClientMethod, cls: type[Any], seen: set[str]) -> Iter
             yield f"{getattr(part, '__name__', part)} of {method.name} is not an API type: decorate it with @api_type"
 
 
-def _place(cls: type[Any]) -> str:
+def _import_path(cls: type[Any]) -> str:
     return f"{cls.__module__}:{cls.__name__}"

@@ -115,11 +115,11 @@ def _factory(
     )
     indent = "    " if layout.lazy else ""
     block = import_block(imports if layout.lazy else [*imports, *needed], layout, indent=indent)
-    places = "\n".join(_place(kind, f"{package}.{group.module}") for group in groups for kind in group.kinds)
+    places = "\n".join(_entry(kind, f"{package}.{group.module}") for group in groups for kind in group.kinds)
     return Text(f"{package}.factory", fill(whole, imports=block, resources=places, groups=accessors), sources)
 
 
-def _place(kind: Kind, module: str) -> str:
+def _entry(kind: Kind, module: str) -> str:
     key = ", ".join(quoted(part) for part in (kind.api.group, kind.api.version, kind.api.plural))
     head, place = f"        GroupVersionResource({key}): ", quoted(f"{module}:{kind.class_name}Informer")
     line = f"{head}{place},"

@@ -108,8 +108,8 @@ class TLSContexts:
     def _read(self) -> _Material:
         config = self._config
         ca = config.ca_data or _authority(config.ca_file)
-        certificate = config.client_certificate_data or _text(config.client_certificate_file)
-        key = config.client_key_data or _text(config.client_key_file)
+        certificate = config.client_certificate_data or _read_pem(config.client_certificate_file)
+        key = config.client_key_data or _read_pem(config.client_key_file)
         return _Material(ca, self._delegated() or (ClientCertificate(certificate, key) if certificate else None))
 
 
@@ -146,7 +146,7 @@ def _authority(path: str) -> str:
     if not path:
         return ""
     try:
-        text = _text(path)
+        text = _read_pem(path)
     except ConfigError as error:
         raise UnusableCA(str(error), "read_error") from error.__cause__
     if not text.strip():
@@ -155,7 +155,7 @@ def _authority(path: str) -> str:
     return text
 
 
-def _text(path: str) -> str:
+def _read_pem(path: str) -> str:
     if not path:
         return ""
     try:
