@@ -129,7 +129,7 @@ def test_kubectl_shows_the_validators_message(kubectl: Kubectl) -> None:
     said = kubectl.apply(home(owner="ann", rooms=1), code=1)
     assert 'admission webhook "vhome-v1.kb.io" denied the request: a home does not shrink' in said
     assert "Warning: build another one" in kubectl.apply(home(owner="ann", rooms=1), code=1)
-    kubectl.apply(home("monument", owner="none"))
+    kubectl.apply(home("monument", owner="nobody"))
     assert "denied the request: this one is a monument" in kubectl.run("delete", "homes", "monument", code=1)
     # The hub's client asks for v2, which the webhooks see as v1 all the same.
     patch = '[{"op":"replace","path":"/spec/owners","value":["eve"]}]'
@@ -150,7 +150,7 @@ def test_a_defaulted_field_appears_and_a_warning_is_printed(kubectl: Kubectl) ->
 def test_dry_run_is_validated_and_defaulted_but_not_stored(kubectl: Kubectl, served: Cluster) -> None:
     said = kubectl.apply(home(owner="ann"), "--dry-run=server", "-o", "jsonpath={.spec.rooms}")
     assert said == "1"
-    assert "must live there" in kubectl.apply(home(), "--dry-run=server", code=1)
+    assert "a home needs an owner" in kubectl.apply(home(), "--dry-run=server", code=1)
     assert "NotFound" in kubectl.run("get", "homes", "villa", code=1)
     assert {request.dry_run for request in served.validator.asked} == {True}
 
@@ -206,7 +206,7 @@ def unasked_of_deletions(cluster: Cluster) -> Iterator[None]:
 @pytest.mark.feature("A-16")
 @pytest.mark.usefixtures("unasked_of_deletions")
 def test_deletion_is_validated_only_if_the_rules_include_it(served: Cluster) -> None:
-    served.v1.create(Home(ObjectMeta(name="monument"), HomeSpec(owner="none")))
+    served.v1.create(Home(ObjectMeta(name="monument"), HomeSpec(owner="nobody")))
     served.v1.delete("monument")
     assert [request.operation for request in served.validator.asked] == ["CREATE"]
 
@@ -280,6 +280,6 @@ def test_a_manager_runs_the_server_as_one_of_its_own(cluster: Cluster) -> None:
     with Group().ending_within(20) as group:
         group.start(manager.run, group.stop_event, name="manager")
         assert server.ready.wait(10)
-        with pytest.raises(Invalid, match="must live there"):
+        with pytest.raises(Invalid, match="a home needs an owner"):
             cluster.v1.create(Home(ObjectMeta(name="x"), HomeSpec()))
     assert not server.ready.is_set()
