@@ -62,7 +62,7 @@ def make_chart(options: argparse.Namespace, root: Path, *, say: Callable[[str], 
     """Write `dist/chart`, replacing its templates.
 
     Raises:
-        CommandError: there is no project, the version is invalid, or config/default cannot be rendered.
+        CommandError: the folder has no project, the version is invalid, or config/default cannot be rendered.
     """
     project = Project.read(root)
     if not SEMVER.fullmatch(options.version):

@@ -125,7 +125,7 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
     """Run the manager, with `--reload` again after each change, and return its exit code.
 
     Raises:
-        CommandError: there is no project, or it has no main.py.
+        CommandError: the folder has no project, or the project has no main.py.
     """
     Project.read(root)
     if not (root / MAIN).is_file():

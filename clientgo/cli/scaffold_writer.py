@@ -97,7 +97,7 @@ class ScaffoldWriter:
 
 
 def inserted(text: str, marker: str, lines: str) -> str | None:
-    """Insert lines above the marker, with its indentation; return None if there is no marker.
+    """Insert lines above the marker, with its indentation; return None if the marker is missing.
 
     Lines that exist already are not inserted again. Imports are sorted, so that formatters do not move them.
     """

@@ -133,7 +133,7 @@ class Environment:
 
     @property
     def runs_controllers(self) -> bool:
-        """Whether workloads become available, and garbage collection and namespace deletion run.
+        """True if workloads become available, and garbage collection and namespace deletion run.
 
         An API server alone does none of it: on a control plane a test sets such statuses itself.
         """

@@ -73,12 +73,12 @@ class Action:
 
     @property
     def dry_run(self) -> bool:
-        """Whether the call is a dry run."""
+        """True if the call is a dry run."""
         return "dryRun" in self.options
 
     @property
     def is_write(self) -> bool:
-        """Whether the verb changes something."""
+        """True if the verb writes."""
         return self.verb not in READS
 
     @property

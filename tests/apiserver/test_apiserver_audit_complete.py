@@ -100,9 +100,9 @@ def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> N
     assert api.state.store.revision == journal.last or not told
     who = [one["user"]["username"] for one in events]
     assert who.count("system:anonymous") == sum(step in STEPS for step in steps)
-    # The server itself does nothing but empty namespaces; taking back what could not be kept is nobody's write.
+    # The server itself only empties namespaces; rolling back a failed write is not audited.
     assert "empty" in steps or "system:apiserver" not in who
-    # And what reacts to writes has reacted to all that are there, whatever became of its first try.
+    # Observers of writes have handled every stored object, even if their first attempt failed.
     for one in api.state.store.list(("apps", "deployments")):
         assert one["status"]["availableReplicas"] == one["spec"]["replicas"]
     assert not any("deletionTimestamp" in one["metadata"] for one in api.state.store.list(("", "namespaces")))

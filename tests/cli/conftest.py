@@ -1,4 +1,4 @@
-"""What tests of whole projects share."""
+"""Fixtures for tests of complete projects."""
 
 from collections.abc import Mapping
 
@@ -12,6 +12,6 @@ __all__ = ["pytest_runtest_setup"]
 
 @pytest.fixture(scope="session")
 def variables(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Variables for the programs of a project; what mypy learns of the library is kept from one to the next."""
+    """Environment variables for a project's programs, with a mypy cache shared by all tests."""
     cache = tmp_path_factory.mktemp("mypy")
     return {**environment(tmp_path_factory.mktemp("library")), "MYPY_CACHE_DIR": str(cache)}

@@ -1,4 +1,4 @@
-"""Commands of a project in the background."""
+"""Background processes of a project."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ SECONDS = 60.0
 
 @contextmanager
 def in_background(folder: Path, variables: Mapping[str, str], *command: str, sign: str) -> Iterator[Path]:
-    """Run a command until the block ends, which begins as soon as the output contains `sign`; yield the output file."""
+    """Run a command for the block and yield its output file, once that contains `sign`."""
     with tempfile.NamedTemporaryFile(dir=folder.parent, delete=False) as log:
         output = Path(log.name)
     with Child(command, output, cwd=folder, env=variables) as program:
@@ -24,7 +24,7 @@ def in_background(folder: Path, variables: Mapping[str, str], *command: str, sig
         try:
             yield output
         finally:
-            # As Ctrl-C does: make and all that it started are told.
+            # Like Ctrl-C: signal make and every process it started.
             program.signal_group(signal.SIGINT)
             program.process.wait(20)
 
@@ -35,7 +35,7 @@ def wait_for(output: Path, sign: str) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on now."""
+    """Return a port that is free now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

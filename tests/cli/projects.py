@@ -1,4 +1,4 @@
-"""Projects to try the command on."""
+"""Scaffolded projects for tests of the command."""
 
 import os
 import subprocess
@@ -13,28 +13,28 @@ ROOT = Path(__file__).resolve().parents[2]
 FOO = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Foo")
 
 
-def clientgo(folder: Path, *words: str) -> int:
+def clientgo(folder: Path, *arguments: str) -> int:
     """Run the command in a folder, in this process."""
     with chdir(folder):
-        return main(words)
+        return main(arguments)
 
 
 def new_project(folder: Path, *, domain: str = "c9g.io", name: str = "foo") -> Path:
-    """A project without kinds."""
+    """Create a project without kinds."""
     folder.mkdir(exist_ok=True)
     assert clientgo(folder, "init", "--domain", domain, "--project-name", name) == 0
     return folder
 
 
 def foo_project(folder: Path) -> Path:
-    """A project with the kind Foo and its controller."""
+    """Create a project with the kind Foo and its controller."""
     new_project(folder)
     assert clientgo(folder, "create", "api", *FOO, "--resource", "--controller") == 0
     return folder
 
 
-def texts(folder: Path) -> dict[str, str]:
-    """Every file of a project."""
+def read_files(folder: Path) -> dict[str, str]:
+    """Return the text of every file of a project, by path."""
     return {
         str(path.relative_to(folder)): path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*"))
@@ -43,9 +43,9 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 def environment(library: Path) -> Mapping[str, str]:
-    """Variables with which programs of a project find this library, below the empty folder `library`, and little else.
+    """Return environment variables for a project's programs, which import this library from the folder `library`.
 
-    A link, so that the other modules beside the library in this repository (main, controller) are not found.
+    The folder has only a link, so that other modules of this repository (main, controller) cannot be imported.
     """
     (library / "clientgo").symlink_to(ROOT / "clientgo", target_is_directory=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -54,7 +54,7 @@ def environment(library: Path) -> Mapping[str, str]:
 
 
 def run(folder: Path, variables: Mapping[str, str], *command: str, answers: str = "") -> str:
-    """What a program said; a failure is shown with all of it."""
+    """Run a program and return its output; fail with the output if it exits with an error."""
     done = subprocess.run(
         command, cwd=folder, env=variables, input=answers, capture_output=True, text=True, timeout=120, check=False
     )

@@ -1,4 +1,4 @@
-"""The commands: what they write, tell and refuse."""
+"""Subcommands of `clientgo`: their files, output and errors."""
 
 import io
 import shutil
@@ -10,27 +10,27 @@ import pytest
 import yaml
 
 from clientgo.version import VERSION
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, texts
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files
 
 HOME = ("--group", "ajd", "--version", "v1", "--kind", "Home")
 
 
 @pytest.fixture
 def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A project with Foo; what making it told is forgotten."""
+    """Project with Foo; the output of its creation is discarded."""
     made = foo_project(tmp_path / "foo")
     capsys.readouterr()
     return made
 
 
 @pytest.mark.feature("A-60")
-def test_it_tells_its_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert clientgo(tmp_path, "version") == 0
     assert capsys.readouterr().out == f"clientgo {VERSION}\n"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         ((), "the following arguments are required: COMMAND"),
         (("bundles",), "invalid choice: 'bundles'"),
@@ -39,35 +39,35 @@ def test_it_tells_its_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (("create", "api", "--resource=perhaps"), "invalid value 'perhaps': expected true or false"),
     ],
 )
-def test_what_is_no_command_is_answered_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+def test_invalid_command_line_is_reported_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        clientgo(tmp_path, *words)
+        clientgo(tmp_path, *arguments)
 
     error = capsys.readouterr().err
     assert ended.value.code == 2
-    assert told in error
+    assert expected in error
     assert error.count("\n") == 1
 
 
 @pytest.mark.feature("A-61")
 @pytest.mark.feature("A-73")
-def test_init_writes_a_whole_tree_and_tells_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = texts(new_project(tmp_path / "p"))
+def test_init_writes_the_scaffold_and_lists_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = read_files(new_project(tmp_path / "p"))
 
     folders = {Path(path).parts[1] for path in made if path.startswith("config/")}
     assert folders == {"crd", "default", "manager", "network-policy", "prometheus", "rbac", "samples"}
     assert {"PROJECT", "Makefile", "Dockerfile", ".gitignore", "main.py", ".github/workflows/test.yml"} <= made.keys()
-    told = {line.removeprefix("created  ") for line in capsys.readouterr().out.splitlines()[:-1]}
-    assert told == made.keys() - {".clientgo/scaffold.json"}
+    listed = {line.removeprefix("created  ") for line in capsys.readouterr().out.splitlines()[:-1]}
+    assert listed == made.keys() - {".clientgo/scaffold.json"}
     for path, text in made.items():
         if path.endswith((".yaml", ".yml")):
             list(yaml.safe_load_all(text))
 
 
 @pytest.mark.feature("A-61")
-def test_init_refuses_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_rejects_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine").touch()
 
     assert clientgo(tmp_path, "init") == 1
@@ -75,28 +75,28 @@ def test_init_refuses_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_init_takes_a_folder_that_is_only_under_version_control(tmp_path: Path) -> None:
+def test_init_accepts_an_empty_git_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
 
     assert clientgo(tmp_path, "init", "--project-name", "foo") == 0
 
 
-def test_a_project_is_called_as_its_folder_unless_it_is_named(tmp_path: Path) -> None:
+def test_project_name_defaults_to_the_folder_name(tmp_path: Path) -> None:
     (tmp_path / "My Operator").mkdir()
 
     assert clientgo(tmp_path / "My Operator", "init") == 0
     assert "projectName: my-operator\n" in (tmp_path / "My Operator" / "PROJECT").read_text()
 
 
-def test_a_bad_name_leaves_the_folder_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_project_name_leaves_the_folder_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert clientgo(tmp_path, "init", "--project-name", "Foo_") == 1
     assert capsys.readouterr().err.startswith("clientgo init: invalid project name 'Foo_'")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.feature("A-62")
-def test_create_api_puts_its_lines_at_the_markers(project: Path) -> None:
-    made = texts(project)
+def test_create_api_inserts_its_lines_at_the_markers(project: Path) -> None:
+    made = read_files(project)
 
     assert "from controllers.foo_controller import FooReconciler\n" in made["main.py"]
     assert "    FooReconciler(manager).setup_with_manager(manager)\n    # +clientgo" in made["main.py"]
@@ -111,7 +111,7 @@ def test_create_api_puts_its_lines_at_the_markers(project: Path) -> None:
     ("answers", "types", "controller"),
     [("y\nn\n", True, False), ("yes\nYES\n", True, True), ("what?\ny\n\nn\n", True, False), ("n\nn\n", False, False)],
 )
-def test_create_api_asks_what_it_is_not_told(tmp_path: Path, answers: str, types: bool, controller: bool) -> None:
+def test_create_api_prompts_for_omitted_flags(tmp_path: Path, answers: str, types: bool, controller: bool) -> None:
     project = new_project(tmp_path / "p")
     before, sys.stdin = sys.stdin, io.StringIO(answers)
     try:
@@ -123,7 +123,7 @@ def test_create_api_asks_what_it_is_not_told(tmp_path: Path, answers: str, types
     assert (project / "controllers/foo_controller.py").exists() is controller
 
 
-def test_nobody_to_answer_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_end_of_input_at_a_prompt_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = new_project(tmp_path / "p")
     before, sys.stdin = sys.stdin, io.StringIO("")
     try:
@@ -135,34 +135,34 @@ def test_nobody_to_answer_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.feature("A-62")
-def test_create_api_twice_is_refused_without_force(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_create_api_is_rejected_without_force(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "api/v1alpha1/foo_types.py").write_text("# mine\n")
-    before = texts(project)
+    before = read_files(project)
 
     assert clientgo(project, "create", "api", *FOO, "--resource", "--controller=false") == 1
     assert "Foo of samplecontroller.c9g.io/v1alpha1 already has types: use --force" in capsys.readouterr().err
-    assert texts(project) == before
+    assert read_files(project) == before
 
 
-def test_one_controller_is_for_all_versions_of_a_kind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = texts(project)
+def test_second_controller_for_another_version_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = read_files(project)
     second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
 
     assert clientgo(project, "create", "api", *second, "--resource", "--controller") == 1
     assert "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller" in capsys.readouterr().err
-    assert texts(project) == before
+    assert read_files(project) == before
 
 
 @pytest.mark.feature("A-62")
-def test_with_force_it_is_as_it_was_made(project: Path) -> None:
-    before = texts(project)
+def test_force_restores_the_scaffold(project: Path) -> None:
+    before = read_files(project)
     (project / "api/v1alpha1/foo_types.py").write_text("# mine\n")
 
     assert clientgo(project, "create", "api", *FOO, "--resource", "--controller", "--force") == 0
-    assert texts(project) == before
+    assert read_files(project) == before
 
 
-def test_a_second_kind_leaves_what_a_hand_wrote(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_kind_keeps_manual_changes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main = project / "main.py"
     main.write_text(main.read_text().replace("Run the controllers", "Run all controllers"))
     bar = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Bar")
@@ -174,7 +174,7 @@ def test_a_second_kind_leaves_what_a_hand_wrote(project: Path, capsys: pytest.Ca
     assert "updated  main.py\n" in capsys.readouterr().out
 
 
-def test_a_controller_may_come_later_than_its_kind(tmp_path: Path) -> None:
+def test_controller_can_be_added_after_its_kind(tmp_path: Path) -> None:
     project = new_project(tmp_path / "p")
     assert clientgo(project, "create", "api", *FOO, "--resource", "--controller=false") == 0
 
@@ -182,7 +182,7 @@ def test_a_controller_may_come_later_than_its_kind(tmp_path: Path) -> None:
     assert (project / "controllers/foo_controller.py").exists()
 
 
-def test_a_kind_without_namespace_and_a_second_version_say_so(project: Path) -> None:
+def test_cluster_scope_and_second_version_are_set_in_the_types(project: Path) -> None:
     pool = ("--group", "samplecontroller", "--version", "v1", "--kind", "Pool", "--plural", "puddles")
     second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
 
@@ -193,7 +193,7 @@ def test_a_kind_without_namespace_and_a_second_version_say_so(project: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         (
             ("--group", "other", "--version", "v1", "--kind", "Bar", "--resource"),
@@ -204,25 +204,25 @@ def test_a_kind_without_namespace_and_a_second_version_say_so(project: Path) -> 
         (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=false"), "has no types"),
     ],
 )
-def test_what_can_not_be_made_is_refused_and_nothing_is_written(
-    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+def test_invalid_create_api_is_rejected_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
-    before = texts(project)
+    before = read_files(project)
     try:
-        code = clientgo(project, "create", "api", *words, "--controller")
+        code = clientgo(project, "create", "api", *arguments, "--controller")
     except SystemExit as ended:
         code = int(str(ended.code))
 
     assert code in (1, 2)
-    assert told in capsys.readouterr().err
-    assert texts(project) == before
+    assert expected in capsys.readouterr().err
+    assert read_files(project) == before
 
 
 @pytest.mark.feature("A-63")
-def test_create_webhook_enables_what_the_deployment_needs(project: Path) -> None:
+def test_create_webhook_enables_its_manifests(project: Path) -> None:
     assert clientgo(project, "create", "webhook", *FOO, "--defaulting", "--programmatic-validation") == 0
 
-    made = texts(project)
+    made = read_files(project)
     default = yaml.safe_load(made["config/default/kustomization.yaml"])
     assert {"../webhook", "../certmanager"} <= set(default["resources"])
     assert 'PATH = "/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_defaulter.py"]
@@ -230,7 +230,7 @@ def test_create_webhook_enables_what_the_deployment_needs(project: Path) -> None
     assert "    add_webhooks(manager, options)\n" in made["main.py"]
 
 
-def test_webhooks_come_one_after_another_and_the_server_stays(project: Path) -> None:
+def test_second_webhook_keeps_manual_changes_of_the_server(project: Path) -> None:
     assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
     server = project / "webhooks/server.py"
     server.write_text(server.read_text() + "\n# mine\n")
@@ -243,24 +243,24 @@ def test_webhooks_come_one_after_another_and_the_server_stays(project: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         ((*HOME, "--defaulting"), "the project has the group"),
         ((*FOO[:4], "--kind", "Bar", "--defaulting"), "not found in this project: add it with clientgo create api"),
         (FOO, "nothing to create"),
     ],
 )
-def test_webhooks_of_nothing_are_refused(
-    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+def test_invalid_create_webhook_is_rejected(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
-    before = texts(project)
+    before = read_files(project)
 
-    assert clientgo(project, "create", "webhook", *words) == 1
-    assert told in capsys.readouterr().err
-    assert texts(project) == before
+    assert clientgo(project, "create", "webhook", *arguments) == 1
+    assert expected in capsys.readouterr().err
+    assert read_files(project) == before
 
 
-def test_there_is_nothing_to_generate_without_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_project_without_kinds_has_nothing_to_generate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = new_project(tmp_path / "p")
 
     assert clientgo(project, "manifests") == 0
@@ -268,7 +268,7 @@ def test_there_is_nothing_to_generate_without_kinds(tmp_path: Path, capsys: pyte
 
 
 def occupy(path: Path) -> None:
-    """Put a folder where a file is expected, or a file where a folder is."""
+    """Replace a file by a folder, or a folder by a file."""
     if path.is_dir():
         shutil.rmtree(path)
         path.write_text("")
@@ -278,7 +278,7 @@ def occupy(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "command", "told"),
+    ("place", "command", "expected"),
     [
         ("PROJECT", "edit --multigroup", "invalid PROJECT"),
         (".clientgo", "edit --multigroup", "scaffold.json: Not a directory"),
@@ -291,19 +291,19 @@ def occupy(path: Path) -> None:
         ("main.py", "run", "main.py not found in the project"),
     ],
 )  # fmt: skip
-def test_path_of_another_sort_than_expected_is_one_line(
-    project: Path, capsys: pytest.CaptureFixture[str], place: str, command: str, told: str
+def test_unexpected_file_type_is_reported_in_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], place: str, command: str, expected: str
 ) -> None:
     occupy(project / place)
     capsys.readouterr()
 
     assert clientgo(project, *command.split()) != 0
     error = capsys.readouterr().err
-    assert told in error
+    assert expected in error
     assert error.count("\n") == 1
 
 
-def test_file_that_is_not_text_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_with_invalid_utf8_is_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "main.py").write_bytes(b"\xff")
     added = ("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource", "--controller")
 
@@ -320,13 +320,13 @@ def test_plural_of_another_kind_is_rejected(project: Path, capsys: pytest.Captur
     assert "the plural 'foos' is already used by Foo: choose another with --plural" in capsys.readouterr().err
 
 
-def test_owner_of_two_lines_is_one_comment(tmp_path: Path) -> None:
+def test_multiline_owner_is_one_comment(tmp_path: Path) -> None:
     assert clientgo(tmp_path, "init", "--project-name", "foo", "--owner", "A\nB", "--license", "apache2") == 0
     assert (tmp_path / "hack/boilerplate.py.txt").read_text().startswith("# Copyright A B\n")
 
 
-class Interrupting(io.RawIOBase):
-    """A terminal at which Ctrl-C is pressed."""
+class InterruptedTerminal(io.RawIOBase):
+    """Standard input that raises KeyboardInterrupt."""
 
     def readable(self) -> bool:
         return True
@@ -335,8 +335,8 @@ class Interrupting(io.RawIOBase):
         raise KeyboardInterrupt
 
 
-def test_interrupt_ends_the_command_without_a_traceback(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(Interrupting()))
+def test_interrupt_exits_without_a_traceback(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(InterruptedTerminal()))
     try:
         assert clientgo(project, "create", "api", *HOME[2:], "--group", "samplecontroller") == 130
     finally:

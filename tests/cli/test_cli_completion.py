@@ -1,4 +1,4 @@
-"""Completion: each shell takes what is printed for it, and completes what the parser knows."""
+"""Shell completion scripts: valid syntax, and completion of every command and option."""
 
 import shlex
 import shutil
@@ -41,10 +41,10 @@ BASH = [
 
 @pytest.mark.feature("A-60")
 @pytest.mark.parametrize(("line", "words"), BASH)
-def test_bash_completes_what_the_command_knows(tmp_path: Path, line: str, words: set[str]) -> None:
-    said = shlex.split(line)
-    quoted = " ".join(map(shlex.quote, said))
-    ask = f'COMP_WORDS=({quoted}); COMP_CWORD={len(said) - 1}; _clientgo; printf "%s\\n" "${{COMPREPLY[@]}}"'
+def test_bash_completes_commands_and_options(tmp_path: Path, line: str, words: set[str]) -> None:
+    typed = shlex.split(line)
+    quoted = " ".join(map(shlex.quote, typed))
+    ask = f'COMP_WORDS=({quoted}); COMP_CWORD={len(typed) - 1}; _clientgo; printf "%s\\n" "${{COMPREPLY[@]}}"'
     file = tmp_path / "completion.bash"
     file.write_text(f"set -eu\n{script('bash', parser())}\n{ask}\n")
 
@@ -55,7 +55,7 @@ def test_bash_completes_what_the_command_knows(tmp_path: Path, line: str, words:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_understands_what_is_printed_for_it(tmp_path: Path, shell: str) -> None:
+def test_completion_script_is_valid_syntax(tmp_path: Path, shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed here")
     file = tmp_path / "completion"
@@ -66,7 +66,7 @@ def test_a_shell_understands_what_is_printed_for_it(tmp_path: Path, shell: str) 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_fish_completes_what_the_command_knows(tmp_path: Path) -> None:
+def test_fish_completes_commands(tmp_path: Path) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed here")
     (tmp_path / "c.fish").write_text(script("fish", parser()) + "\ncomplete -C'clientgo create '\n")

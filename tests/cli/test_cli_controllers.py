@@ -1,4 +1,4 @@
-"""Controllers of Kubernetes' own kinds, and several for one kind."""
+"""Controllers of built-in kinds, and several controllers for one kind."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from clientgo.cli.project import Project
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 DEPLOYMENT = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
 SECOND = ("--resource=false", "--controller", "--controller-name", "backup")
@@ -15,12 +15,12 @@ SECOND = ("--resource=false", "--controller", "--controller-name", "backup")
 
 @pytest.mark.feature("E-07")
 @pytest.mark.feature("E-08")
-def test_a_controller_of_kubernetes_own_kind_needs_no_types(tmp_path: Path) -> None:
+def test_controller_of_a_built_in_kind_has_no_types(tmp_path: Path) -> None:
     project = new_project(tmp_path / "p")
 
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller") == 0
 
-    made = texts(project)
+    made = read_files(project)
     assert "from clientgo.kubernetes.types.apps_v1 import Deployment\n" in made["controllers/deployment_controller.py"]
     assert "config/samples/apps_v1_deployment.yaml" not in made
     assert "api/v1/deployment_types.py" not in made
@@ -37,24 +37,22 @@ def test_a_controller_of_kubernetes_own_kind_needs_no_types(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "group"),
+    ("arguments", "group"),
     [
         (("--group", "core", "--version", "v1", "--kind", "ConfigMap"), "core"),
         (("--group", "networking", "--version", "v1", "--kind", "Ingress"), "networking.k8s.io"),
         (("--group", "networking.k8s.io", "--version", "v1", "--kind", "Ingress"), "networking.k8s.io"),
     ],
 )
-def test_a_group_of_kubernetes_may_be_called_by_its_first_word(
-    tmp_path: Path, words: tuple[str, ...], group: str
-) -> None:
+def test_built_in_group_can_be_abbreviated(tmp_path: Path, arguments: tuple[str, ...], group: str) -> None:
     project = new_project(tmp_path / "p")
 
-    assert clientgo(project, "create", "api", *words, "--controller") == 0
+    assert clientgo(project, "create", "api", *arguments, "--controller") == 0
     [resource] = Project.read(project).resources
     assert (resource.whole_group, resource.core) == (group, True)
 
 
-def test_ones_own_kind_may_be_called_as_one_of_kubernetes(tmp_path: Path) -> None:
+def test_custom_kind_can_have_the_name_of_a_built_in_kind(tmp_path: Path) -> None:
     project = new_project(tmp_path / "p")
 
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--resource", "--controller=false") == 0
@@ -63,21 +61,21 @@ def test_ones_own_kind_may_be_called_as_one_of_kubernetes(tmp_path: Path) -> Non
 
 @pytest.mark.feature("C-40")
 @pytest.mark.feature("E-07")
-def test_a_kind_may_have_several_controllers(tmp_path: Path) -> None:
+def test_kind_can_have_several_controllers(tmp_path: Path) -> None:
     project = foo_project(tmp_path / "p")
 
     assert clientgo(project, "create", "api", *FOO, *SECOND) == 0
 
-    made = texts(project)
+    made = read_files(project)
     assert "    FooReconciler(manager).setup_with_manager(manager)\n    FooBackupReconciler(manager)" in made["main.py"]
     assert '.for_(Foo).named("backup").complete(self)' in made["controllers/foo_backup_controller.py"]
-    [said] = yaml.safe_load(made["PROJECT"])["resources"]
-    assert said["controllers"] == [{"name": "foo"}, {"name": "backup"}]
+    [resource] = yaml.safe_load(made["PROJECT"])["resources"]
+    assert resource["controllers"] == [{"name": "foo"}, {"name": "backup"}]
     assert [one.named for one in Project.read(project).resources] == [["backup"]]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         ((*FOO, *SECOND), "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller backup"),
         ((*DEPLOYMENT, *SECOND), "the controller name backup is already used for Foo: choose another name"),
@@ -87,35 +85,35 @@ def test_a_kind_may_have_several_controllers(tmp_path: Path) -> None:
         (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "the project has the group"),
     ],
 )
-def test_controllers_of_one_name_or_of_nothing_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+def test_duplicate_controllers_and_unknown_kinds_are_rejected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
     project = foo_project(tmp_path / "p")
     assert clientgo(project, "create", "api", *FOO, *SECOND) == 0
-    before = texts(project)
+    before = read_files(project)
 
-    assert clientgo(project, "create", "api", *words) == 1
-    assert told in capsys.readouterr().err
-    assert texts(project) == before
+    assert clientgo(project, "create", "api", *arguments) == 1
+    assert expected in capsys.readouterr().err
+    assert read_files(project) == before
 
 
-def test_a_kind_of_kubernetes_neither_becomes_ones_own_nor_counts_as_a_group(
+def test_built_in_kind_gets_no_types_and_is_not_a_project_group(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = foo_project(tmp_path / "p")
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller") == 0
-    before = texts(project)
+    before = read_files(project)
 
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--resource", "--controller=false") == 1
     assert "Deployment is a built-in kind: its types cannot be scaffolded" in capsys.readouterr().err
     assert clientgo(project, "edit", "--multigroup") == clientgo(project, "edit", "--multigroup=false") == 0
-    assert texts(project) == before
+    assert read_files(project) == before
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(180)
 @pytest.mark.feature("E-08")
-def test_a_project_without_kinds_of_its_own_passes_its_checks(tmp_path: Path, variables: Mapping[str, str]) -> None:
+def test_project_with_only_built_in_kinds_passes_its_checks(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
     for more in ((), ("--controller-name", "scaler")):
         assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller", *more) == 0

@@ -1,4 +1,4 @@
-"""Projects of several groups, or of one namespace; and how generated files begin."""
+"""Project layouts: several groups, one namespace, and the boilerplate of generated files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 FRIGATE = ("--group", "ship-yard", "--version", "v1", "--kind", "Frigate")
 BOTH = ("--resource", "--controller")
 
 
 def project_file(project: Path) -> dict[str, object]:
-    said = yaml.safe_load((project / "PROJECT").read_text())
-    assert isinstance(said, dict)
-    return said
+    document = yaml.safe_load((project / "PROJECT").read_text())
+    assert isinstance(document, dict)
+    return document
 
 
 @pytest.mark.feature("A-62")
 @pytest.mark.feature("E-07")
-def test_kinds_of_several_groups_lie_in_folders_of_their_own(tmp_path: Path) -> None:
+def test_multigroup_kinds_are_in_folders_per_group(tmp_path: Path) -> None:
     project = tmp_path / "p"
     project.mkdir()
     assert clientgo(project, "init", "--domain", "c9g.io", "--multigroup") == 0
@@ -28,7 +28,7 @@ def test_kinds_of_several_groups_lie_in_folders_of_their_own(tmp_path: Path) -> 
     assert clientgo(project, "create", "api", *FRIGATE, *BOTH) == 0
     assert clientgo(project, "create", "webhook", *FRIGATE, "--defaulting") == 0
 
-    made = texts(project)
+    made = read_files(project)
     assert {
         "api/samplecontroller/v1alpha1/foo_types.py",
         "api/ship_yard/v1/frigate_types.py",
@@ -38,65 +38,69 @@ def test_kinds_of_several_groups_lie_in_folders_of_their_own(tmp_path: Path) -> 
         "config/samples/ship-yard_v1_frigate.yaml",
     } <= made.keys()
     assert "from controllers.ship_yard.frigate_controller import FrigateReconciler\n" in made["main.py"]
-    said = project_file(project)
-    assert said["multigroup"] is True
-    assert [one["path"] for one in said["resources"]] == [  # type: ignore[attr-defined]
+    document = project_file(project)
+    assert document["multigroup"] is True
+    assert [one["path"] for one in document["resources"]] == [  # type: ignore[attr-defined]
         "api.samplecontroller.v1alpha1",
         "api.ship_yard.v1",
     ]
 
 
 @pytest.mark.feature("E-08")
-def test_what_is_there_stays_where_it_is_when_more_groups_are_let_in(tmp_path: Path) -> None:
+def test_enabling_multigroup_moves_no_existing_file(tmp_path: Path) -> None:
     project = foo_project(tmp_path / "p")
-    before = texts(project)
+    before = read_files(project)
 
     assert clientgo(project, "edit", "--multigroup") == 0
     assert clientgo(project, "edit", "--multigroup") == 0
-    assert {path for path, text in texts(project).items() if before.get(path) != text} == {"PROJECT"}
+    assert {path for path, text in read_files(project).items() if before.get(path) != text} == {"PROJECT"}
 
     assert clientgo(project, "create", "api", *FRIGATE, *BOTH) == 0
-    # Another version of a kind that is there lies beside it, for one controller is for both.
+    # Another version of an existing kind is placed beside it, because both share a controller.
     assert (
         clientgo(project, "create", "api", *FOO[:2], "--version", "v1", *FOO[4:], "--resource", "--controller=false")
         == 0
     )
-    assert {"api/v1alpha1/foo_types.py", "api/v1/foo_types.py", "api/ship_yard/v1/frigate_types.py"} <= texts(
+    assert {"api/v1alpha1/foo_types.py", "api/v1/foo_types.py", "api/ship_yard/v1/frigate_types.py"} <= read_files(
         project
     ).keys()
 
 
 @pytest.mark.parametrize(
-    ("first", "words", "told"),
+    ("first", "arguments", "expected"),
     [
         ((), FRIGATE, "run clientgo edit --multigroup to allow others"),
         (("--multigroup",), ("--group", "ship-yard", *FOO[2:]), "the group samplecontroller already has a kind Foo"),
     ],
 )
-def test_kinds_that_would_get_in_each_others_way_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], first: tuple[str, ...], words: tuple[str, ...], told: str
+def test_conflicting_kinds_are_rejected(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    first: tuple[str, ...],
+    arguments: tuple[str, ...],
+    expected: str,
 ) -> None:
     project = foo_project(tmp_path / "p")
     if first:
         assert clientgo(project, "edit", *first) == 0
-    before = texts(project)
+    before = read_files(project)
 
-    assert clientgo(project, "create", "api", *words, *BOTH) == 1
-    assert told in capsys.readouterr().err
-    assert texts(project) == before
+    assert clientgo(project, "create", "api", *arguments, *BOTH) == 1
+    assert expected in capsys.readouterr().err
+    assert read_files(project) == before
 
 
-def test_groups_that_would_be_one_package_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups_that_map_to_one_package_are_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = new_project(tmp_path / "p")
     assert clientgo(project, "edit", "--multigroup") == 0
     assert clientgo(project, "create", "api", *FRIGATE, *BOTH) == 0
 
-    words = ("--group", "ship.yard", "--version", "v1", "--kind", "Dinghy")
-    assert clientgo(project, "create", "api", *words, *BOTH) == 1
+    arguments = ("--group", "ship.yard", "--version", "v1", "--kind", "Dinghy")
+    assert clientgo(project, "create", "api", *arguments, *BOTH) == 1
     assert "the groups ship.yard and ship-yard map to the same Python package" in capsys.readouterr().err
 
 
-def test_a_change_that_is_none_or_can_not_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_edit_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = new_project(tmp_path / "p")
     assert clientgo(project, "edit") == 1
     assert "give --multigroup, --namespaced, or both" in capsys.readouterr().err
@@ -115,14 +119,14 @@ def test_a_change_that_is_none_or_can_not_be_is_refused(tmp_path: Path, capsys: 
 
 @pytest.mark.feature("C-40")
 @pytest.mark.feature("E-08")
-def test_a_project_of_one_namespace_is_made_the_same_at_once_or_later(tmp_path: Path) -> None:
+def test_namespaced_project_is_the_same_by_init_or_edit(tmp_path: Path) -> None:
     at_once, later = tmp_path / "a", tmp_path / "b"
-    for folder, words in ((at_once, ("--namespaced",)), (later, ())):
+    for folder, arguments in ((at_once, ("--namespaced",)), (later, ())):
         folder.mkdir()
-        assert clientgo(folder, "init", "--domain", "c9g.io", "--project-name", "foo", *words) == 0
+        assert clientgo(folder, "init", "--domain", "c9g.io", "--project-name", "foo", *arguments) == 0
     assert clientgo(later, "edit", "--namespaced") == 0
 
-    assert texts(at_once) == texts(later)
+    assert read_files(at_once) == read_files(later)
     assert project_file(later)["namespaced"] is True
     assert yaml.safe_load((later / "config/rbac/role_binding.yaml").read_text())["kind"] == "RoleBinding"
     deployment = list(yaml.safe_load_all((later / "config/manager/manager.yaml").read_text()))[1]
@@ -133,7 +137,7 @@ def test_a_project_of_one_namespace_is_made_the_same_at_once_or_later(tmp_path: 
 @pytest.mark.e2e
 @pytest.mark.timeout(180)
 @pytest.mark.feature("A-71")
-def test_a_project_of_groups_and_one_namespace_passes_its_checks(tmp_path: Path, variables: Mapping[str, str]) -> None:
+def test_multigroup_namespaced_project_passes_its_checks(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = tmp_path / "p"
     project.mkdir()
     assert clientgo(project, "init", "--domain", "c9g.io", "--project-name", "p", "--multigroup", "--namespaced") == 0
@@ -146,7 +150,7 @@ def test_a_project_of_groups_and_one_namespace_passes_its_checks(tmp_path: Path,
     assert "4 passed" in run(project, variables, "python", "-m", "pytest")
     rendered = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
     [namespace] = [one for one in rendered if one["kind"] == "Namespace"]
-    # The controllers' own workloads run beside the manager, and need not meet the profile that its pod does.
+    # Workloads of the controllers run in the same namespace and need not meet the profile of the manager's pod.
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "baseline"
     roles = {(one["kind"], one["metadata"]["name"]) for one in rendered}
     assert ("Role", "p-manager-role") in roles
@@ -156,7 +160,7 @@ def test_a_project_of_groups_and_one_namespace_passes_its_checks(tmp_path: Path,
 
 @pytest.mark.feature("E-08")
 @pytest.mark.parametrize(
-    ("words", "head"),
+    ("arguments", "head"),
     [
         ((), "# Part of foo.\n"),
         (("--owner", "Jane Doe"), "# Copyright Jane Doe\n"),
@@ -167,15 +171,15 @@ def test_a_project_of_groups_and_one_namespace_passes_its_checks(tmp_path: Path,
         (("--license-file", "../licence.txt"), "# Ours alone.\n#\n# Ask us.\n"),
     ],
 )
-def test_generated_files_begin_as_is_said(tmp_path: Path, words: tuple[str, ...], head: str) -> None:
+def test_boilerplate_has_the_license_and_owner(tmp_path: Path, arguments: tuple[str, ...], head: str) -> None:
     (tmp_path / "licence.txt").write_text("Ours alone.\n\nAsk us.\n")
     (tmp_path / "p").mkdir()
 
-    assert clientgo(tmp_path / "p", "init", "--project-name", "foo", *words) == 0
+    assert clientgo(tmp_path / "p", "init", "--project-name", "foo", *arguments) == 0
     assert (tmp_path / "p/hack/boilerplate.py.txt").read_text().startswith(head)
 
 
-def test_a_licence_that_is_not_there_is_told_before_anything_is_written(
+def test_missing_license_file_is_reported_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert clientgo(tmp_path, "init", "--project-name", "foo", "--license-file", "nowhere") == 1

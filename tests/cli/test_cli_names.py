@@ -1,4 +1,4 @@
-"""Names: what is refused is so with one sentence, what is taken makes names that Kubernetes takes."""
+"""Validation of names, and validity of the Kubernetes names derived from them."""
 
 import re
 from collections.abc import Callable
@@ -38,13 +38,13 @@ LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
         (plural, "redis-clusters"),
     ],
 )
-def test_a_good_name_is_taken_as_it_is(check: Callable[[str], str], name: str) -> None:
+def test_valid_name_is_returned_unchanged(check: Callable[[str], str], name: str) -> None:
     assert check(name) == name
 
 
 @pytest.mark.feature("A-61")
 @pytest.mark.parametrize(
-    ("check", "name", "told"),
+    ("check", "name", "expected"),
     [
         (project_name, "Foo", "lower case"),
         (project_name, "-foo", "beginning and ending with a letter or digit"),
@@ -66,14 +66,14 @@ def test_a_good_name_is_taken_as_it_is(check: Callable[[str], str], name: str) -
         (plural, "9foos", "beginning with a letter"),
     ],
 )
-def test_a_bad_name_is_refused_in_one_sentence(check: Callable[[str], str], name: str, told: str) -> None:
-    with pytest.raises(CommandError, match=re.escape(told)) as refused:
+def test_invalid_name_is_rejected_in_one_line(check: Callable[[str], str], name: str, expected: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(expected)) as refused:
         check(name)
     assert "\n" not in str(refused.value)
 
 
 @given(st.from_regex(r"[a-z0-9-]{1,40}", fullmatch=True))
-def test_the_longest_object_of_a_deployment_has_a_name_that_kubernetes_takes(name: str) -> None:
+def test_longest_derived_name_is_a_valid_dns_label(name: str) -> None:
     try:
         project_name(name)
     except CommandError:
@@ -82,7 +82,7 @@ def test_the_longest_object_of_a_deployment_has_a_name_that_kubernetes_takes(nam
 
 
 @given(st.text())
-def test_what_is_proposed_for_a_folder_can_be_a_name_or_is_nothing(folder: str) -> None:
+def test_proposed_project_name_is_valid_or_empty(folder: str) -> None:
     name = proposed(folder)
 
     assert name == "" or project_name(name) == name

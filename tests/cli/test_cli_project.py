@@ -1,4 +1,4 @@
-"""PROJECT: kubebuilder's words, and the same after it was read."""
+"""PROJECT file: kubebuilder's fields, and reading what was written."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from clientgo.version import VERSION
 
 @pytest.mark.feature("A-61")
 @pytest.mark.feature("E-07")
-def test_it_has_kubebuilders_words(tmp_path: Path) -> None:
+def test_project_file_has_the_kubebuilder_fields(tmp_path: Path) -> None:
     foo = Resource(group="tsi", domain="tiduyun.com", version="v1alpha1", kind="IPPool", plural="ippools")
     foo.api, foo.namespaced, foo.controller, foo.webhooks = True, False, True, {"defaulting": True}
     Project(name="ippool", domain="tiduyun.com", repo="example.com/ippool", resources=[foo]).write(tmp_path)
@@ -41,7 +41,7 @@ def test_it_has_kubebuilders_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plural", ["foos", "fooen"])
 @pytest.mark.parametrize("several", [False, True])
-def test_what_is_written_is_read(tmp_path: Path, plural: str, several: bool) -> None:
+def test_project_file_round_trips(tmp_path: Path, plural: str, several: bool) -> None:
     foo = Resource(group="g", domain="example.com", version="v1", kind="Foo", plural=plural, api=True, controller=True)
     foo.grouped = several
     project = Project(name="foo", domain="example.com", multigroup=several, namespaced=several, cli_version="0.0.9")
@@ -51,13 +51,13 @@ def test_what_is_written_is_read(tmp_path: Path, plural: str, several: bool) -> 
     assert Project.read(tmp_path) == project
 
 
-def test_a_folder_without_project_is_told(tmp_path: Path) -> None:
+def test_folder_without_project_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no project in this folder"):
         Project.read(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "layout: 1", f"layout: [{LAYOUT}]", "\x00", "[" * 5000])
-def test_what_is_no_project_file_is_told_in_one_sentence(tmp_path: Path, text: str) -> None:
+def test_invalid_project_file_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
 
     with pytest.raises(CommandError, match="invalid PROJECT"):
@@ -65,7 +65,7 @@ def test_what_is_no_project_file_is_told_in_one_sentence(tmp_path: Path, text: s
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ("projectName: foo", "projectName: ../foo", "invalid project name '../foo'"),
         ("domain: example.com", "domain: a b", "invalid domain 'a b'"),
@@ -75,7 +75,7 @@ def test_what_is_no_project_file_is_told_in_one_sentence(tmp_path: Path, text: s
     ],
     ids=["name", "domain", "kind", "version", "spoke"],
 )
-def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     project = Project(name="foo", domain="example.com")
     project.resources.append(
         Resource(group="g", domain="example.com", version="v1", kind="Foo", plural="foos", api=True)
@@ -85,10 +85,10 @@ def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, 
 
     with pytest.raises(CommandError, match="invalid PROJECT: ") as raised:
         Project.read(tmp_path)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
 
 
-def test_another_tools_project_is_not_touched(tmp_path: Path) -> None:
+def test_project_of_another_layout_is_rejected(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("layout: [go.kubebuilder.io/v4]\n")
 
     with pytest.raises(CommandError, match=r"unknown layout go.kubebuilder.io/v4 in PROJECT"):

@@ -1,4 +1,4 @@
-"""What a project has from the beginning: files, targets, flags, and the pod that runs its manager."""
+"""New projects: files, make targets, flags, and the pod of the manager."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from clientgo.cli.__main__ import main
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, run, texts
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 pytestmark = pytest.mark.e2e
 
@@ -21,7 +21,7 @@ IMAGE = "registry.example.com/foo:1.0.0"
 
 @pytest.fixture(scope="module")
 def foo(tmp_path_factory: pytest.TempPathFactory, variables: Mapping[str, str]) -> Path:
-    """A project with Foo, with its manifests."""
+    """Project with Foo and its generated manifests."""
     made = foo_project(tmp_path_factory.mktemp("scaffold") / "foo")
     run(made, variables, "make", "manifests")
     return made
@@ -38,8 +38,8 @@ def test_installing_the_package_installs_the_command() -> None:
 @pytest.mark.feature("A-73")
 @pytest.mark.feature("C-40")
 @pytest.mark.feature("E-01")
-def test_a_project_begins_with_all_its_files(tmp_path: Path) -> None:
-    made = texts(new_project(tmp_path / "p"))
+def test_new_project_has_every_file(tmp_path: Path) -> None:
+    made = read_files(new_project(tmp_path / "p"))
 
     assert {
         ".devcontainer/devcontainer.json",
@@ -87,8 +87,8 @@ def test_a_project_begins_with_all_its_files(tmp_path: Path) -> None:
 
 @pytest.mark.feature("A-73")
 @pytest.mark.feature("E-02")
-def test_a_kind_adds_its_types_controller_test_crd_roles_and_sample(foo: Path, variables: Mapping[str, str]) -> None:
-    made = texts(foo)
+def test_create_api_adds_types_controller_test_crd_roles_and_sample(foo: Path, variables: Mapping[str, str]) -> None:
+    made = read_files(foo)
 
     assert {
         "api/v1alpha1/__init__.py",
@@ -116,18 +116,18 @@ def test_a_kind_adds_its_types_controller_test_crd_roles_and_sample(foo: Path, v
 
 
 @pytest.mark.feature("E-08")
-def test_what_is_made_can_be_generated_at_once(tmp_path: Path, variables: Mapping[str, str]) -> None:
+def test_make_flag_runs_the_generators(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
 
-    words = ("create", "api", *FOO, "--resource", "--controller=false", "--make")
-    said = run(project, variables, "python", "-m", "clientgo.cli", *words)
-    assert "config/crd/bases/samplecontroller.c9g.io_foos.yaml\n" in said
-    assert "generated/clientset/clientset.py\n" in said
-    assert "Next: make" not in said
+    arguments = ("create", "api", *FOO, "--resource", "--controller=false", "--make")
+    output = run(project, variables, "python", "-m", "clientgo.cli", *arguments)
+    assert "config/crd/bases/samplecontroller.c9g.io_foos.yaml\n" in output
+    assert "generated/clientset/clientset.py\n" in output
+    assert "Next: make" not in output
 
 
 @pytest.mark.feature("E-04")
-def test_every_target_of_the_makefile_is_told_by_help(foo: Path, variables: Mapping[str, str]) -> None:
+def test_make_help_lists_every_target(foo: Path, variables: Mapping[str, str]) -> None:
     listed = set(re.findall(r"^  ([a-z0-9-]+) ", run(foo, variables, "make"), re.MULTILINE))
 
     assert listed == set(re.findall(r"^\.PHONY: (\S+)$", (foo / "Makefile").read_text(), re.MULTILINE))
@@ -139,19 +139,19 @@ def test_every_target_of_the_makefile_is_told_by_help(foo: Path, variables: Mapp
 
 
 @pytest.mark.feature("E-04")
-def test_targets_hand_their_settings_on(foo: Path, variables: Mapping[str, str]) -> None:
-    def said(*words: str) -> str:
-        return run(foo, variables, "make", "--silent", *words)
+def test_make_targets_pass_variables_on(foo: Path, variables: Mapping[str, str]) -> None:
+    def make(*arguments: str) -> str:
+        return run(foo, variables, "make", "--silent", *arguments)
 
-    said("lint-config", "build")
+    make("lint-config", "build")
     image = ("CONTAINER_TOOL=echo", f"IMG={IMAGE}")
-    assert said("docker-build", "docker-push", *image) == f"build --tag {IMAGE} .\npush {IMAGE}\n"
-    assert said("docker-buildx", *image, "PLATFORMS=linux/s390x") == (
+    assert make("docker-build", "docker-push", *image) == f"build --tag {IMAGE} .\npush {IMAGE}\n"
+    assert make("docker-buildx", *image, "PLATFORMS=linux/s390x") == (
         f"buildx build --platform=linux/s390x --tag {IMAGE} --push .\n"
     )
-    assert said("cleanup-test-e2e", "KIND=echo") == "delete cluster --name foo-test-e2e\n"
-    assert said("setup-test-e2e", "KIND=echo") == "create cluster --name foo-test-e2e\n"
-    deletes = said("undeploy", "uninstall", "KUBECTL=echo", "ignore-not-found=false").splitlines()
+    assert make("cleanup-test-e2e", "KIND=echo") == "delete cluster --name foo-test-e2e\n"
+    assert make("setup-test-e2e", "KIND=echo") == "create cluster --name foo-test-e2e\n"
+    deletes = make("undeploy", "uninstall", "KUBECTL=echo", "ignore-not-found=false").splitlines()
     assert [line for line in deletes if "delete" in line] == [
         "delete --ignore-not-found=false -f dist/install.yaml",
         "delete --ignore-not-found=false -k config/crd",
@@ -159,13 +159,13 @@ def test_targets_hand_their_settings_on(foo: Path, variables: Mapping[str, str])
 
 
 @pytest.mark.feature("A-69")
-def test_the_image_runs_the_manager_as_nobody(tmp_path: Path, variables: Mapping[str, str]) -> None:
+def test_image_runs_as_an_unprivileged_user(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
     lines = (project / "Dockerfile").read_text().splitlines()
 
     assert "USER 65532:65532" in lines
     assert lines[-1] == 'ENTRYPOINT ["/opt/venv/bin/python", "main.py"]'
-    # An allow list: a secret that lies in the folder does not get into the image.
+    # An allow list keeps secrets in the folder out of the image.
     ignored = (project / ".dockerignore").read_text().splitlines()
     assert "*" in ignored
     assert {"!main.py", "!api", "!controllers", "!webhooks"} <= set(ignored)
@@ -175,16 +175,16 @@ def test_the_image_runs_the_manager_as_nobody(tmp_path: Path, variables: Mapping
 @pytest.mark.feature("A-70")
 @pytest.mark.feature("A-71")
 @pytest.mark.feature("A-72")
-def test_what_deploy_applies_is_known_to_the_letter(foo: Path, variables: Mapping[str, str]) -> None:
-    """After a wanted change copy the file that the message names over tests/cli/golden, and read the difference."""
+def test_installer_manifest_matches_the_golden_file(foo: Path, variables: Mapping[str, str]) -> None:
+    """Compare with tests/cli/golden. After an intended change, copy the file of the message there and review it."""
     run(foo, variables, "make", "build-installer", f"IMG={IMAGE}")
 
     made = foo / "dist" / "install.yaml"
     assert made.read_text() == GOLDEN.read_text(), f"{made} is not {GOLDEN}"
 
 
-def container() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The pod of the Deployment that is known to the letter, and its one container."""
+def manager_container() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the pod of the Deployment in the golden file, and its only container."""
     [deployment] = [one for one in yaml.safe_load_all(GOLDEN.read_text()) if one["kind"] == "Deployment"]
     pod = deployment["spec"]["template"]["spec"]
     [only] = pod["containers"]
@@ -192,8 +192,8 @@ def container() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.feature("E-06")
-def test_the_managers_pod_is_probed_limited_and_powerless() -> None:
-    pod, manager = container()
+def test_manager_pod_has_probes_limits_and_a_restricted_security_context() -> None:
+    pod, manager = manager_container()
 
     assert manager["args"] == [
         "--metrics-bind-address=:8443",
@@ -219,7 +219,7 @@ def test_the_managers_pod_is_probed_limited_and_powerless() -> None:
 
 
 @pytest.mark.feature("E-06")
-def test_it_may_elect_a_leader_and_ask_who_reads_its_metrics() -> None:
+def test_manager_roles_allow_leader_election_and_metrics_authorization() -> None:
     rules = {
         (one["kind"], one["metadata"]["name"]): {tuple(rule.get("resources", ())) for rule in one["rules"]}
         for one in yaml.safe_load_all(GOLDEN.read_text())
@@ -231,20 +231,20 @@ def test_it_may_elect_a_leader_and_ask_who_reads_its_metrics() -> None:
 
 
 @pytest.mark.feature("E-05")
-def test_the_manager_has_kubebuilders_flags(foo: Path, variables: Mapping[str, str]) -> None:
-    told = run(foo, variables, "python", "main.py", "--help")
+def test_manager_has_the_kubebuilder_flags(foo: Path, variables: Mapping[str, str]) -> None:
+    output = run(foo, variables, "python", "main.py", "--help")
 
     for flag in (
         *("--metrics-bind-address", "--health-probe-bind-address", "--leader-elect", "--metrics-secure"),
         *("--metrics-cert-path", "--kubeconfig", "--log-level", "--log-format"),
     ):
-        assert flag in told
+        assert flag in output
     assert re.search(r'LeaderElectionOptions\(id="[0-9a-f]{8}\.c9g\.io"\)', (foo / "main.py").read_text())
 
 
 @pytest.mark.feature("A-71")
 @pytest.mark.feature("C-40")
-def test_what_is_optional_renders_when_it_is_let_in(tmp_path: Path, variables: Mapping[str, str]) -> None:
+def test_optional_manifests_render_when_uncommented(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
     for path in ("config/default/kustomization.yaml", "config/prometheus/kustomization.yaml"):
         file = project / path
@@ -259,12 +259,12 @@ def test_what_is_optional_renders_when_it_is_let_in(tmp_path: Path, variables: M
     assert any(one["kind"] == "NetworkPolicy" for one in objects)
 
 
-def test_completion_of_a_command_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_completion_for_an_unknown_shell_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SystemExit):
         clientgo(tmp_path, "completion", "powershell")
 
 
-def test_names_that_yaml_takes_for_other_types_are_quoted(tmp_path: Path) -> None:
+def test_names_that_yaml_would_convert_are_quoted(tmp_path: Path) -> None:
     project = new_project(tmp_path / "p", name="on")
     assert (
         clientgo(

@@ -1,4 +1,4 @@
-"""Files: what a hand has changed is kept, lines find their place, and what is done is told."""
+"""Scaffold writer: it keeps modified files, inserts lines at markers and reports each file."""
 
 from pathlib import Path
 
@@ -23,27 +23,27 @@ LINES = st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=
 
 
 def write(root: Path, *parts: Part, force: bool = False) -> list[tuple[str, str]]:
-    told: list[tuple[str, str]] = []
-    tree = ScaffoldWriter(root, tell=lambda done, path: told.append((done, path)), force=force)
+    reported: list[tuple[str, str]] = []
+    tree = ScaffoldWriter(root, tell=lambda done, path: reported.append((done, path)), force=force)
     for part in parts:
         tree.add(part)
     tree.close()
-    return told
+    return reported
 
 
-def test_a_file_is_created_and_then_kept_while_it_is_the_same(tmp_path: Path) -> None:
+def test_file_is_created_and_kept_if_unchanged(tmp_path: Path) -> None:
     assert write(tmp_path, Part("a/b.py", "1\n")) == [("created", "a/b.py")]
     assert write(tmp_path, Part("a/b.py", "1\n")) == [("kept", "a/b.py")]
 
 
-def test_a_file_as_it_was_written_is_updated(tmp_path: Path) -> None:
+def test_unmodified_file_is_updated(tmp_path: Path) -> None:
     write(tmp_path, Part("a", "1\n"))
 
     assert write(tmp_path, Part("a", "2\n")) == [("updated", "a")]
     assert (tmp_path / "a").read_text() == "2\n"
 
 
-def test_what_a_hand_has_changed_is_kept_unless_forced(tmp_path: Path) -> None:
+def test_modified_file_is_kept_without_force(tmp_path: Path) -> None:
     write(tmp_path, Part("a", "1\n"))
     (tmp_path / "a").write_text("mine\n")
 
@@ -53,7 +53,7 @@ def test_what_a_hand_has_changed_is_kept_unless_forced(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "2\n"
 
 
-def test_a_file_that_was_there_before_is_a_hands(tmp_path: Path) -> None:
+def test_existing_file_counts_as_modified(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine\n")
 
     write(tmp_path, Part("a", "2\n"))
@@ -61,37 +61,37 @@ def test_a_file_that_was_there_before_is_a_hands(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "mine\n"
 
 
-def test_lines_may_be_put_into_what_a_hand_has_changed_and_it_stays_the_hands(tmp_path: Path) -> None:
+def test_lines_are_inserted_into_a_modified_file_which_stays_modified(tmp_path: Path) -> None:
     write(tmp_path, Part("main.py", MAIN))
     (tmp_path / "main.py").write_text("# mine\n" + MAIN)
 
     write(tmp_path, Part("main.py", "add()\n", "controllers"))
-    told = write(tmp_path, Part("main.py", MAIN))
+    reported = write(tmp_path, Part("main.py", MAIN))
 
     assert (tmp_path / "main.py").read_text().startswith("# mine\n")
     assert "    add()\n    # +clientgo:scaffold:controllers\n" in (tmp_path / "main.py").read_text()
-    assert told == [("kept", "main.py (modified; use --force to overwrite)")]
+    assert reported == [("kept", "main.py (modified; use --force to overwrite)")]
 
 
-def test_lines_are_put_in_once(tmp_path: Path) -> None:
+def test_lines_are_inserted_once(tmp_path: Path) -> None:
     write(tmp_path, Part("main.py", MAIN), Part("main.py", "add()\n", "controllers"))
 
     assert write(tmp_path, Part("main.py", "add()\n", "controllers")) == []
     assert (tmp_path / "main.py").read_text().count("add()") == 1
 
 
-def test_a_file_without_the_marker_is_left_alone_and_the_lines_are_told(tmp_path: Path) -> None:
+def test_file_without_the_marker_is_kept_and_the_lines_are_printed(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("mine\n")
 
-    [(done, told)] = write(tmp_path, Part("main.py", "add()\n", "controllers"))
+    [(done, message)] = write(tmp_path, Part("main.py", "add()\n", "controllers"))
 
     assert (tmp_path / "main.py").read_text() == "mine\n"
     assert done == "kept"
-    assert "marker # +clientgo:scaffold:controllers not found" in told
-    assert "add()" in told
+    assert "marker # +clientgo:scaffold:controllers not found" in message
+    assert "add()" in message
 
 
-def test_imports_stand_in_order_below_the_librarys() -> None:
+def test_inserted_imports_are_sorted_below_library_imports() -> None:
     text: str | None = MAIN
     for name in ("foo", "bar", "foo"):
         assert text is not None
@@ -106,7 +106,7 @@ def test_imports_stand_in_order_below_the_librarys() -> None:
 
 
 @given(LINES, LINES)
-def test_putting_lines_in_loses_none_and_keeps_the_marker(before: list[str], new: list[str]) -> None:
+def test_insertion_keeps_every_line_and_the_marker(before: list[str], new: list[str]) -> None:
     text = "\n".join([*before, "  # +clientgo:scaffold:here"]) + "\n"
 
     done = inserted(text, "here", "\n".join(new) + "\n")
@@ -117,7 +117,7 @@ def test_putting_lines_in_loses_none_and_keeps_the_marker(before: list[str], new
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "1"])
-def test_a_damaged_record_is_told_in_one_sentence(tmp_path: Path, text: str) -> None:
+def test_invalid_scaffold_record_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / RECORD).parent.mkdir()
     (tmp_path / RECORD).write_text(text)
 

@@ -1,4 +1,4 @@
-"""`clientgo create webhook`: what each sort writes, in any order of calls, again and again; and what it refuses."""
+"""Files and errors of `clientgo create webhook`, for every webhook type and order of calls."""
 
 from itertools import permutations
 from pathlib import Path
@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.projects import FOO, clientgo, foo_project, texts
+from tests.cli.projects import FOO, clientgo, foo_project, read_files
 
 HUB = (*FOO[:2], "--version", "v1", "--kind", "Foo")
 CONVERSION = "webhooks/v1/foo_conversion.py"
-SORTS = ("--defaulting", "--programmatic-validation", "--conversion")
+WEBHOOK_FLAGS = ("--defaulting", "--programmatic-validation", "--conversion")
 
 
 @pytest.fixture
 def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A project with Foo in two versions; what making it told is forgotten."""
+    """Project with Foo in two versions; the output of its creation is discarded."""
     made = two_versions(tmp_path / "foo")
     capsys.readouterr()
     return made
@@ -28,8 +28,8 @@ def two_versions(folder: Path) -> Path:
     return folder
 
 
-def webhook(project: Path, *words: str) -> int:
-    return clientgo(project, "create", "webhook", *words)
+def webhook(project: Path, *arguments: str) -> int:
+    return clientgo(project, "create", "webhook", *arguments)
 
 
 def document(project: Path, path: str) -> Any:
@@ -42,16 +42,14 @@ def webhooks_in_project(project: Path) -> list[Any]:
 
 @pytest.mark.feature("A-63")
 @pytest.mark.feature("E-03")
-def test_every_sort_comes_with_its_tests_and_all_that_a_deployment_needs(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = texts(project)
+def test_every_webhook_type_gets_code_tests_and_manifests(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = read_files(project)
 
-    assert webhook(project, *HUB, *SORTS) == 0
+    assert webhook(project, *HUB, *WEBHOOK_FLAGS) == 0
 
     # Every line found its marker.
     assert "put there yourself" not in capsys.readouterr().out
-    made = texts(project)
+    made = read_files(project)
     code = {"webhooks/__init__.py", "webhooks/server.py", "tests/webhooks.py"}
     code |= {f"webhooks/{file}" for file in ("v1/__init__.py", "v1/foo_defaulter.py", "v1/foo_validator.py")}
     code |= {CONVERSION, "webhooks/v1alpha1/__init__.py", "webhooks/v1alpha1/foo_conversion.py"}
@@ -65,19 +63,19 @@ def test_every_sort_comes_with_its_tests_and_all_that_a_deployment_needs(
 
 
 @pytest.mark.feature("A-63")
-def test_the_manager_serves_every_webhook_unless_it_is_told_not_to(project: Path) -> None:
-    assert webhook(project, *HUB, *SORTS) == 0
+def test_manager_serves_every_webhook_unless_disabled(project: Path) -> None:
+    assert webhook(project, *HUB, *WEBHOOK_FLAGS) == 0
 
-    made = texts(project)
+    made = read_files(project)
     assert "    add_webhooks(manager, options)\n" in made["main.py"]
     assert "    if not webhooks_enabled():\n        return\n" in made["webhooks/server.py"]
-    for sort in ("Defaulter", "Validator", "Conversion"):
-        assert f"    Foo{sort}().setup_with_server(server)\n" in made["webhooks/server.py"]
+    for suffix in ("Defaulter", "Validator", "Conversion"):
+        assert f"    Foo{suffix}().setup_with_server(server)\n" in made["webhooks/server.py"]
 
 
 @pytest.mark.feature("A-63")
 @pytest.mark.feature("E-03")
-def test_the_crd_names_who_converts_and_cert_manager_vouches_for_it(project: Path) -> None:
+def test_crd_has_conversion_webhook_with_cert_manager_ca(project: Path) -> None:
     assert webhook(project, *HUB, "--conversion") == 0
 
     crds = document(project, "config/crd/kustomization.yaml")
@@ -89,34 +87,34 @@ def test_the_crd_names_who_converts_and_cert_manager_vouches_for_it(project: Pat
     assert {"../webhook", "../certmanager"} <= set(default["resources"])
     selected = [target["select"] for one in default["replacements"] for target in one["targets"]]
     assert selected.count({"kind": "CustomResourceDefinition", "name": "foos.samplecontroller.c9g.io"}) == 2
-    # Nothing that only an admission webhook has.
+    # No manifests of admission webhooks.
     assert document(project, "config/webhook/kustomization.yaml")["resources"] == ["service.yaml"]
 
 
 @pytest.mark.feature("A-63")
-def test_the_order_of_calls_does_not_matter(tmp_path: Path) -> None:
+def test_webhook_scaffold_is_independent_of_call_order(tmp_path: Path) -> None:
     trees = []
-    for number, order in enumerate([SORTS, *permutations(SORTS)]):
+    for number, order in enumerate([WEBHOOK_FLAGS, *permutations(WEBHOOK_FLAGS)]):
         project = two_versions(tmp_path / str(number))
-        for words in [order] if number == 0 else [(sort,) for sort in order]:
-            assert webhook(project, *HUB, *words) == 0
-        trees.append({path: sorted(text.splitlines()) for path, text in texts(project).items() if path[0] != "."})
+        for arguments in [order] if number == 0 else [(flag,) for flag in order]:
+            assert webhook(project, *HUB, *arguments) == 0
+        trees.append({path: sorted(text.splitlines()) for path, text in read_files(project).items() if path[0] != "."})
 
     assert all(tree == trees[0] for tree in trees[1:])
 
 
 @pytest.mark.feature("E-07")
-def test_project_remembers_the_hub_and_its_spokes(project: Path) -> None:
+def test_project_file_records_the_hub_and_its_spokes(project: Path) -> None:
     assert webhook(project, *HUB, "--defaulting") == 0
     assert webhook(project, *HUB, "--conversion", "--spoke", "v1alpha1") == 0
 
-    said = {"defaulting": True, "conversion": True, "spoke": ["v1alpha1"], "webhookVersion": "v1"}
-    assert webhooks_in_project(project) == [None, said]
+    recorded = {"defaulting": True, "conversion": True, "spoke": ["v1alpha1"], "webhookVersion": "v1"}
+    assert webhooks_in_project(project) == [None, recorded]
 
 
 @pytest.mark.feature("C-34")
 @pytest.mark.feature("E-08")
-def test_a_webhook_may_be_asked_at_a_path_of_its_own(project: Path) -> None:
+def test_webhook_path_can_be_overridden(project: Path) -> None:
     paths = ("--defaulting-path", "/fill-in", "--validation-path", "/judge/v1")
     assert webhook(project, *HUB, "--defaulting", "--programmatic-validation", *paths) == 0
 
@@ -125,13 +123,13 @@ def test_a_webhook_may_be_asked_at_a_path_of_its_own(project: Path) -> None:
     assert (
         webhooks_in_project(project)[1].items() >= {"defaultingPath": "/fill-in", "validationPath": "/judge/v1"}.items()
     )
-    # Overwritten, it is where it was.
-    before = texts(project)
+    # Overwriting keeps the path.
+    before = read_files(project)
     assert webhook(project, *HUB, "--defaulting", "--force") == 0
-    assert texts(project) == before
+    assert read_files(project) == before
 
 
-def test_a_spoke_may_come_later_and_each_is_known_once(project: Path) -> None:
+def test_later_spoke_is_added_once(project: Path) -> None:
     third = (*FOO[:2], "--version", "v1beta1", "--kind", "Foo")
     assert webhook(project, *HUB, "--conversion") == 0
     assert clientgo(project, "create", "api", *third, "--resource", "--controller=false") == 0
@@ -146,20 +144,20 @@ def test_a_spoke_may_come_later_and_each_is_known_once(project: Path) -> None:
     assert webhooks_in_project(project)[1]["spoke"] == ["v1alpha1", "v1beta1"]
 
 
-def test_several_spokes_are_named_at_once_or_one_by_one(project: Path) -> None:
+def test_spokes_are_comma_separated_or_repeated(project: Path) -> None:
     for version in ("v1beta1", "v1beta2"):
-        words = (*FOO[:2], "--version", version, "--kind", "Foo", "--resource", "--controller=false")
-        assert clientgo(project, "create", "api", *words) == 0
+        arguments = (*FOO[:2], "--version", version, "--kind", "Foo", "--resource", "--controller=false")
+        assert clientgo(project, "create", "api", *arguments) == 0
 
     assert webhook(project, *HUB, "--conversion", "--spoke", "v1alpha1, v1beta1", "--spoke", "v1beta2") == 0
     assert webhooks_in_project(project)[1]["spoke"] == ["v1alpha1", "v1beta1", "v1beta2"]
 
 
-def test_a_second_kind_is_converted_beside_the_first(project: Path) -> None:
+def test_second_kind_gets_its_own_conversion_patch(project: Path) -> None:
     bar = (*FOO[:2], "--kind", "Bar")
     for version in ("v1alpha1", "v1"):
-        words = (*bar, "--version", version, "--resource", "--controller=false")
-        assert clientgo(project, "create", "api", *words) == 0
+        arguments = (*bar, "--version", version, "--resource", "--controller=false")
+        assert clientgo(project, "create", "api", *arguments) == 0
 
     assert webhook(project, *HUB, "--conversion") == 0
     assert webhook(project, *bar, "--version", "v1", "--conversion") == 0
@@ -170,22 +168,22 @@ def test_a_second_kind_is_converted_beside_the_first(project: Path) -> None:
 
 
 @pytest.mark.feature("A-63")
-@pytest.mark.parametrize("sort", SORTS)
-def test_what_is_there_is_not_written_again_without_force(
-    project: Path, capsys: pytest.CaptureFixture[str], sort: str
+@pytest.mark.parametrize("flag", WEBHOOK_FLAGS)
+def test_existing_webhook_is_not_overwritten_without_force(
+    project: Path, capsys: pytest.CaptureFixture[str], flag: str
 ) -> None:
-    assert webhook(project, *HUB, sort) == 0
+    assert webhook(project, *HUB, flag) == 0
     for path in (project / "webhooks").rglob("*.py"):
         path.write_text(path.read_text() + "\n# mine\n")
-    before = texts(project)
+    before = read_files(project)
 
-    assert webhook(project, *HUB, sort) == 1
+    assert webhook(project, *HUB, flag) == 1
     assert "use --force to overwrite it" in capsys.readouterr().err
-    assert texts(project) == before
+    assert read_files(project) == before
 
 
 @pytest.mark.feature("A-63")
-def test_another_sort_leaves_what_a_hand_has_changed(project: Path) -> None:
+def test_another_webhook_type_keeps_manual_changes(project: Path) -> None:
     assert webhook(project, *HUB, "--defaulting") == 0
     changed = [project / path for path in ("webhooks/v1/foo_defaulter.py", "config/webhook/service.yaml")]
     for path in changed:
@@ -195,17 +193,17 @@ def test_another_sort_leaves_what_a_hand_has_changed(project: Path) -> None:
     assert all(path.read_text().endswith("# mine\n") for path in changed)
 
 
-def test_with_force_it_is_as_it_was_made_with_every_spoke(project: Path) -> None:
-    assert webhook(project, *HUB, *SORTS) == 0
-    before = texts(project)
+def test_force_restores_the_conversion_with_every_spoke(project: Path) -> None:
+    assert webhook(project, *HUB, *WEBHOOK_FLAGS) == 0
+    before = read_files(project)
     (project / CONVERSION).write_text("# mine\n")
 
-    assert webhook(project, *HUB, *SORTS, "--force") == 0
-    assert texts(project) == before
+    assert webhook(project, *HUB, *WEBHOOK_FLAGS, "--force") == 0
+    assert read_files(project) == before
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         (
             ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--conversion"),
@@ -225,21 +223,21 @@ def test_with_force_it_is_as_it_was_made_with_every_spoke(project: Path) -> None
         ((*HUB[:4], "--kind", "Bar", "--conversion"), "nothing to convert: v1 is the only version of Bar"),
     ],
 )
-def test_what_can_not_be_is_refused_and_nothing_is_written(
-    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+def test_invalid_webhook_options_are_rejected_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
     bar = (*HUB[:4], "--kind", "Bar", "--resource", "--controller=false")
     assert clientgo(project, "create", "api", *bar) == 0
-    before = texts(project)
+    before = read_files(project)
 
-    assert webhook(project, *words) == 1
+    assert webhook(project, *arguments) == 1
     error = capsys.readouterr().err
-    assert told in error
+    assert expected in error
     assert error.count("\n") == 1
-    assert texts(project) == before
+    assert read_files(project) == before
 
 
-def test_a_kind_has_one_hub(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_hub_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert webhook(project, *HUB, "--conversion") == 0
 
     assert webhook(project, *FOO, "--conversion") == 1
@@ -248,12 +246,12 @@ def test_a_kind_has_one_hub(project: Path, capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.feature("A-63")
 @pytest.mark.feature("E-08")
-def test_kinds_of_kubernetes_own_may_have_webhooks_too(project: Path) -> None:
+def test_built_in_kind_can_have_admission_webhooks(project: Path) -> None:
     pod = ("--group", "core", "--version", "v1", "--kind", "Pod")
 
     assert webhook(project, *pod, "--defaulting", "--programmatic-validation") == 0
 
-    made = texts(project)
+    made = read_files(project)
     for word, path in (("defaulter", "/mutate--v1-pod"), ("validator", "/validate--v1-pod")):
         code = made[f"webhooks/v1/pod_{word}.py"]
         assert "from clientgo.kubernetes.types.core_v1 import Pod\nfrom clientgo.meta" in code
@@ -262,5 +260,5 @@ def test_kinds_of_kubernetes_own_may_have_webhooks_too(project: Path) -> None:
         assert '    failure_policy="Ignore",\n' in code
     assert made.keys() >= {"tests/test_pod_v1_defaulter.py", "tests/test_pod_v1_validator.py"}
     webhooks = {"defaulting": True, "validation": True, "webhookVersion": "v1"}
-    told = {"core": True, "group": "core", "kind": "Pod", "version": "v1", "webhooks": webhooks}
-    assert document(project, "PROJECT")["resources"][-1].items() >= told.items()
+    expected = {"core": True, "group": "core", "kind": "Pod", "version": "v1", "webhooks": webhooks}
+    assert document(project, "PROJECT")["resources"][-1].items() >= expected.items()

@@ -1,6 +1,6 @@
-"""The projects in examples/: two complete ones, and the edited files of two others, which are scaffolded here.
+"""Projects in examples/: two complete ones, and the edited files of two others, which are scaffolded here.
 
-After a change of the scaffold: CLIENTGO_UPDATE_GOLDEN=1 pytest tests/cli/test_examples.py, and read the difference.
+After a change of the scaffold, run CLIENTGO_UPDATE_GOLDEN=1 pytest tests/cli/test_examples.py and review the diff.
 """
 
 import os
@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.processes import free_port, in_background, wait_for
-from tests.cli.projects import ROOT, clientgo, run, texts
+from tests.cli.projects import ROOT, clientgo, read_files, run
 from tests.e2e.clusters import without_crds
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
-# What the generators write, or this command keeps for itself.
+# Files written by the generators, and the records of the command.
 GENERATED = ("generated/", "config/crd/bases/", "config/webhook/manifests.yaml", ".clientgo/")
 
 
@@ -31,7 +31,7 @@ class Example:
     generates: tuple[str, ...] = ("manifests",)
     added: frozenset[str] = frozenset()
     complete: bool = False
-    """Whether examples/ holds every file of the project, or only those edited and added."""
+    """True if examples/ holds every file of the project, false if only those edited and added."""
 
 
 def kind(group: str, version: str, name: str) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ EXAMPLES = pytest.mark.parametrize(
 )
 
 
-def scaffolded(example: Example, folder: Path) -> Path:
+def scaffold(example: Example, folder: Path) -> Path:
     """Run the example's commands in a new folder."""
     folder.mkdir()
     for command in example.commands:
@@ -130,26 +130,26 @@ def scaffolded(example: Example, folder: Path) -> Path:
     return folder
 
 
-def copied(example: Example, to: Path) -> Path:
+def copy_files(example: Example, to: Path) -> Path:
     """Copy the files in examples/, without caches."""
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "dist", ".kubeconfig")
     return Path(shutil.copytree(ROOT / "examples" / example.folder, to, ignore=ignored, dirs_exist_ok=True))
 
 
-def checked_out(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> Path:
+def copy_project(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> Path:
     """Return a copy of the whole project, as its author's version control would hold it."""
     project = tmp_path / "project"
     if not example.complete:
-        scaffolded(example, project)
-    copied(example, project)
+        scaffold(example, project)
+    copy_files(example, project)
     for command in () if example.complete else example.generates:
         run(project, variables, "python", "-m", "clientgo.cli", command)
     return project
 
 
 @EXAMPLES
-def test_it_is_what_the_command_makes_but_for_edited_files(example: Example, tmp_path: Path) -> None:
-    fresh, kept = texts(scaffolded(example, tmp_path / "fresh")), texts(copied(example, tmp_path / "kept"))
+def test_example_matches_the_scaffold_except_edited_files(example: Example, tmp_path: Path) -> None:
+    fresh, kept = read_files(scaffold(example, tmp_path / "fresh")), read_files(copy_files(example, tmp_path / "kept"))
     if not example.complete:
         assert kept.keys() == example.edited | example.added
         assert {path for path in example.edited if fresh[path] == kept[path]} == set()
@@ -160,7 +160,7 @@ def test_it_is_what_the_command_makes_but_for_edited_files(example: Example, tmp
             place = ROOT / "examples" / example.folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(fresh[path])
-        kept = texts(copied(example, tmp_path / "kept"))
+        kept = read_files(copy_files(example, tmp_path / "kept"))
     roles = {path for path in kept if path.startswith("config/rbac/") and "DO NOT EDIT" in kept[path]}
     assert {path for path in fresh.keys() & kept.keys() if fresh[path] != kept[path]} == example.edited
     assert fresh.keys() - kept.keys() == set()
@@ -168,8 +168,8 @@ def test_it_is_what_the_command_makes_but_for_edited_files(example: Example, tmp
 
 
 @EXAMPLES
-def test_it_passes_its_own_checks(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> None:
-    project = checked_out(example, tmp_path, variables)
+def test_example_passes_its_own_checks(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = copy_project(example, tmp_path, variables)
 
     for command in example.generates:
         assert run(project, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
@@ -181,10 +181,10 @@ def test_it_passes_its_own_checks(example: Example, tmp_path: Path, variables: M
 
 @pytest.mark.requires("a real server")
 @EXAMPLES
-def test_its_own_tests_pass_again_on_the_same_server(
+def test_example_tests_pass_twice_on_the_same_server(
     example: Example, tmp_path: Path, variables: Mapping[str, str]
 ) -> None:
-    project = checked_out(example, tmp_path, variables)
+    project = copy_project(example, tmp_path, variables)
     server = ("KUBECONFIG", "USE_EXISTING_CLUSTER", "KUBEBUILDER_ASSETS")
     chosen = {**variables, **{name: os.environ[name] for name in server if name in os.environ}}
 
@@ -195,8 +195,10 @@ def test_its_own_tests_pass_again_on_the_same_server(
 
 @pytest.mark.feature("A-35")
 @pytest.mark.feature("A-67")
-def test_webhooks_are_served_with_a_certificate_or_not_at_all(tmp_path: Path, variables: Mapping[str, str]) -> None:
-    project = checked_out(HOME, tmp_path, variables)
+def test_manager_requires_a_certificate_unless_webhooks_are_disabled(
+    tmp_path: Path, variables: Mapping[str, str]
+) -> None:
+    project = copy_project(HOME, tmp_path, variables)
     kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
     flags = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()} --webhook-cert-path={tmp_path / 'nothing'}"
     with in_background(project, variables, "make", "cluster", sign="kubeconfig"):
@@ -210,6 +212,6 @@ def test_webhooks_are_served_with_a_certificate_or_not_at_all(tmp_path: Path, va
         assert "set ENABLE_WEBHOOKS=false to run without webhooks" in str(failed.value)
         assert "Traceback" not in str(failed.value)
         without = {**variables, "ENABLE_WEBHOOKS": "false"}
-        with in_background(project, without, "make", "run", flags, sign="Starting workers") as said:
+        with in_background(project, without, "make", "run", flags, sign="Starting workers") as log:
             run(project, variables, *kubectl, "apply", "-k", "config/samples")
-            wait_for(said, '"ready"')
+            wait_for(log, '"ready"')

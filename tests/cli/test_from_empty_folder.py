@@ -1,4 +1,4 @@
-"""From an empty folder to a reconciled object, by six commands; and that what was made along the way is sound."""
+"""Path from an empty folder to a reconciled object in six commands, with checks of the scaffolded project."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 @pytest.fixture
 def foo(tmp_path: Path, variables: Mapping[str, str]) -> Path:
-    """A project with Foo, and all that is generated."""
+    """Project with Foo and its generated files."""
     folder = tmp_path / "foo"
     folder.mkdir()
     run(folder, variables, "python", "-m", "clientgo.cli", "init", "--domain", "c9g.io", "--project-name", "foo")
@@ -30,7 +30,7 @@ def foo(tmp_path: Path, variables: Mapping[str, str]) -> Path:
 @pytest.mark.feature("A-65")
 @pytest.mark.feature("A-66")
 @pytest.mark.feature("A-67")
-def test_six_commands_lead_from_an_empty_folder_to_a_reconciled_object(
+def test_six_commands_create_and_reconcile_an_object(
     tmp_path: Path, variables: Mapping[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "project"
@@ -43,9 +43,9 @@ def test_six_commands_lead_from_an_empty_folder_to_a_reconciled_object(
     run(folder, variables, "python", "-m", "clientgo.cli", "create", "api", *FOO, "--resource", "--controller")
     with in_background(folder, variables, "make", "cluster", sign="kubeconfig"):
         run(folder, variables, "make", "install")
-        with in_background(folder, variables, "make", "run", probes, sign="Starting workers") as said:
+        with in_background(folder, variables, "make", "run", probes, sign="Starting workers") as log:
             run(folder, variables, *kubectl, "apply", "-k", "config/samples")
-            wait_for(said, 'foo="foo-sample"')
+            wait_for(log, 'foo="foo-sample"')
             took = SYSTEM_CLOCK.now() - began
             table = run(folder, variables, *kubectl, "get", "foos.samplecontroller.c9g.io")
 
@@ -57,9 +57,7 @@ def test_six_commands_lead_from_an_empty_folder_to_a_reconciled_object(
 
 @pytest.mark.feature("A-65")
 @pytest.mark.slow
-def test_what_is_installed_can_be_removed_and_what_is_gone_may_be_missed_or_not(
-    foo: Path, variables: Mapping[str, str]
-) -> None:
+def test_uninstall_removes_crds_and_ignores_missing_ones_by_default(foo: Path, variables: Mapping[str, str]) -> None:
     crds = ("kubectl", "--kubeconfig", ".kubeconfig", "get", "crd", "-o", "name")
     with in_background(foo, variables, "make", "cluster", sign="kubeconfig"):
         run(foo, variables, "make", "install")
@@ -74,7 +72,7 @@ def test_what_is_installed_can_be_removed_and_what_is_gone_may_be_missed_or_not(
 
 @pytest.mark.feature("A-62")
 @pytest.mark.feature("A-68")
-def test_a_new_project_passes_its_own_checks(foo: Path, variables: Mapping[str, str]) -> None:
+def test_new_project_passes_its_own_checks(foo: Path, variables: Mapping[str, str]) -> None:
     run(foo, variables, "ruff", "check", "--no-cache")
     run(foo, variables, "ruff", "format", "--no-cache", "--check")
     run(foo, variables, "mypy", "--strict")
@@ -83,7 +81,7 @@ def test_a_new_project_passes_its_own_checks(foo: Path, variables: Mapping[str, 
 
 @pytest.mark.feature("A-64")
 @pytest.mark.slow
-def test_a_second_run_of_the_generators_changes_nothing(foo: Path, variables: Mapping[str, str]) -> None:
+def test_second_run_of_the_generators_changes_nothing(foo: Path, variables: Mapping[str, str]) -> None:
     for command in ("manifests", "generate"):
         assert run(foo, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
         assert run(foo, variables, "make", command) == ""
@@ -92,7 +90,7 @@ def test_a_second_run_of_the_generators_changes_nothing(foo: Path, variables: Ma
 @pytest.mark.feature("A-70")
 @pytest.mark.feature("A-71")
 @pytest.mark.feature("A-72")
-def test_what_is_deployed_is_called_as_kubebuilder_calls_it(foo: Path, variables: Mapping[str, str]) -> None:
+def test_deployed_objects_have_the_kubebuilder_names(foo: Path, variables: Mapping[str, str]) -> None:
     run(foo, variables, "make", "build-installer", "IMG=registry.example.com/foo:1")
 
     text = (foo / "dist/install.yaml").read_text()
@@ -104,7 +102,7 @@ def test_what_is_deployed_is_called_as_kubebuilder_calls_it(foo: Path, variables
 
 @pytest.mark.feature("A-73")
 @pytest.mark.slow
-def test_the_roles_are_enough_for_the_manager_that_runs_with_them(foo: Path, variables: Mapping[str, str]) -> None:
+def test_scaffolded_roles_allow_the_manager_to_run(foo: Path, variables: Mapping[str, str]) -> None:
     account = "system:serviceaccount:foo-system:foo-controller-manager"
     kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
     with in_background(foo, variables, "make", "cluster", sign="kubeconfig"):
@@ -118,17 +116,17 @@ def test_the_roles_are_enough_for_the_manager_that_runs_with_them(foo: Path, var
         run(foo, variables, *kubectl, "config", "use-context", "manager")
         assert account in run(foo, variables, *kubectl, "auth", "whoami")
         flags = f"--leader-elect --health-probe-bind-address=127.0.0.1:{free_port()} --metrics-bind-address=:0"
-        with in_background(foo, variables, "make", "run", f"ARGS={flags}", sign="Starting workers") as said:
-            wait_for(said, 'foo="foo-sample"')
+        with in_background(foo, variables, "make", "run", f"ARGS={flags}", sign="Starting workers") as log:
+            wait_for(log, 'foo="foo-sample"')
 
-    assert "forbidden" not in said.read_text().lower()
+    assert "forbidden" not in log.read_text().lower()
 
 
 @pytest.mark.feature("A-62")
 @pytest.mark.feature("A-63")
 @pytest.mark.feature("E-03")
 @pytest.mark.slow
-def test_a_project_grows_by_kinds_versions_and_webhooks(foo: Path, variables: Mapping[str, str]) -> None:
+def test_kinds_versions_and_webhooks_can_be_added(foo: Path, variables: Mapping[str, str]) -> None:
     clientgo = ("python", "-m", "clientgo.cli", "create")
     pool = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Pool")
     second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
@@ -144,15 +142,15 @@ def test_a_project_grows_by_kinds_versions_and_webhooks(foo: Path, variables: Ma
     run(foo, variables, "ruff", "format", "--no-cache", "--check")
     assert "8 passed" in run(foo, variables, "python", "-m", "pytest")
     rendered = list(yaml.safe_load_all(run(foo, variables, "kubectl", "kustomize", "config/default")))
-    trusting = [one["kind"] for one in rendered if INJECTED in one["metadata"].get("annotations", {}).items()]
+    injected = [one["kind"] for one in rendered if INJECTED in one["metadata"].get("annotations", {}).items()]
     hooks = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
-    assert sorted(trusting) == ["CustomResourceDefinition", *hooks]
+    assert sorted(injected) == ["CustomResourceDefinition", *hooks]
     [converted] = [one for one in rendered if one["metadata"]["name"] == "foos.samplecontroller.c9g.io"]
     service = converted["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
     assert service == {"namespace": "foo-system", "name": "foo-webhook-service", "path": "/convert"}
     assert [one["kind"] for one in rendered].count("CustomResourceDefinition") == 2
     run(foo, variables, "kubectl", "kustomize", "config/samples")
-    # What stands there for those who want it is right, too.
+    # The commented-out manifests are valid, too.
     default, patch = foo / "config/default/kustomization.yaml", "- path: cert_metrics_manager_patch.yaml"
     before, _, after = default.read_text().partition(f"#{patch}\n")
     default.write_text(f"{before}{patch}\n" + after.replace("#  target:", "  target:").replace("#    kind", "    kind"))

@@ -1,4 +1,4 @@
-"""`make run` takes what is saved, and keeps its lease."""
+"""Reload by `make run`, with release of the lease."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,9 +12,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 
 @pytest.mark.feature("A-67")
-def test_what_is_saved_runs_with_the_same_lease_and_what_is_broken_is_told(
-    tmp_path: Path, variables: Mapping[str, str]
-) -> None:
+def test_reload_restarts_on_valid_changes_and_releases_its_lease(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = foo_project(tmp_path / "foo")
     controller = project / "controllers" / "foo_controller.py"
     first = controller.read_text()
@@ -23,17 +21,17 @@ def test_what_is_saved_runs_with_the_same_lease_and_what_is_broken_is_told(
     with in_background(project, variables, "make", "cluster", sign="kubeconfig"):
         run(project, variables, "make", "install")
         run(project, variables, *kubectl, "apply", "-k", "config/samples")
-        with in_background(project, variables, "make", "run", f"ARGS={flags}", sign='foo="foo-sample"') as said:
+        with in_background(project, variables, "make", "run", f"ARGS={flags}", sign='foo="foo-sample"') as output:
             controller.write_text(first.replace('log.info("reconciled"', 'log.info("reconciled"('))
-            wait_for(said, "foo_controller.py changed; not restarting")
+            wait_for(output, "foo_controller.py changed; not restarting")
             controller.write_text(first.replace('log.info("reconciled"', 'log.info("reconciled again"'))
-            wait_for(said, "reconciled again")
+            wait_for(output, "reconciled again")
             lease = run(project, variables, *kubectl, "get", "lease", "-A", "-o", "jsonpath={.items[*].spec}")
-    log = said.read_text()
+    log = output.read_text()
 
     assert log.count("became leader") == 2
     assert log.count("stopped leading") == 2
-    # Nobody has had to wait for a lease to expire: the one before had given it back.
+    # The previous manager released the lease, so the next one did not wait for it to expire.
     assert "lease is held" not in log
     assert '"leaseTransitions"' in lease
     assert "Traceback" not in log

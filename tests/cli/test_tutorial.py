@@ -1,4 +1,4 @@
-"""docs/tutorial.md: its files are written, and its commands run, one after another, as they stand."""
+"""Commands and files of docs/tutorial.md, executed in order without changes."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _BLOCK = re.compile(
 
 
 def steps() -> Iterator[str]:
-    """The page as a script. Blocks of `console` are left out: they need a package index, or a registry of images."""
+    """Yield the page as shell commands, without `console` blocks, which need a package index or an image registry."""
     for block in _BLOCK.finditer(TUTORIAL):
         if block["language"] == "sh":
             yield block["text"]
@@ -34,25 +34,25 @@ def steps() -> Iterator[str]:
 @pytest.mark.feature("A-65")
 @pytest.mark.feature("A-66")
 @pytest.mark.feature("A-70")
-def test_every_command_of_the_tutorial_works(tmp_path: Path, variables: Mapping[str, str]) -> None:
+def test_tutorial_commands_work(tmp_path: Path, variables: Mapping[str, str]) -> None:
     commands = tmp_path / "bin"
     commands.mkdir()
-    # What installing the package puts there.
+    # The command that installing the package would create.
     (commands / "clientgo").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m clientgo.cli "$@"\n')
     (commands / "clientgo").chmod(0o755)
     environment = {**variables, "PATH": f"{commands}{os.pathsep}{variables['PATH']}"}
     script = "set -euxo pipefail\n" + "".join(steps())
-    said = tmp_path / "said.txt"
-    with Child(["bash", "-c", script], said, cwd=tmp_path, env=environment) as shell:
+    output = tmp_path / "output.txt"
+    with Child(["bash", "-c", script], output, cwd=tmp_path, env=environment) as shell:
         code = shell.process.wait(240)
-        # The cluster and the manager, which the page leaves running.
+        # Stop the cluster and the manager, which the page leaves running.
         shell.signal_group(signal.SIGTERM)
 
-    assert code == 0, said.read_text(errors="replace")[-6000:]
-    assert re.search(r"foo.samplecontroller.c9g.io/foo-sample +2 +2 ", said.read_text(errors="replace"))
+    assert code == 0, output.read_text(errors="replace")[-6000:]
+    assert re.search(r"foo.samplecontroller.c9g.io/foo-sample +2 +2 ", output.read_text(errors="replace"))
 
 
-def test_every_file_of_the_tutorial_says_where_it_goes() -> None:
+def test_every_tutorial_file_has_a_path() -> None:
     blocks = list(_BLOCK.finditer(TUTORIAL))
 
     assert len(blocks) > 10

@@ -1,4 +1,4 @@
-"""Objects with every field that a schema has, made from the schema."""
+"""Sample objects with every field of a schema."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ _FORMATS = {
 _POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}}
 
 
-def filled(schema: dict[str, Any], without: frozenset[str] = frozenset()) -> Any:
-    """A value that has all that the schema speaks of but the properties named in `without`, and is no default."""
+def sample_value(schema: dict[str, Any], without: frozenset[str] = frozenset()) -> Any:
+    """Return a value with every property of the schema except those in `without`, different from the defaults."""
     if "enum" in schema:
         return next(value for value in reversed(schema["enum"]) if value != schema.get("default"))
     if schema.get("x-kubernetes-int-or-string"):
         return 7
     kind = schema.get("type")
     if kind == "object":
-        return _object(schema, without)
+        return _sample_object(schema, without)
     if kind == "array":
-        return [filled(schema["items"], without)]
+        return [sample_value(schema["items"], without)]
     if kind == "string":
         return _EXAMPLES.get(schema.get("pattern", ""), _FORMATS.get(schema.get("format", ""), "text"))
     if kind == "boolean":
@@ -37,11 +37,11 @@ def filled(schema: dict[str, Any], without: frozenset[str] = frozenset()) -> Any
     return {"any": ["thing", 1]}
 
 
-def _object(schema: dict[str, Any], without: frozenset[str]) -> Any:
+def _sample_object(schema: dict[str, Any], without: frozenset[str]) -> Any:
     if schema.get("x-kubernetes-embedded-resource"):
         return _POD
     if "additionalProperties" in schema:
-        return {"key": filled(schema["additionalProperties"], without)}
+        return {"key": sample_value(schema["additionalProperties"], without)}
     if "properties" in schema:
-        return {name: filled(part, without) for name, part in schema["properties"].items() if name not in without}
+        return {name: sample_value(part, without) for name, part in schema["properties"].items() if name not in without}
     return {"free": {"form": [1, "two"]}} if schema.get("x-kubernetes-preserve-unknown-fields") else {}

@@ -1,4 +1,4 @@
-"""Running the generator in tests: on the kinds beside this file, into a folder, as text or as importable modules."""
+"""Code generator for tests: it writes the kinds beside this file to a folder, as text or as importable modules."""
 
 import importlib
 import sys
@@ -12,7 +12,7 @@ CREDENTIALS = Path(__file__).with_name("credentials.yaml")
 
 
 def generate(folder: Path, *modules: str, more: tuple[str, ...] = (), package: str = "made") -> None:
-    """Write everything for these modules (of `kinds`, unless dotted) below a folder."""
+    """Generate everything for these modules (of `kinds`, unless dotted) in a folder."""
     inputs = [
         part
         for module in modules
@@ -23,14 +23,14 @@ def generate(folder: Path, *modules: str, more: tuple[str, ...] = (), package: s
 
 
 def as_text(folder: Path) -> str:
-    """Every file below a folder, one after the other."""
+    """Return the concatenated files of a folder."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".yaml"))
     return "\n".join(f"=== {path.relative_to(folder).as_posix()}\n{path.read_text()}" for path in files)
 
 
 @contextmanager
 def importable(folder: Path, package: str) -> Iterator[None]:
-    """What was generated can be imported, until the end."""
+    """Make the generated package importable for the block."""
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:

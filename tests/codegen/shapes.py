@@ -1,4 +1,4 @@
-"""What generated modules consist of: nothing that a stranger's text could have added is among it."""
+"""Allow list of syntax in generated modules, which detects injected code."""
 
 import ast
 
@@ -14,15 +14,15 @@ _CALLS = frozenset({
 _MODULES = ("clientgo", "collections", "datetime", "made", "msgspec", "typing", "__future__")
 
 
-def foreign_parts(text: str) -> list[str]:
-    """What in a module is no part of any template: statements, calls, imports, decorators."""
+def unexpected_nodes(text: str) -> list[str]:
+    """Return statements, calls, imports and decorators of a module that no template contains."""
     tree = ast.parse(text)
     known = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     known |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue  # what is below it is looked at like all else
+            continue  # its body is checked like other code
         if type(node).__name__ not in _NODES:
             found.append(ast.dump(node)[:100])
         elif isinstance(node, ast.Call) and ast.unparse(node.func) not in _CALLS | (known - {"Any"}):

@@ -1,4 +1,4 @@
-"""The generator's command on projects of one's own: what it writes works, and is written again the same."""
+"""Code generation command on new projects: working and reproducible output."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        # No bytecode: a source changed within a second, to the same length, would be taken for unchanged.
+        # No bytecode: Python would not detect a source changed within a second to the same length.
         env={"PYTHONPATH": f"{folder}:{ROOT}", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
         timeout=60,
     )
@@ -97,7 +97,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.feature("A-48")
-def test_a_second_run_changes_nothing_and_verify_agrees(project: Path) -> None:
+def test_second_run_changes_nothing_and_verify_succeeds(project: Path) -> None:
     assert generate(project, *MODULES).returncode == 0
     first = tree(project)
     assert generate(project, *MODULES).stdout == ""
@@ -119,7 +119,7 @@ def test_verify_shows_the_difference_and_writes_nothing(project: Path) -> None:
     assert tree(project) == before
 
 
-def test_what_is_written_is_formatted_and_passes_the_linter(project: Path) -> None:
+def test_generated_code_is_formatted_and_passes_the_linter(project: Path) -> None:
     generate(project, *MODULES, more=("--header", str(ROOT / "hack/boilerplate.py.txt")))
     for arguments in (("check", "--select=E,F,W,I,UP,B,D1", "--ignore=D107", "made"), ("format", "--check", "made")):
         answer = run(project, "-m", "ruff", *arguments, "--isolated", "--line-length=120")
@@ -153,7 +153,7 @@ USE = """
 
 @pytest.mark.feature("A-41", "D-06", "D-17", "D-31", "D-32", "D-61")
 @pytest.mark.feature("A-44")
-def test_the_clients_of_any_number_of_groups_versions_and_scopes_work(project: Path) -> None:
+def test_clients_of_several_groups_versions_and_scopes_work(project: Path) -> None:
     generate(project, *MODULES)
     answer = run(project, "-c", textwrap.dedent(USE))
     assert answer.returncode == 0, answer.stderr
@@ -161,7 +161,7 @@ def test_the_clients_of_any_number_of_groups_versions_and_scopes_work(project: P
 
 
 @pytest.mark.feature("A-51", "D-51", "D-52", "D-53", "D-55", "A-20")
-def test_a_kind_in_two_versions_is_one_definition(project: Path) -> None:
+def test_kind_with_two_versions_is_one_crd(project: Path) -> None:
     generate(project, *MODULES)
     versions = crd(project, "ajd.my.domain_homes.yaml")["versions"]
     assert isinstance(versions, list)
@@ -177,7 +177,7 @@ def test_a_kind_in_two_versions_is_one_definition(project: Path) -> None:
 
 
 @pytest.mark.feature("D-38", "D-50", "D-54", "A-34")
-def test_names_and_scope_are_those_of_the_mark(project: Path) -> None:
+def test_crd_has_the_names_and_scope_of_the_decorator(project: Path) -> None:
     generate(project, *MODULES)
     pools = crd(project, "tsi.tiduyun.com_ippools.yaml")
     assert pools["scope"] == "Cluster"
@@ -191,21 +191,21 @@ def test_names_and_scope_are_those_of_the_mark(project: Path) -> None:
 
 @pytest.mark.feature("D-56", "D-61")
 @pytest.mark.parametrize(
-    ("words", "versions"),
+    ("options", "versions"),
     [("served=False", [("v1", True), ("v1beta1", False)]), ("crd=False", [("v1", True)])],
 )
-def test_a_version_may_be_there_without_being_served_or_be_left_out(
-    project: Path, words: str, versions: list[tuple[str, bool]]
+def test_version_can_be_unserved_or_omitted_from_the_crd(
+    project: Path, options: str, versions: list[tuple[str, bool]]
 ) -> None:
     older = project / "home_v1beta1.py"
-    older.write_text(older.read_text().replace("storage=False", f"storage=False, {words}"))
+    older.write_text(older.read_text().replace("storage=False", f"storage=False, {options}"))
     assert generate(project, "home_v1", "home_v1beta1").returncode == 0
     made = crd(project, "ajd.my.domain_homes.yaml")["versions"]
     assert isinstance(made, list)
     assert [(version["name"], version["served"]) for version in made] == versions
 
 
-def test_files_of_a_kind_that_is_gone_are_removed_and_foreign_ones_stay(project: Path) -> None:
+def test_files_of_a_removed_kind_are_deleted_and_handwritten_ones_kept(project: Path) -> None:
     generate(project, *MODULES)
     (project / "made/notes.py").write_text("mine = 1\n")
     generate(project, "pools")
@@ -215,7 +215,7 @@ def test_files_of_a_kind_that_is_gone_are_removed_and_foreign_ones_stay(project:
     assert "ajd" not in (project / "crd/kustomization.yaml").read_text()
 
 
-def test_a_file_of_somebody_elses_is_not_overwritten(project: Path) -> None:
+def test_handwritten_file_is_not_overwritten(project: Path) -> None:
     (project / "made").mkdir()
     (project / "made/__init__.py").write_text("mine = 1\n")
     answer = generate(project, *MODULES)
@@ -225,7 +225,7 @@ def test_a_file_of_somebody_elses_is_not_overwritten(project: Path) -> None:
 
 
 @pytest.mark.feature("D-32")
-def test_groups_of_one_first_label_are_told_apart(project: Path) -> None:
+def test_groups_with_the_same_first_label_get_full_names(project: Path) -> None:
     text = (project / "pools.py").read_text().replace("tsi.tiduyun.com", "tsi.example.org")
     (project / "others.py").write_text(text)
     assert generate(project, "pools", "others").returncode == 0
@@ -247,7 +247,7 @@ FOO = ("--input", "controller.api.v1alpha1", "--output-package", "generated", "-
        "--header", "hack/boilerplate.py.txt")  # fmt: skip
 
 
-def test_a_new_field_of_foo_appears_everywhere_by_one_command(checkout: Path) -> None:
+def test_new_field_of_foo_is_generated_everywhere(checkout: Path) -> None:
     api = checkout / "controller/api/v1alpha1.py"
     line = "    deployment_name: "
     api.write_text(api.read_text().replace(line, f"    image_name: str\n{line}", 1))
@@ -269,6 +269,6 @@ def test_a_new_field_of_foo_appears_everywhere_by_one_command(checkout: Path) ->
     assert answer.stdout == "nginx\n", answer.stderr
 
 
-def test_what_is_checked_in_is_what_the_generator_writes() -> None:
+def test_checked_in_code_is_up_to_date() -> None:
     answer = run(ROOT, "-m", "clientgo.codegen", "--config", "hack/codegen.yaml", "--verify")
     assert (answer.stdout, answer.stderr) == ("", "")

@@ -1,4 +1,4 @@
-"""The file that says what a project generates: several outputs by one command, all of them or none."""
+"""Configuration file of the generator: several outputs by one command, all written or none."""
 
 import subprocess
 from pathlib import Path
@@ -36,7 +36,7 @@ def folders(folder: Path) -> list[str]:
 
 
 @pytest.mark.feature("A-48", "D-35", "D-94")
-def test_one_command_writes_every_output_with_the_options_of_its_own(tmp_path: Path) -> None:
+def test_config_writes_every_output_with_its_own_options(tmp_path: Path) -> None:
     assert run(tmp_path, CONFIG) == 0
     ours = ["ours/clientset", "ours/listers"]
     parts = ("applyconfigurations", "clientset", "informers", "listers", "openapi", "types")
@@ -46,19 +46,19 @@ def test_one_command_writes_every_output_with_the_options_of_its_own(tmp_path: P
     assert run(tmp_path, CONFIG, "--verify") == 0
 
 
-def test_one_wrong_output_leaves_all_unwritten(tmp_path: Path, capsys: Any) -> None:
+def test_nothing_is_written_if_one_output_is_invalid(tmp_path: Path, capsys: Any) -> None:
     assert run(tmp_path, CONFIG.replace("harbour_master", "fleet")) == 2
     assert "fleet.py:1: no declarations found" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["codegen.yaml"]
 
 
-def test_two_outputs_in_one_place_are_told(tmp_path: Path, capsys: Any) -> None:
+def test_two_outputs_that_write_the_same_file_are_rejected(tmp_path: Path, capsys: Any) -> None:
     assert run(tmp_path, CONFIG.replace("theirs", "ours")) == 2
     assert "ours/__init__.py: two outputs write this file: change the folder of one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         pytest.param("outputs: [", "codegen.yaml:1: invalid YAML: ", id="no YAML"),
         pytest.param("output-package: x", "codegen.yaml: expected a list `outputs`", id="no outputs"),
@@ -68,30 +68,30 @@ def test_two_outputs_in_one_place_are_told(tmp_path: Path, capsys: Any) -> None:
         ),
     ],
 )
-def test_a_file_that_says_nothing_of_use_is_told_in_one_line(tmp_path: Path, capsys: Any, text: str, told: str) -> None:
+def test_invalid_config_is_reported_in_one_line(tmp_path: Path, capsys: Any, text: str, expected: str) -> None:
     assert run(tmp_path, text) == 2
-    said = capsys.readouterr().err
-    assert told in said
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert expected in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "expected"),
     [
         ("{input-modul: x}", "outputs[1]: error: unrecognized arguments: --input-modul x"),
         ("{input-module: x}", "outputs[1]: error: no output folder: give --output-package, --crd-dir"),
         ("{crd-dir: x, generators: client}", "outputs[1]: error: --generators client requires --output-package"),
     ],
 )
-def test_a_wrong_option_is_told_with_its_output(tmp_path: Path, capsys: Any, output: str, told: str) -> None:
+def test_invalid_option_is_reported_with_its_output(tmp_path: Path, capsys: Any, output: str, expected: str) -> None:
     with pytest.raises(SystemExit):
         run(tmp_path, f"outputs:\n- {{input-module: x, crd-dir: y}}\n- {output}")
-    said = capsys.readouterr().err
-    assert told in said
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert expected in error
+    assert error.count("\n") == 1
 
 
-def test_a_folder_outside_of_the_project_is_written_and_verified_and_named_in_full(tmp_path: Path, capsys: Any) -> None:
+def test_folder_outside_the_project_is_written_and_shown_as_absolute_path(tmp_path: Path, capsys: Any) -> None:
     project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
     project.mkdir()
     text = f"outputs: [{{input-module: tests.codegen.kinds.home, crd-dir: {elsewhere}}}]"
@@ -102,7 +102,7 @@ def test_a_folder_outside_of_the_project_is_written_and_verified_and_named_in_fu
     assert run(project, text, "--verify") == 0
 
 
-def test_a_file_that_is_not_there_is_told(capsys: Any) -> None:
+def test_missing_config_file_is_reported(capsys: Any) -> None:
     assert main(["--config", "nowhere.yaml"]) == 2
     assert "nowhere.yaml: cannot read the file: No such file" in capsys.readouterr().err
 
@@ -110,11 +110,11 @@ def test_a_file_that_is_not_there_is_told(capsys: Any) -> None:
 @pytest.mark.e2e
 @pytest.mark.parametrize("name", ["update-codegen.sh", "verify-codegen.sh"])
 @pytest.mark.feature("A-48")
-def test_the_projects_own_scripts_are_three_lines(name: str) -> None:
+def test_codegen_scripts_have_three_lines(name: str) -> None:
     assert len((ROOT / "hack" / name).read_text().splitlines()) == 3
     assert subprocess.run(["bash", "-n", ROOT / "hack" / name], check=True, timeout=60).returncode == 0
 
 
-def test_the_projects_own_file_names_modules_and_folders_that_exist() -> None:
+def test_codegen_config_of_this_repository_names_existing_folders() -> None:
     outputs = yaml.safe_load((ROOT / "hack/codegen.yaml").read_text())["outputs"]
     assert all((ROOT / output["rbac-dir"]).is_dir() for output in outputs if "rbac-dir" in output)

@@ -1,6 +1,6 @@
-"""Input to expected files, byte for byte; and what is expected works with a server.
+"""Golden files of generated code, compared byte for byte, and their use with a server.
 
-After a wanted change: CLIENTGO_UPDATE_GOLDEN=1 pytest tests/codegen/test_codegen_golden.py, and read the difference.
+After an intended change, run CLIENTGO_UPDATE_GOLDEN=1 pytest tests/codegen/test_codegen_golden.py and review the diff.
 """
 
 import importlib
@@ -14,7 +14,7 @@ import yaml
 
 from clientgo.meta import from_dict, to_dict
 from tests.apiserver.inprocess import DEFINITIONS, Kube
-from tests.codegen.filling import filled
+from tests.codegen.filling import sample_value
 from tests.codegen.generating import CREDENTIALS, as_text, generate, importable
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -33,12 +33,12 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 LINES = {"workshop": 110}
-"""Seven methods of its own make a client longer."""
+"""Maximum number of lines of a module, if not 70: additional methods make a client longer."""
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.feature("A-51", "D-51", "D-52", "D-53", "D-82")
-def test_what_is_generated_is_what_is_expected(case: str, tmp_path: Path) -> None:
+def test_generated_files_match_the_golden_file(case: str, tmp_path: Path) -> None:
     modules, more = CASES[case]
     generate(tmp_path, *modules, more=more)
     found, golden = as_text(tmp_path), GOLDEN / f"{case}.txt"
@@ -48,23 +48,23 @@ def test_what_is_generated_is_what_is_expected(case: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_only_binds_names_is_short_and_has_no_branch_and_no_loop(case: str) -> None:
+def test_generated_bindings_are_short_without_branches_or_loops(case: str) -> None:
     files = (GOLDEN / f"{case}.txt").read_text().split("=== ")
     for name, _, text in (file.partition("\n") for file in files if file):
         if name.endswith(".py") and not name.startswith(("made/types/", "made/applyconfigurations/", "made/openapi/")):
             assert len(text.splitlines()) <= LINES.get(case, 70), name
-            # What type checkers read and what Python does is a choice of the language, and none of ours.
+            # Only branches on TYPE_CHECKING are allowed.
             assert not re.search(r"^\s*(if (?!TYPE_CHECKING:)|for\b|while\b|try\b)", text, re.MULTILINE), name
 
 
 SERVED = [
     pytest.param("foo", "foos", "controller.api.v1alpha1:v1alpha1", (), id="foo"),
-    pytest.param("foo_c9g", "foos", "tests.codegen.kinds.foo_c9g:v1", (), id="foo of another group"),
-    pytest.param("ippool", "ippools", "tests.codegen.kinds.ippool:v1", (), id="of the whole cluster"),
+    pytest.param("foo_c9g", "foos", "tests.codegen.kinds.foo_c9g:v1", (), id="foo in another group"),
+    pytest.param("ippool", "ippools", "tests.codegen.kinds.ippool:v1", (), id="cluster-scoped"),
     pytest.param("home", "homes", "tests.codegen.kinds.home:v1", (), id="home"),
-    pytest.param("shelf", "shelves", "tests.codegen.kinds.shelf_v1:v1", (), id="the stored one of two versions"),
-    pytest.param("shelf", "shelves", "tests.codegen.kinds.shelf_v1beta1:v1beta1", (), id="the other one"),
-    pytest.param("fleet", "ships", "tests.codegen.kinds.fleet:v1", ("sail", "flag"), id="every word a schema has"),
+    pytest.param("shelf", "shelves", "tests.codegen.kinds.shelf_v1:v1", (), id="stored version"),
+    pytest.param("shelf", "shelves", "tests.codegen.kinds.shelf_v1beta1:v1beta1", (), id="served version"),
+    pytest.param("fleet", "ships", "tests.codegen.kinds.fleet:v1", ("sail", "flag"), id="every schema keyword"),
     pytest.param("fleet", "harbours", "tests.codegen.kinds.fleet:v1", (), id="without status"),
     pytest.param("fleet", "log-entries", "tests.codegen.kinds.fleet:v1", (), id="with few verbs"),
     pytest.param(
@@ -72,21 +72,21 @@ SERVED = [
         "credentials",
         "made_credentials.types.credentials_v1:v1",
         ("renewBefore", "password"),
-        id="somebody else's",
+        id="foreign CRD",
     ),
 ]
 
 
 @pytest.mark.feature("A-17", "A-19", "A-34")
-@pytest.mark.parametrize(("case", "plural", "place", "without"), SERVED)
-def test_a_definition_is_accepted_and_an_object_with_every_field_keeps_them(
-    case: str, plural: str, place: str, without: tuple[str, ...], tmp_path: Path
+@pytest.mark.parametrize(("case", "plural", "location", "without"), SERVED)
+def test_server_accepts_the_crd_and_keeps_every_field_of_an_object(
+    case: str, plural: str, location: str, without: tuple[str, ...], tmp_path: Path
 ) -> None:
     modules, more = CASES[case]
     generate(tmp_path, *modules, more=more, package=f"made_{case}")
     definition = next(each for each in definitions(tmp_path) if each["spec"]["names"]["plural"] == plural)
-    definition["spec"].pop("conversion", None)  # nobody answers it here
-    module, _, wanted = place.partition(":")
+    definition["spec"].pop("conversion", None)  # no conversion webhook runs here
+    module, _, wanted = location.partition(":")
     version = next(version for version in definition["spec"]["versions"] if version["name"] == wanted)
     kube = Kube()
     if case == "foo":  # served from the start, from a schema of its own
@@ -104,7 +104,7 @@ def definitions(folder: Path) -> list[Any]:
 
 def check_round_trip(kube: Kube, spec: Any, version: Any, cls: type[Any], without: frozenset[str]) -> None:
     schema = version["schema"]["openAPIV3Schema"]
-    content = {key: value for key, value in filled(schema, without).items() if key not in ("apiVersion", "kind")}
+    content = {key: value for key, value in sample_value(schema, without).items() if key not in ("apiVersion", "kind")}
     content["metadata"] = {"name": "full"}
     names = spec["names"]
     space = "" if spec["scope"] == "Cluster" else "namespaces/default/"

@@ -1,4 +1,4 @@
-"""Names and pieces of text."""
+"""Name conversion, and rendering of calls, imports and docstrings."""
 
 import ast
 
@@ -16,7 +16,7 @@ ATTRIBUTES = st.from_regex(r"_?x[a-z0-9]*(__?[a-z0-9]+){0,3}_?", fullmatch=True)
 
 
 @given(ATTRIBUTES)
-def test_camel_is_what_msgspec_makes_of_a_name(name: str) -> None:
+def test_camel_matches_msgspec_rename(name: str) -> None:
     made = msgspec.defstruct("Made", [(name, int)], rename="camel")
     assert msgspec.structs.fields(made)[0].encode_name == camel(name)
 
@@ -33,18 +33,18 @@ def test_camel_is_what_msgspec_makes_of_a_name(name: str) -> None:
         ("Ship", "fleet-of-ships", "fleet_of_ships"),
     ],
 )
-def test_an_accessor_parts_the_words_of_a_plural(kind: str, plural: str, accessor: str) -> None:
+def test_accessor_is_the_plural_in_snake_case(kind: str, plural: str, accessor: str) -> None:
     api = ApiType(group="g.io", version="v1", kind=kind, plural=plural, singular=kind.lower())
     assert Kind(api=api, class_name=kind, module="m", source="m.py").accessor == accessor
 
 
-def test_groups_are_called_by_their_first_label_unless_two_would_be_called_the_same() -> None:
+def test_group_name_is_its_first_label_unless_ambiguous() -> None:
     assert group_names(["", "apps", "a-b.io", "x.one.io", "x.two.io"]) == {
         "": "core", "apps": "apps", "a-b.io": "a_b", "x.one.io": "x_one_io", "x.two.io": "x_two_io",
     }  # fmt: skip
 
 
-def test_words_are_parted_where_case_changes() -> None:
+def test_snake_splits_words_at_case_changes() -> None:
     assert [snake(name) for name in ("ServiceCIDR", "CSIDriver", "Pod", "IPAddress")] == [
         "service_cidr", "csi_driver", "pod", "ip_address",
     ]  # fmt: skip
@@ -61,24 +61,24 @@ def test_words_are_parted_where_case_changes() -> None:
         ("", ""),
     ],
 )
-def test_the_first_sentence_ends_where_a_sentence_does(text: str, sentence: str) -> None:
+def test_first_sentence_ends_at_the_first_sentence_boundary(text: str, sentence: str) -> None:
     assert first_sentence(text) == sentence
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1))
-def test_a_docstring_is_a_string_whatever_it_says(text: str) -> None:
+def test_docstring_of_any_text_is_a_string_literal(text: str) -> None:
     assert isinstance(ast.literal_eval(docstring(text)), str)
     assert ast.literal_eval(quoted(text)) == text
 
 
 @given(st.lists(st.from_regex(r"x[a-z]{1,30}=1[0-9]{1,30}", fullmatch=True), max_size=8))
-def test_a_call_is_the_same_call_however_it_is_broken(arguments: list[str]) -> None:
+def test_wrapped_call_parses_to_the_same_call(arguments: list[str]) -> None:
     text = call("function", arguments)
     assert max(map(len, text.splitlines())) <= WIDTH
     assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(f"function({', '.join(arguments)})"))
 
 
-def test_an_import_too_long_for_a_line_is_broken() -> None:
+def test_long_import_is_wrapped_and_sorted() -> None:
     names = [f"Name{number:02}" for number in range(20)]
     text = import_line("module", names)
     assert text.splitlines()[1] == "    Name00,"

@@ -98,7 +98,7 @@ def plugin(folder: Path, status: object, *, instead: str = "") -> Delegated:
 
 ECHOES = {
     "in the message": refusal(403, "Forbidden", f"the token {CANARY} may not do this; said {BASIC}"),
-    "in a body that is no Status": reply(f"<h1>{CANARY} unknown</h1>".encode(), status=502, headers=WARNING),
+    "in a body that is not a Status": reply(f"<h1>{CANARY} unknown</h1>".encode(), status=502, headers=WARNING),
     "as JSON in JSON": refusal(400, "BadRequest", json.dumps({"header": CANARY, "basic": BASIC})),
     "in a warning": reply({"kind": "SecretList", "items": []}, headers=WARNING),
     "in an answer that is not JSON": reply(f"{{'{CANARY}'".encode()),

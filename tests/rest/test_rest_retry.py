@@ -104,7 +104,7 @@ def test_different_previous_error_is_included(previous: ConnectionFailed | None,
         (504, b'{"message":"Timeout: the request did not complete"}', False),
         (503, b'{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}', False),
     ],
-    ids=["its cause says so", "its message does", "another timeout", "another refusal"],
+    ids=["by cause", "by message", "another timeout", "another status"],
 )
 def test_too_large_resource_version_is_detected(status: int, body: bytes, lagging: bool) -> None:
     assert is_resource_version_too_large(HTTPReply(status, {}, body)) is lagging

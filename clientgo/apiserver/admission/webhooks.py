@@ -52,7 +52,7 @@ class Hook:
 
     @property
     def lenient(self) -> bool:
-        """Whether the write continues if the call fails."""
+        """True if the write continues after a failed call."""
         return self.spec.get("failurePolicy") == "Ignore"
 
     @property

@@ -82,7 +82,7 @@ class WatchStream:
 
     @property
     def closed(self) -> bool:
-        """Whether the watch has ended."""
+        """True if the watch has ended."""
         return self._closed
 
     def close(self) -> None:

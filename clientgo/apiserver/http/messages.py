@@ -187,7 +187,7 @@ class Form:
 
     @property
     def plain(self) -> bool:
-        """Whether stored JSON can be sent unchanged."""
+        """True if stored JSON can be sent unchanged."""
         return not self.kind and not self.yaml
 
     @property

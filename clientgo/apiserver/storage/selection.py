@@ -24,7 +24,7 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether every object is selected."""
+        """True if every object is selected."""
         return self.labels.empty and not self.fields
 
     @property

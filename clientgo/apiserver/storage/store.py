@@ -144,7 +144,7 @@ class Store:
 
     @property
     def committed(self) -> bool:
-        """Whether everything readable is committed to the journal, if there is one."""
+        """True if everything readable is committed to the journal, or there is no journal."""
         return not self._batch
 
     def when_committed(self, waiter: Callable[[ApiFailure | None], object]) -> None:

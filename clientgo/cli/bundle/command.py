@@ -23,7 +23,7 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
     """Write `bundle/` and `bundle.Dockerfile` from config/manifests, which is scaffolded if missing.
 
     Raises:
-        CommandError: there is no project, it has no kinds, or it cannot be rendered.
+        CommandError: the folder has no project, the project has no kinds, or it cannot be rendered.
     """
     project = Project.read(root)
     if not any(one.api for one in project.resources):

@@ -1,1 +1,1 @@
-"""What a project is begun with: archives of files, which look like what they become."""
+"""Template archives of scaffolded projects."""

@@ -16,6 +16,6 @@
 """Types of the built-in kinds, one module for each group version.
 
 A module offers every type its kinds reach, wherever it is defined: `pods`, `volumes` and `shared` are there so that
-importing one group loads no other. What fields are said to mean is the first sentence of the Kubernetes API's own
-description (Apache-2.0, The Kubernetes Authors).
+importing one group loads no other. Descriptions of fields are the first sentence of the description in the
+Kubernetes API (Apache-2.0, The Kubernetes Authors).
 """

@@ -262,7 +262,7 @@ def test_unknown_fields_of_a_webhook_are_pruned(kube: Kube, hook: WebhookServer)
 
 
 def test_a_dry_run_is_not_shown_to_webhooks_with_side_effects(kube: Kube, hook: WebhookServer) -> None:
-    # Only a configuration from before v1 can still say so.
+    # Only configurations stored before v1 can have these side effects.
     old = _as_sent(configuration(hook, "Validating", "/some", sideEffects="Some"))
     key = ("admissionregistration.k8s.io", "validatingwebhookconfigurations")
     kube.api.state.store.put(key, old)

@@ -65,7 +65,7 @@ def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.P
     group = Group()
 
     def watch_again_and_again() -> None:
-        with contextlib.suppress(urllib3.exceptions.HTTPError):  # nobody listens any more
+        with contextlib.suppress(urllib3.exceptions.HTTPError):  # the server has shut down
             while True:
                 stream = http.request("GET", f"{server.url}{CONFIG_MAPS}?watch=1", preload_content=False)
                 opened.set()

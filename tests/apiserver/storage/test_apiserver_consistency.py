@@ -126,7 +126,7 @@ class Consistency(RuleBasedStateMachine):
         elif version(mine) != version(stored):
             assert answer.status == 409, answer.body
         elif wanted["spec"] == stored["spec"]:
-            assert (answer.status, answer.json()) == (200, stored), "what changes nothing is no write"
+            assert (answer.status, answer.json()) == (200, stored), "an update without changes does not write"
         else:
             assert answer.status == 200, answer.body
             self.acknowledged(client, answer.json())

@@ -1,4 +1,4 @@
-"""A bundle to try rules on: small, valid, and changed at will."""
+"""Minimal valid bundle for tests of the rules, and functions that modify it."""
 
 import copy
 import json
@@ -100,14 +100,14 @@ _ANNOTATIONS = {
 }
 
 
-def valid() -> Bundle:
-    """A bundle in which nothing is wrong, and nothing could be better."""
+def valid_bundle() -> Bundle:
+    """Return a bundle without errors or warnings."""
     objects = {CSV: copy.deepcopy(_VERSION), CRD: copy.deepcopy(_DEFINITION)}
     return Bundle(objects, dict(_ANNOTATIONS), size=1000, labels=dict(_ANNOTATIONS))
 
 
-def put(path: str, value: object) -> Callable[[Bundle], Bundle]:
-    """Have the value at a path of `csv`, `crd` or `annotations`, as `csv spec installModes 0 type`; None removes it."""
+def set_value(path: str, value: object) -> Callable[[Bundle], Bundle]:
+    """Set the value at a path of `csv`, `crd` or `annotations`, as `csv spec installModes 0 type`; None removes it."""
 
     def change(bundle: Bundle) -> Bundle:
         root, *names = path.split()
@@ -124,12 +124,12 @@ def put(path: str, value: object) -> Callable[[Bundle], Bundle]:
     return change
 
 
-def added(name: str, obj: dict[str, Any]) -> Callable[[Bundle], Bundle]:
-    """Have one more object."""
+def add_object(name: str, obj: dict[str, Any]) -> Callable[[Bundle], Bundle]:
+    """Add an object."""
     return lambda bundle: replace(bundle, objects={**bundle.objects, f"manifests/{name}.yaml": obj})
 
 
-def found(bundle: Bundle, *suites: str) -> list[str]:
-    """What is said of it, without where."""
+def messages(bundle: Bundle, *suites: str) -> list[str]:
+    """Return level and text of each finding, without its file."""
     findings = [*required(bundle), *(finding for suite in suites for finding in SUITES[suite](bundle))]
     return [f"{finding.level}: {finding.text}" for finding in findings]

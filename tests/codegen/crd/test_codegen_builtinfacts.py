@@ -1,4 +1,4 @@
-"""Kubernetes' own types inside of one's own kinds: the CRD holds objects to what the API server holds its own to."""
+"""CRDs of kinds that embed built-in types: same merge keys, formats, defaults and validation as in Kubernetes."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def oven(*containers: Container) -> Oven:
 
 
 @pytest.mark.feature("D-85")
-def test_lists_and_maps_merge_as_in_a_pod(definition: Any) -> None:
+def test_embedded_pod_keeps_list_and_map_types(definition: Any) -> None:
     pod = spec_schema(definition)["template"]["properties"]["spec"]["properties"]
     ports = pod["containers"]["items"]["properties"]["ports"]
     assert pod["containers"]["x-kubernetes-list-map-keys"] == ["name"]
@@ -60,7 +60,7 @@ def test_lists_and_maps_merge_as_in_a_pod(definition: Any) -> None:
 
 
 @pytest.mark.feature("A-56")
-def test_numbers_and_amounts_have_the_apis_formats(definition: Any) -> None:
+def test_embedded_pod_keeps_number_and_quantity_formats(definition: Any) -> None:
     pod = spec_schema(definition)["template"]["properties"]["spec"]["properties"]
     probe = pod["containers"]["items"]["properties"]["livenessProbe"]["properties"]
     assert pod["terminationGracePeriodSeconds"]["format"] == "int64"
@@ -71,7 +71,7 @@ def test_numbers_and_amounts_have_the_apis_formats(definition: Any) -> None:
     assert spec_schema(definition)["template"]["properties"]["spec"]["required"] == ["containers"]
 
 
-def test_a_type_that_contains_itself_is_open_from_the_second_level_on(definition: Any) -> None:
+def test_recursive_type_is_an_open_object_from_the_second_level(definition: Any) -> None:
     schema = spec_schema(definition)["schema"]["properties"]
     open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     assert schema["not"] == open_object
@@ -79,7 +79,7 @@ def test_a_type_that_contains_itself_is_open_from_the_second_level_on(definition
     assert schema["maximum"] == {"type": "number"}
 
 
-def test_an_object_keeps_every_part_and_gets_the_defaults(kube: Kube) -> None:
+def test_created_object_keeps_every_field_and_gets_defaults(kube: Kube) -> None:
     container = Container(
         name="c",
         image="i",
@@ -103,7 +103,7 @@ def test_an_object_keeps_every_part_and_gets_the_defaults(kube: Kube) -> None:
 
 
 @pytest.mark.feature("A-46")
-def test_two_managers_apply_a_container_each(kube: Kube) -> None:
+def test_two_managers_each_apply_a_container(kube: Kube) -> None:
     def apply(manager: str, container: dict[str, Any]) -> Any:
         config = {**to_dict(oven()), "spec": {"template": {"spec": {"containers": [container]}}}}
         return kube.ok("PATCH", f"{OVENS}/o?fieldManager={manager}", config, APPLY)
@@ -114,11 +114,11 @@ def test_two_managers_apply_a_container_each(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("containers", "told"),
+    ("containers", "expected"),
     [
         pytest.param((), "spec.template.spec.containers: Required value", id="none"),
         pytest.param((Container(name="c"), Container(name="c")), "Duplicate value", id="one name twice"),
     ],
 )
-def test_what_no_pod_may_be_is_refused(kube: Kube, containers: tuple[Container, ...], told: str) -> None:
-    assert told in kube.refused(422, "POST", OVENS, to_dict(oven(*containers)))["message"]
+def test_invalid_pod_template_is_rejected(kube: Kube, containers: tuple[Container, ...], expected: str) -> None:
+    assert expected in kube.refused(422, "POST", OVENS, to_dict(oven(*containers)))["message"]

@@ -1,4 +1,4 @@
-"""What the generator and its output cost."""
+"""Cost of code generation and of importing generated code."""
 
 import subprocess
 import sys
@@ -94,7 +94,7 @@ INFORMERS = {
         ("import clientgo.kubernetes.clients.coordination_v1", INFORMERS | {"clientgo.cache"}),
     ],
 )
-def test_a_generated_group_loads_nothing_of_the_runtime_that_it_does_not_use(statement: str, unused: set[str]) -> None:
+def test_generated_group_does_not_import_unused_runtime_modules(statement: str, unused: set[str]) -> None:
     code = f"{statement}\nimport sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
@@ -102,9 +102,9 @@ def test_a_generated_group_loads_nothing_of_the_runtime_that_it_does_not_use(sta
     assert unused & set(done.stdout.split()) == set()
 
 
-def test_what_an_import_costs_is_printed_for_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_benchmark_prints_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--rounds", "1"])
-    said = capsys.readouterr().out
-    assert [line.rpartition("ms  ")[2].partition(",")[0] for line in said.splitlines()] == [BASE, *STATEMENTS]
+    output = capsys.readouterr().out
+    assert [line.rpartition("ms  ")[2].partition(",")[0] for line in output.splitlines()] == [BASE, *STATEMENTS]
     with capsys.disabled():
-        print(f"\n{said}", end="")  # `python -m benchmarks.imports` has medians of more
+        print(f"\n{output}", end="")  # `python -m benchmarks.imports` measures medians of more rounds

@@ -1,4 +1,4 @@
-"""What an API server would reject in a CRD is rejected by the generator, once, with the place and the fix."""
+"""Generator checks for CRDs that an API server would reject: one message each, with location and fix."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
@@ -71,19 +71,19 @@ class Status:
     replicas: int = 0
 
 
-def complaints(hint: Any, *metas: Meta, default: Any = ..., **mark: Any) -> list[str]:
-    """What is told of a kind with one field, without files and lines."""
+def reported_problems(hint: Any, *metas: Meta, default: Any = ..., **options: Any) -> list[str]:
+    """Return the problems of a kind with one field, without file and line."""
     spec = make_dataclass("Spec", [("field", hint) if default is ... else ("field", hint, default)], frozen=True)
     fields = [("metadata", ObjectMeta), ("spec", spec), ("status", Status)]
     cls = make_dataclass("Foo", fields, frozen=True)
     for meta in metas:
         cls = constrained(meta)(cls)
-    cls = api_type(**{"group": "g.io", "version": "v1", **mark})(cls)
+    cls = api_type(**{"group": "g.io", "version": "v1", **options})(cls)
     problems = Problems()
     check_api(cls, problems)
     kind = Kind(api=api_of(cls), class_name="Foo", module="foo", source="foo.py")
     crds([OwnKind(kind, cls)], SchemaMaker(problems), problems)
-    return [problem.partition(": ")[2].partition(" ")[2] for problem in problems]
+    return [line.partition(": ")[2].partition(" ")[2] for line in problems]
 
 
 def rule(text: str, **more: Any) -> Meta:
@@ -91,7 +91,7 @@ def rule(text: str, **more: Any) -> Meta:
 
 
 @pytest.mark.parametrize(
-    ("hint", "told"),
+    ("hint", "expected"),
     [
         pytest.param(
             tuple[Item, ...],
@@ -156,9 +156,9 @@ def rule(text: str, **more: Any) -> Meta:
         ),
     ],
 )  # fmt: skip
-def test_field_that_an_api_server_would_reject_is_rejected_once(hint: Any, told: str) -> None:
-    [complaint] = complaints(hint)
-    assert told in complaint
+def test_field_that_an_api_server_would_reject_is_rejected_once(hint: Any, expected: str) -> None:
+    [problem] = reported_problems(hint)
+    assert expected in problem
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_field_that_an_api_server_would_reject_is_rejected_once(hint: Any, told:
         pytest.param(Annotated[str, Meta(preserve_unknown=False)], id="preserve_unknown that is off"),
     ],
 )
-def test_field_that_an_api_server_takes_is_accepted(hint: Any) -> None:
-    assert complaints(hint) == []
+def test_field_that_an_api_server_accepts_is_accepted(hint: Any) -> None:
+    assert reported_problems(hint) == []
 
 
 @pytest.mark.parametrize(
@@ -193,14 +193,14 @@ def test_field_that_an_api_server_takes_is_accepted(hint: Any) -> None:
         pytest.param(Quantity, "lots", False, id="quantity"),
     ],
 )
-def test_default_must_be_in_the_format(hint: Any, default: str, fits: bool) -> None:
-    found = complaints(hint, default=default)
+def test_default_must_match_the_format(hint: Any, default: str, fits: bool) -> None:
+    found = reported_problems(hint, default=default)
     assert len(found) == (not fits)
-    assert all(f"invalid default {default!r}: " in complaint for complaint in found)
+    assert all(f"invalid default {default!r}: " in problem for problem in found)
 
 
 @pytest.mark.parametrize(
-    ("hint", "path", "told"),
+    ("hint", "path", "expected"),
     [
         pytest.param(str, ".spec.field", "", id="text"),
         pytest.param(Literal["a"], ".spec.field", "", id="enum"),
@@ -213,14 +213,14 @@ def test_default_must_be_in_the_format(hint: Any, default: str, fits: bool) -> N
         pytest.param(str, ".spec.nothing", "path not found: .spec.nothing", id="no field"),
     ],
 )
-def test_selectable_field_must_be_a_scalar(hint: Any, path: str, told: str) -> None:
-    found = complaints(hint, selectable_fields=(path,))
-    assert len(found) == bool(told)
-    assert all(told in complaint for complaint in found)
+def test_selectable_field_must_be_a_scalar(hint: Any, path: str, expected: str) -> None:
+    found = reported_problems(hint, selectable_fields=(path,))
+    assert len(found) == bool(expected)
+    assert all(expected in problem for problem in found)
 
 
 @pytest.mark.parametrize(
-    ("mark", "told"),
+    ("options", "expected"),
     [
         pytest.param({"selectable_fields": (".spec.field",) * 2}, "it is named twice", id="selectable twice"),
         pytest.param({"columns": (Column("", "string", ".spec.field"),)}, "has no name", id="column's name"),
@@ -244,12 +244,14 @@ def test_selectable_field_must_be_a_scalar(hint: Any, path: str, told: str) -> N
         pytest.param({"conversion": WebhookConversion(ca_bundle="*")}, "is not base64", id="CA"),
     ],
 )  # fmt: skip
-def test_mark_that_an_api_server_would_reject_is_rejected_once(mark: dict[str, Any], told: str) -> None:
-    assert [told in complaint for complaint in complaints(str, **mark)] == [True]
+def test_api_type_option_that_an_api_server_would_reject_is_rejected_once(
+    options: dict[str, Any], expected: str
+) -> None:
+    assert [expected in problem for problem in reported_problems(str, **options)] == [True]
 
 
 @pytest.mark.parametrize(
-    ("meta", "status", "told"),
+    ("meta", "status", "expected"),
     [
         pytest.param(
             Meta(min_properties=1), True, ["minProperties cannot be set for a whole object"], id="with status"
@@ -259,22 +261,24 @@ def test_mark_that_an_api_server_would_reject_is_rejected_once(mark: dict[str, A
         pytest.param(Meta(title="A foo"), True, [], id="title"),
     ],
 )
-def test_whole_object_has_fewer_constraints(meta: Meta, status: bool, told: list[str]) -> None:
-    found = complaints(str, meta, status=status)
-    assert len(found) == len(told)
-    assert all(part in complaint for part, complaint in zip(told, found, strict=True))
+def test_whole_object_has_fewer_constraints(meta: Meta, status: bool, expected: list[str]) -> None:
+    found = reported_problems(str, meta, status=status)
+    assert len(found) == len(expected)
+    assert all(part in problem for part, problem in zip(expected, found, strict=True))
 
 
-def test_more_selectable_fields_than_eight_are_rejected() -> None:
-    found = complaints(Mapping[str, str], selectable_fields=tuple(f".spec.field.n{number}" for number in range(9)))
+def test_more_than_eight_selectable_fields_are_rejected() -> None:
+    found = reported_problems(
+        Mapping[str, str], selectable_fields=tuple(f".spec.field.n{number}" for number in range(9))
+    )
     assert found == ["9 selectable fields: at most 8 are allowed"]
 
 
-def test_rules_that_cost_too_much_together_are_rejected() -> None:
+def test_rules_over_the_total_cost_limit_are_rejected() -> None:
     part = Annotated[tuple[Short, ...], Meta(list_type="map", list_map_keys=("name",), max_items=300_000)]
     many = make_dataclass("Many", [(f"part{number}", part) for number in range(12)], frozen=True)
 
-    assert complaints(many) == [
+    assert reported_problems(many) == [
         "the rules cost 1.0 times what the API server allows for a version: limit lists, maps and texts with rules"
         " (max_items, max_properties, max_length)"
     ]

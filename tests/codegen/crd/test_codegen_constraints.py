@@ -1,4 +1,4 @@
-"""Every word that `Meta`, `constrained` and `@api_type` know, and what the definition says for it."""
+"""Parameters of `Meta`, `constrained` and `@api_type`, and the CRD keywords they render."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
@@ -23,15 +23,15 @@ class Engine:
     label: str | None = None
 
 
-def of_field(hint: Any, *default: Any) -> Any:
-    """The schema of one field, and no complaint."""
+def field_schema(hint: Any, *default: Any) -> Any:
+    """Return the schema of one field, and check that there are no problems."""
     problems = Problems()
     made = SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
     assert list(problems) == []
     return made["properties"]["field"]
 
 
-def complaint(hint: Any, *default: Any) -> str:
+def reported_problems(hint: Any, *default: Any) -> str:
     problems = Problems()
     SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
     return "\n".join(problems)
@@ -39,11 +39,11 @@ def complaint(hint: Any, *default: Any) -> str:
 
 ANY_MAP = Mapping[str, Any]
 ENGINES = tuple[Engine, ...]
-UNCHANGING = {"rule": "self == oldSelf", "message": "the field is immutable once set"}
+IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "the field is immutable once set"}
 
 
 @pytest.mark.parametrize(
-    ("meta", "hint", "said"),
+    ("meta", "hint", "expected"),
     [
         pytest.param(
             Meta(min_properties=1, max_properties=2),
@@ -92,7 +92,7 @@ UNCHANGING = {"rule": "self == oldSelf", "message": "the field is immutable once
             {"externalDocs": {"url": "https://example.com", "description": "More."}},
             id="D-60",
         ),
-        pytest.param(Meta(immutable=True), str, {"x-kubernetes-validations": [UNCHANGING]}, id="D-84"),
+        pytest.param(Meta(immutable=True), str, {"x-kubernetes-validations": [IMMUTABLE_RULE]}, id="D-84"),
         pytest.param(Meta(list_type="set"), tuple[str, ...], {"x-kubernetes-list-type": "set"}, id="D-85 set"),
         pytest.param(Meta(list_type="atomic"), ENGINES, {"x-kubernetes-list-type": "atomic"}, id="D-85 atomic"),
         pytest.param(
@@ -106,28 +106,28 @@ UNCHANGING = {"rule": "self == oldSelf", "message": "the field is immutable once
     ],
 )
 @pytest.mark.feature("A-51", "D-60", "D-73", "D-74", "D-75", "D-76", "D-78", "D-79", "D-80", "D-84", "D-85")
-def test_a_word_is_in_the_schema(meta: Meta, hint: Any, said: dict[str, Any]) -> None:
-    schema = of_field(Annotated[hint, meta])
-    assert {key: schema.get(key) for key in said} == said
+def test_meta_parameter_is_rendered_in_the_schema(meta: Meta, hint: Any, expected: dict[str, Any]) -> None:
+    schema = field_schema(Annotated[hint, meta])
+    assert {key: schema.get(key) for key in expected} == expected
 
 
 @pytest.mark.feature("D-81")
-def test_without_inference_only_what_is_said_remains() -> None:
-    assert of_field(Annotated[Engine, Meta(schemaless=True, preserve_unknown=True)]) == {
+def test_schemaless_field_has_only_explicit_keywords() -> None:
+    assert field_schema(Annotated[Engine, Meta(schemaless=True, preserve_unknown=True)]) == {
         "x-kubernetes-preserve-unknown-fields": True
     }
 
 
-def test_an_amount_and_a_span_of_time_are_what_kubernetes_has() -> None:
-    amount = of_field(Quantity)
+def test_quantity_and_duration_have_the_kubernetes_schemas() -> None:
+    amount = field_schema(Quantity)
     assert amount["anyOf"] == [{"type": "integer"}, {"type": "string"}]
     assert amount["x-kubernetes-int-or-string"] is True
     assert "pattern" in amount
-    assert of_field(Duration) == {"type": "string", "format": "duration"}
+    assert field_schema(Duration) == {"type": "string", "format": "duration"}
 
 
 @pytest.mark.feature("D-77", "D-79")
-def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_default() -> None:
+def test_required_is_explicit_and_compound_defaults_are_rendered() -> None:
     made = make_dataclass(
         "Holder",
         [
@@ -146,7 +146,7 @@ def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_defau
 
 @pytest.mark.feature("D-72")
 @pytest.mark.parametrize(
-    ("hint", "default", "told"),
+    ("hint", "default", "expected"),
     [
         pytest.param(Annotated[tuple[str, ...], Meta(unique_items=True)], (), "use list_type='set'", id="unique"),
         pytest.param(
@@ -186,8 +186,8 @@ def test_a_field_is_required_when_said_so_and_a_default_of_many_parts_is_a_defau
         ),
     ],
 )
-def test_what_an_api_server_would_refuse_is_told(hint: Any, default: Any, told: str) -> None:
-    assert told in complaint(hint, default)
+def test_constraint_that_an_api_server_would_reject_is_reported(hint: Any, default: Any, expected: str) -> None:
+    assert expected in reported_problems(hint, default)
 
 
 @constrained(Meta(exactly_one_of=("first_one", "second"), rules=(Rule(rule="true"),)))
@@ -199,7 +199,7 @@ class Choice:
 
 
 @pytest.mark.feature("D-82", "D-84")
-def test_rules_of_a_class_stand_at_the_class() -> None:
+def test_class_rules_are_rendered_at_the_class() -> None:
     schema = SchemaMaker(Problems()).of_class(Choice)
     assert schema["x-kubernetes-validations"] == [
         {"rule": "true"},
@@ -212,7 +212,7 @@ def test_rules_of_a_class_stand_at_the_class() -> None:
             "message": "field third is immutable once set: it may not be unset",
         },
     ]
-    assert schema["properties"]["third"]["x-kubernetes-validations"] == [UNCHANGING]
+    assert schema["properties"]["third"]["x-kubernetes-validations"] == [IMMUTABLE_RULE]
 
 
 @constrained(Meta(at_least_one_of=("a", "absent")))
@@ -222,7 +222,7 @@ class Wrong:
 
 
 @pytest.mark.feature("D-82")
-def test_a_choice_of_a_field_that_is_not_there_is_told_with_its_line() -> None:
+def test_one_of_rule_with_an_unknown_field_is_reported_with_its_line() -> None:
     problems = Problems()
     SchemaMaker(problems).of_class(Wrong)
     (line,) = problems
@@ -233,7 +233,7 @@ def test_a_choice_of_a_field_that_is_not_there_is_told_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("name", "escaped"), [("size", "size"), ("in", "__in__"), ("a-b", "a__dash__b"), ("a__b", "a__underscores__b")]
 )
-def test_a_rule_calls_a_field_as_cel_does(name: str, escaped: str) -> None:
+def test_field_names_are_escaped_as_in_cel(name: str, escaped: str) -> None:
     assert cel_name(name) == escaped
 
 
@@ -246,7 +246,7 @@ def definition(module: str, **options: Any) -> Any:
 
 
 @pytest.mark.feature("D-55", "D-57", "D-58", "D-59")
-def test_a_definition_of_two_versions_stores_one_and_converts_between_them() -> None:
+def test_crd_with_two_versions_stores_one_and_has_a_conversion_webhook() -> None:
     made = definition("shelf_v1beta1 shelf_v1")
     assert made["metadata"] == {
         "name": "shelves.library.example.com",
@@ -272,19 +272,19 @@ def test_a_definition_of_two_versions_stores_one_and_converts_between_them() -> 
 
 
 @pytest.mark.feature("D-86")
-def test_a_text_below_a_field_describes_it_and_descriptions_may_be_cut_or_dropped() -> None:
+def test_field_docstring_is_the_description_and_max_description_truncates_it() -> None:
     def owner(**options: Any) -> Any:
         versions = definition("fleet", **options)["spec"]["versions"]
         return versions[0]["schema"]["openAPIV3Schema"].get("description")
 
-    assert owner() == "Where ships lie; there is one of each name in a cluster."
-    assert owner(max_description=18) == "Where ships lie; t"
+    assert owner() == "Harbour with berths for ships."
+    assert owner(max_description=18) == "Harbour with berth"
     assert owner(max_description=0) is None
     cidr = definition("ippool")["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-    assert cidr["properties"]["cidr"]["description"] == "Addresses of the pool, as 10.0.0.0/8."
+    assert cidr["properties"]["cidr"]["description"] == "Addresses of the pool, such as 10.0.0.0/8."
 
 
-def test_metadata_inside_of_objects_can_be_spelled_out() -> None:
+def test_embedded_metadata_schema_is_optional() -> None:
     made = make_dataclass("Holder", [("template", ObjectMeta)], frozen=True)
     schema = SchemaMaker(Problems(), embedded_meta=True).of_class(made)["properties"]["template"]
     assert sorted(schema["properties"]) == ["annotations", "finalizers", "labels", "name", "namespace"]

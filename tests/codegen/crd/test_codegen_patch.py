@@ -1,4 +1,4 @@
-"""Schemas put into a CRD that somebody wrote by hand."""
+"""Insertion of generated schemas into a handwritten CRD."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ TAIL = """
       # behind it
       subresources:
         status: {}
-    - name: v2   # nobody's
+    - name: v2   # unrelated
       served: false
       storage: false
       schema: {openAPIV3Schema: {type: object}}
@@ -78,13 +78,13 @@ def generated(tmp_path: Path) -> Any:
         pytest.param(FLOW, id="all on one line"),
     ],
 )
-def test_a_schema_becomes_the_generated_one(tmp_path: Path, generated: Any, text: str) -> None:
+def test_patch_replaces_the_schema_with_the_generated_one(tmp_path: Path, generated: Any, text: str) -> None:
     assert patch(tmp_path, text) == 0
     assert schema_in((tmp_path / "crd.yaml").read_text()) == generated
 
 
 @pytest.mark.feature("D-95")
-def test_all_else_in_the_file_stays_as_it_was(tmp_path: Path) -> None:
+def test_patch_leaves_the_rest_of_the_file_unchanged(tmp_path: Path) -> None:
     assert patch(tmp_path, HEAD + OLD + TAIL) == 0
     found = (tmp_path / "crd.yaml").read_text()
     assert found.startswith(HEAD)
@@ -93,7 +93,7 @@ def test_all_else_in_the_file_stays_as_it_was(tmp_path: Path) -> None:
     assert patch(tmp_path, found, "--verify") == 0
 
 
-def test_verify_shows_what_would_change_and_writes_nothing(tmp_path: Path, capsys: Any) -> None:
+def test_verify_shows_the_patch_and_writes_nothing(tmp_path: Path, capsys: Any) -> None:
     assert patch(tmp_path, HEAD + OLD + TAIL, "--verify", "--max-description", "0") == 1
     answer = capsys.readouterr()
     assert "--- a/crd.yaml" in answer.out
@@ -104,7 +104,7 @@ def test_verify_shows_what_would_change_and_writes_nothing(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         pytest.param("a: [", "crd.yaml:1: invalid YAML: ", id="no YAML"),
         pytest.param("kind: Other", "crd.yaml:1: no kind of the input found: give its module", id="another kind"),
@@ -115,7 +115,9 @@ def test_verify_shows_what_would_change_and_writes_nothing(tmp_path: Path, capsy
         ),
     ],
 )
-def test_a_file_that_can_not_be_patched_is_told_and_left(tmp_path: Path, capsys: Any, text: str, told: str) -> None:
+def test_file_that_cannot_be_patched_is_reported_and_unchanged(
+    tmp_path: Path, capsys: Any, text: str, expected: str
+) -> None:
     assert patch(tmp_path, text) == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert (tmp_path / "crd.yaml").read_text() == text

@@ -1,4 +1,4 @@
-"""Patterns: what Go's regexp package takes is taken, and the rest is rejected with the reason."""
+"""Pattern validation: syntax of Go's regexp package is accepted, other syntax is rejected with the reason."""
 
 from contextlib import suppress
 
@@ -20,7 +20,7 @@ def test_re2_syntax_is_accepted(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "told"),
+    ("pattern", "expected"),
     [
         pytest.param("(?=a)", "lookahead is not supported: '(?='", id="lookahead"),
         pytest.param("(?!a)", "lookahead is not supported: '(?!'", id="negative lookahead"),
@@ -51,10 +51,10 @@ def test_re2_syntax_is_accepted(pattern: str) -> None:
         pytest.param("\\", "invalid or unsupported escape", id="lone backslash"),
     ],
 )
-def test_other_syntax_is_rejected_with_the_reason(pattern: str, told: str) -> None:
+def test_other_syntax_is_rejected_with_the_reason(pattern: str, expected: str) -> None:
     with pytest.raises(NotRE2) as raised:
         check_re2(pattern)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
 
 
 @given(st.text("ab09()[]{}|*+?^$.,-:=!<>\\dQEPpx", max_size=12))

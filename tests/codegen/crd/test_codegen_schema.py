@@ -1,4 +1,4 @@
-"""Annotations to schemas: what can be said, and what is refused with what to write instead."""
+"""Schemas rendered from type annotations, and errors for unsupported ones."""
 
 import enum
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ PART = {
 
 
 def schema_of(hint: Any, *, allow_floats: bool = False) -> Any:
-    """The schema of one required field, and no complaint."""
+    """Return the schema of one required field, and check that there are no problems."""
     problems = Problems()
     maker = SchemaMaker(problems, allow_floats=allow_floats)
     made = maker.of_class(make_dataclass("Holder", [("field", hint)], frozen=True))
@@ -49,7 +49,7 @@ def schema_of(hint: Any, *, allow_floats: bool = False) -> Any:
     return made["properties"]["field"]
 
 
-def complaints(hint: Any, **default: Any) -> str:
+def reported_problems(hint: Any, **default: Any) -> str:
     problems = Problems()
     field = ("field", hint, default["default"]) if default else ("field", hint)
     SchemaMaker(problems).of_class(make_dataclass("Holder", [field], frozen=True))
@@ -89,13 +89,13 @@ def complaints(hint: Any, **default: Any) -> str:
     ],
 )
 @pytest.mark.feature("A-51", "D-83")
-def test_a_type_has_its_schema(hint: Any, schema: Any) -> None:
+def test_type_is_rendered_as_schema(hint: Any, schema: Any) -> None:
     assert schema_of(hint) == schema
 
 
 @pytest.mark.feature("D-70", "D-71", "D-72", "D-74")
 @pytest.mark.parametrize(
-    ("meta", "hint", "said"),
+    ("meta", "hint", "expected"),
     [
         pytest.param(Meta(ge=1, le=10), int, {"minimum": 1, "maximum": 10}, id="D-70 bounds"),
         pytest.param(
@@ -116,23 +116,23 @@ def test_a_type_has_its_schema(hint: Any, schema: Any) -> None:
         pytest.param(Meta(description="Why.", example="x"), str, {"description": "Why.", "example": "x"}, id="notes"),
     ],
 )
-def test_a_constraint_is_in_the_schema(meta: Meta, hint: Any, said: dict[str, Any]) -> None:
+def test_constraint_is_rendered_in_the_schema(meta: Meta, hint: Any, expected: dict[str, Any]) -> None:
     schema = schema_of(Annotated[hint, meta])
-    assert {key: schema[key] for key in said} == said
+    assert {key: schema[key] for key in expected} == expected
 
 
-def test_an_outer_constraint_goes_over_an_inner_one() -> None:
+def test_outer_constraint_overrides_inner_one() -> None:
     schema = schema_of(Annotated[Annotated[int, Meta(le=10, ge=1)], Meta(le=5)])
     assert (schema["minimum"], schema["maximum"]) == (1, 5)
 
 
 @pytest.mark.feature("D-70", "D-71")
-def test_constraints_of_items_stay_with_the_items() -> None:
+def test_item_constraints_are_rendered_on_the_items() -> None:
     assert schema_of(tuple[Annotated[str, Meta(max_length=3)], ...])["items"] == {"type": "string", "maxLength": 3}
 
 
 @pytest.mark.feature("D-34", "D-77", "D-79")
-def test_only_a_field_without_default_is_required_and_scalars_are_defaults() -> None:
+def test_field_without_default_is_required_and_scalar_defaults_are_rendered() -> None:
     @dataclass(frozen=True)
     class Spec:
         needed: str
@@ -150,20 +150,20 @@ def test_only_a_field_without_default_is_required_and_scalars_are_defaults() -> 
     assert "nullable" not in schema["properties"]["maybe"]
 
 
-def test_a_generated_type_may_be_part_of_ones_own() -> None:
+def test_built_in_type_can_be_embedded() -> None:
     limits = schema_of(ResourceRequirements)["properties"]["limits"]
     assert limits["additionalProperties"] == schema_of(Quantity)
 
 
 @pytest.mark.feature("A-56")
-def test_a_float_needs_consent() -> None:
-    assert "floats differ between languages" in complaints(float)
+def test_float_requires_allow_floats() -> None:
+    assert "floats differ between languages" in reported_problems(float)
     assert schema_of(float, allow_floats=True) == {"type": "number"}
 
 
 @pytest.mark.feature("D-70")
 @pytest.mark.parametrize(
-    ("hint", "told"),
+    ("hint", "expected"),
     [
         pytest.param(set[str], "use tuple[X, ...]", id="set"),
         pytest.param(tuple[int, str], "use tuple[X, ...] or Mapping[str, X]", id="fixed tuple"),
@@ -177,12 +177,12 @@ def test_a_float_needs_consent() -> None:
         pytest.param(Annotated[str, Meta(pattern="(")], "invalid pattern '(': missing )", id="broken pattern"),
     ],
 )
-def test_what_has_no_schema_is_refused(hint: Any, told: str) -> None:
-    assert told in complaints(hint)
+def test_type_without_schema_is_rejected(hint: Any, expected: str) -> None:
+    assert expected in reported_problems(hint)
 
 
 @pytest.mark.parametrize(
-    ("hint", "default", "told"),
+    ("hint", "default", "expected"),
     [
         pytest.param(Annotated[int, Meta(ge=1)], 0, "should be greater than or equal to 1", id="low"),
         pytest.param(Annotated[int, Meta(lt=5)], 5, "should be less than 5", id="high"),
@@ -193,11 +193,11 @@ def test_what_has_no_schema_is_refused(hint: Any, told: str) -> None:
         pytest.param(Literal["a", "b"], "c", 'supported values: "a", "b"', id="enum"),
     ],
 )
-def test_a_default_that_breaks_its_own_constraint_is_refused(hint: Any, default: Any, told: str) -> None:
-    assert told in complaints(hint, default=default)
+def test_default_that_violates_its_constraint_is_rejected(hint: Any, default: Any, expected: str) -> None:
+    assert expected in reported_problems(hint, default=default)
 
 
-def test_a_class_that_contains_itself_is_refused_with_its_place() -> None:
+def test_recursive_class_is_rejected_with_its_location() -> None:
     problems = Problems()
     SchemaMaker(problems).of_class(Ring)
     assert [line.partition(": ")[2] for line in problems] == [

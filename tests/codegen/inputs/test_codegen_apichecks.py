@@ -1,4 +1,4 @@
-"""Wrong input: all of it is told, each with its place and what to write instead, and nothing is written."""
+"""Errors for invalid input: every problem is reported with its location and fix, and nothing is written."""
 
 import os
 import subprocess
@@ -17,8 +17,8 @@ from clientgo.meta import Column, Int32, ObjectMeta, Scale, api_type
 """
 
 
-def refusal(folder: Path, text: str, *more: str, module: str = "kinds") -> str:
-    """What the command says of a module with this text, which must be one line for each thing wrong."""
+def error_output(folder: Path, text: str, *more: str, module: str = "kinds") -> str:
+    """Run the command on a module with this text and return its error output."""
     (folder / "kinds.py").write_text(HEAD + textwrap.dedent(text))
     arguments = ["--input", module, "--output-package", "made", "--crd-dir", "crd", *more]
     answer = subprocess.run(
@@ -41,9 +41,9 @@ MARK = '@api_type(group="g.io", version="v1"%s)\n@dataclass(frozen=True)\n'
 
 
 @pytest.mark.feature("A-49")
-def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
     text = MARK % "" + "class A:\n    metadata: ObjectMeta\n    size: float = 1.5\n    tags: set[str] = frozenset()\n"
-    assert refusal(tmp_path, text).splitlines() == [
+    assert error_output(tmp_path, text).splitlines() == [
         "kinds.py:5: A has no field status: add one, or use @api_type(..., status=False)",
         "kinds.py:7: A.size: floats differ between languages: use an int of a smaller unit or a str, or allow them"
         " with Annotated[float, Meta(allow_float=True)] or --allow-floats",
@@ -53,7 +53,7 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.feature("D-50", "D-55")
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         pytest.param("", "no class has @api_type(group=, version=)", id="no kinds"),
         pytest.param("x = 1 +\n", "kinds.py:3: importing kinds failed", id="syntax error"),
@@ -122,13 +122,13 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
-    assert told in refusal(tmp_path, text)
+def test_problem_is_reported_with_its_fix(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in error_output(tmp_path, text)
 
 
 @pytest.mark.feature("D-36")
 @pytest.mark.parametrize(
-    ("mark", "told"),
+    ("mark", "expected"),
     [
         ('group="gio", version="v1"', "invalid group 'gio': expected a domain"),
         ('group="g.io", version="V1"', "invalid version 'V1': expected lower case letters"),
@@ -147,17 +147,19 @@ def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str)
         ('group="g.io", version="v1", scale=Scale(".status.x", ".status.x")', "expected one that begins with .spec."),
     ],
 )
-def test_a_mark_an_api_server_would_refuse_is_told(tmp_path: Path, mark: str, told: str) -> None:
+def test_invalid_api_type_option_is_reported_with_its_line(tmp_path: Path, mark: str, expected: str) -> None:
     text = f"@api_type({mark}, status=False)\n@dataclass(frozen=True)\nclass A:\n    metadata: ObjectMeta\n"
-    said = refusal(tmp_path, text)
-    assert told in said
-    assert said.startswith("kinds.py:5: ")
+    error = error_output(tmp_path, text)
+    assert expected in error
+    assert error.startswith("kinds.py:5: ")
 
 
-def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert "absent: module absent not found: give a dotted name" in refusal(tmp_path, "", module="absent")
+def test_missing_module_is_reported(tmp_path: Path) -> None:
+    assert "absent: module absent not found: give a dotted name" in error_output(tmp_path, "", module="absent")
 
 
-def test_a_header_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_boilerplate_is_reported(tmp_path: Path) -> None:
     text = MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n"
-    assert "absent.txt: cannot read the boilerplate: No such file" in refusal(tmp_path, text, "--header", "absent.txt")
+    assert "absent.txt: cannot read the boilerplate: No such file" in error_output(
+        tmp_path, text, "--header", "absent.txt"
+    )

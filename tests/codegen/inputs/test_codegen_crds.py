@@ -1,4 +1,4 @@
-"""A stranger's definition never becomes code: whatever its texts are, what is made of it are the templates' shapes."""
+"""Untrusted CRDs and OpenAPI documents: no text in them can inject code into generated modules."""
 
 import json
 import re
@@ -15,21 +15,21 @@ from hypothesis import strategies as st
 from clientgo.codegen.__main__ import main
 from clientgo.meta.yamlio import to_yaml
 from tests.budget import examples
-from tests.codegen.shapes import foreign_parts
+from tests.codegen.shapes import unexpected_nodes
 
 ROOT = Path(__file__).resolve().parents[3]
-BREAKING = [
+HOSTILE_TEXTS = [
     '"""\nimport os\nos.abort()\n"""', '"', "'", "\\", '\\"', "'''", '"""', "x\\", "\n", "\r", "\x00", "\x1b[2J",
     "\u2028", "\u202e drow", "\u2066", "${name}", "$doc", "{0}", "%s", "# noqa", "class", "None", "__class__", "self",
     "a b", "1", "²", "ﬁ", "str", "msgspec", "no_items", "get", "metadata", "\\N{BULLET}", "\\u0022",
 ]  # fmt: skip
 TEXTS = st.one_of(
     st.text(max_size=12),
-    st.sampled_from([*BREAKING, "x" * 300]),
-    st.tuples(st.sampled_from(BREAKING), st.sampled_from(BREAKING)).map("".join),
+    st.sampled_from([*HOSTILE_TEXTS, "x" * 300]),
+    st.tuples(st.sampled_from(HOSTILE_TEXTS), st.sampled_from(HOSTILE_TEXTS)).map("".join),
 )
-NO_NAME = re.compile(r"[\"\\\x00-\x1f\x7f]")
-NAMES = TEXTS.filter(lambda text: not NO_NAME.search(text))
+INVALID_IN_NAMES = re.compile(r"[\"\\\x00-\x1f\x7f]")
+NAMES = TEXTS.filter(lambda text: not INVALID_IN_NAMES.search(text))
 LEAVES = st.fixed_dictionaries(
     {},
     optional={
@@ -59,7 +59,7 @@ SCHEMAS = st.recursive(
 
 
 def definition(schema: Any, **names: Any) -> dict[str, Any]:
-    """A CRD of one version with this schema; `names` are in place of what its spec says else."""
+    """Return a CRD of one version with this schema; `names` override fields of its spec."""
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     spec = {
         "group": "g.example.com",
@@ -71,25 +71,20 @@ def definition(schema: Any, **names: Any) -> dict[str, Any]:
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
 
 
-def as_yaml(document: Any) -> str:
-    """The document as a file of any characters."""
-    return to_yaml(document)
-
-
 def generated(folder: Path, text: str, *, option: str = "--from-crd") -> int:
-    """The command's exit code for a file of this text."""
+    """Run the command on a file with this text and return its exit code."""
     (folder / "given").write_text(text, encoding="utf-8")
     return main([option, str(folder / "given"), "--output-package", "made", "--root", str(folder)])
 
 
 @given(schema=st.fixed_dictionaries({"type": st.just("object"), "properties": st.dictionaries(NAMES, SCHEMAS)}))
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
-def test_whatever_a_schema_says_what_is_made_of_it_are_the_templates_shapes(schema: Any) -> None:
+def test_any_schema_generates_only_nodes_of_the_templates(schema: Any) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        assert generated(folder, as_yaml(definition(schema))) == 0
+        assert generated(folder, to_yaml(definition(schema))) == 0
         for path in folder.rglob("*.py"):
-            assert foreign_parts(path.read_text(encoding="utf-8")) == [], path
+            assert unexpected_nodes(path.read_text(encoding="utf-8")) == [], path
 
 
 READ_BACK = """
@@ -104,8 +99,8 @@ print(json.dumps(sorted(field.encode_name for field in spec)), sys.modules.get("
 
 
 @pytest.mark.e2e
-def test_what_is_made_of_hostile_texts_is_imported_and_keeps_every_name(tmp_path: Path) -> None:
-    names = {name for name in BREAKING if not NO_NAME.search(name)}
+def test_modules_generated_from_hostile_text_can_be_imported(tmp_path: Path) -> None:
+    names = {name for name in HOSTILE_TEXTS if not INVALID_IN_NAMES.search(name)}
     code = '"""\nimport antigravity\n"""'
     parts = {
         name: {
@@ -113,18 +108,18 @@ def test_what_is_made_of_hostile_texts_is_imported_and_keeps_every_name(tmp_path
             "description": f"{code}{text}",
             "properties": {"a": {"type": "string", "enum": [code, text], "description": text}},
         }
-        for name, text in zip(sorted(names), BREAKING, strict=False)
+        for name, text in zip(sorted(names), HOSTILE_TEXTS, strict=False)
     }
     spec = {"type": "object", "description": code, "properties": parts}
     schema = {"type": "object", "description": code, "properties": {"spec": spec, "get": {"type": "string"}}}
-    assert generated(tmp_path, as_yaml(definition(schema))) == 0
+    assert generated(tmp_path, to_yaml(definition(schema))) == 0
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
     answer = subprocess.run(
         [sys.executable, "-c", READ_BACK], env=env, capture_output=True, text=True, check=False, timeout=60
     )
-    told, _, imported = answer.stdout.rpartition(" ")
+    names_json, _, imported = answer.stdout.rpartition(" ")
     assert answer.stderr == ""
-    assert set(json.loads(told)) == names
+    assert set(json.loads(names_json)) == names
     assert imported == "None\n"
     for arguments in (("check", "--select=F,PLE,W6"), ("format", "--check")):
         ruff = [sys.executable, "-m", "ruff", *arguments, "--isolated", "--line-length=120", str(tmp_path / "made")]
@@ -135,101 +130,109 @@ def test_what_is_made_of_hostile_texts_is_imported_and_keeps_every_name(tmp_path
 STRING = {"type": "string"}
 
 
-def of(**properties: Any) -> dict[str, Any]:
-    """The schema of an object."""
+def obj(**properties: Any) -> dict[str, Any]:
+    """Return the schema of an object."""
     return {"type": "object", "properties": properties}
 
 
-def deep(levels: int) -> dict[str, Any]:
-    """Arrays within arrays."""
+def nested_arrays(levels: int) -> dict[str, Any]:
+    """Return the schema of an object with nested arrays."""
     schema: dict[str, Any] = STRING
     for _ in range(levels):
         schema = {"type": "array", "items": schema}
-    return of(spec=schema)
+    return obj(spec=schema)
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "expected"),
     [
-        pytest.param(definition(of(), group="a'b.io"), "invalid group \"a'b.io\": expected a domain", id="group"),
-        pytest.param(definition(of(), names={"kind": "A(B)"}), "invalid kind 'A(B)': expected CamelCase", id="kind"),
-        pytest.param(definition(of(), names={"kind": "None"}), "invalid kind 'None': expected CamelCase", id="keyword"),
-        pytest.param(definition(of(), names={"plural": "../x"}), "invalid plural '../x'", id="plural"),
-        pytest.param(definition(of(), names={"shortNames": ["a\n"]}), "invalid short name 'a\\n'", id="short name"),
-        pytest.param(definition(of(), version={"name": "v1/x"}), "invalid version 'v1/x'", id="version"),
-        pytest.param(definition(of(), version={"schema": None}), "version v1 has no schema", id="no schema"),
-        pytest.param(definition(of(), scope="Galaxy"), "Invalid enum value 'Galaxy' - at spec.scope", id="scope"),
-        pytest.param(definition(of(), versions=3), "Expected array, got int - at spec.versions", id="no versions"),
+        pytest.param(definition(obj(), group="a'b.io"), "invalid group \"a'b.io\": expected a domain", id="group"),
+        pytest.param(definition(obj(), names={"kind": "A(B)"}), "invalid kind 'A(B)': expected CamelCase", id="kind"),
+        pytest.param(definition(obj(), names={"kind": "None"}), "invalid kind 'None': expected CamelCase",
+                     id="keyword"),
+        pytest.param(definition(obj(), names={"plural": "../x"}), "invalid plural '../x'", id="plural"),
+        pytest.param(definition(obj(), names={"shortNames": ["a\n"]}), "invalid short name 'a\\n'", id="short name"),
+        pytest.param(definition(obj(), version={"name": "v1/x"}), "invalid version 'v1/x'", id="version"),
+        pytest.param(definition(obj(), version={"schema": None}), "version v1 has no schema", id="no schema"),
+        pytest.param(definition(obj(), scope="Galaxy"), "Invalid enum value 'Galaxy' - at spec.scope", id="scope"),
+        pytest.param(definition(obj(), versions=3), "Expected array, got int - at spec.versions", id="no versions"),
         pytest.param(definition([]), "version v1: Expected object, got array", id="a list as schema"),
-        pytest.param(definition(of(spec=of(a=1))), "version v1.properties.spec.properties.a: Expected obj", id="part"),
-        pytest.param(definition(of(a={"description": 1})), "properties.a: Expected str, got int - at desc", id="text"),
-        pytest.param(definition(of(a={"format": {}})), "properties.a: Expected str, got object - at form", id="format"),
-        pytest.param(definition(of(**{'a"b': STRING})), "contains a quote, backslash or control character", id="name"),
-        pytest.param(definition(deep(70)), "has more than 64 nested types", id="deep"),
-        pytest.param(definition(of(), version={"subresources": {"scale": 1}}), "- at spec.versions[0].sub", id="scale"),
+        pytest.param(definition(obj(spec=obj(a=1))), "version v1.properties.spec.properties.a: Expected obj",
+                     id="part"),
+        pytest.param(definition(obj(a={"description": 1})), "properties.a: Expected str, got int - at desc", id="text"),
+        pytest.param(definition(obj(a={"format": {}})), "properties.a: Expected str, got object - at form",
+                     id="format"),
+        pytest.param(definition(obj(**{'a"b': STRING})), "contains a quote, backslash or control character", id="name"),
+        pytest.param(definition(nested_arrays(70)), "has more than 64 nested types", id="deep"),
+        pytest.param(definition(obj(), version={"subresources": {"scale": 1}}), "- at spec.versions[0].sub",
+                     id="scale"),
     ],
 )  # fmt: skip
-def test_a_broken_definition_is_told_in_one_line_and_nothing_is_written(
-    tmp_path: Path, capsys: Any, document: Any, told: str
+def test_invalid_crd_is_reported_in_one_line_and_nothing_is_written(
+    tmp_path: Path, capsys: Any, document: Any, expected: str
 ) -> None:
     assert generated(tmp_path, json.dumps(document)) == 2
-    said = capsys.readouterr().err
-    assert told in said
-    assert said.startswith(f"{tmp_path / 'given'}: invalid definition: ")
-    assert (said.count("\n"), [path.name for path in tmp_path.iterdir()]) == (1, ["given"])
+    error = capsys.readouterr().err
+    assert expected in error
+    assert error.startswith(f"{tmp_path / 'given'}: invalid definition: ")
+    assert (error.count("\n"), [path.name for path in tmp_path.iterdir()]) == (1, ["given"])
 
 
-def test_aliases_that_stand_for_more_than_anybody_reads_are_refused(tmp_path: Path, capsys: Any) -> None:
+def test_yaml_aliases_that_expand_too_far_are_rejected(tmp_path: Path, capsys: Any) -> None:
     lines = ["a: &a [x,x,x,x,x,x,x,x,x]"]
     lines += [f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]" for a, b in zip("abcdefghi", "bcdefghij", strict=True)]
     assert generated(tmp_path, "\n".join(lines)) == 2
     assert "more than 1000000 values" in capsys.readouterr().err
     text = f"a: &a '{'x' * 30_000}'\nb: [{','.join(['*a'] * 1000)}]\n"
-    crd = json.dumps(definition(of(), names={"categories": ["c"]}))
+    crd = json.dumps(definition(obj(), names={"categories": ["c"]}))
     assert generated(tmp_path, f"{text}{crd[1:-1]}".replace('"apiVersion"', "apiVersion", 1)) == 2
 
 
-MARK = "x-kubernetes-group-version-kind"
+GVK_EXTENSION = "x-kubernetes-group-version-kind"
 GVK = {"group": "g.example.com", "version": "v1", "kind": "Thing"}
 
 
 def document(schemas: dict[str, Any], plural: str = "things") -> str:
-    """What a server serves of a kind Thing, with these schemas."""
-    address = {"post": {MARK: GVK}}
+    """Return the OpenAPI document of the kind Thing with these schemas."""
+    address = {"post": {GVK_EXTENSION: GVK}}
     top = {"type": "object", "properties": {"metadata": {}, "spec": {"$ref": "#/s/a0"}},
-           MARK: [GVK]}  # fmt: skip
+           GVK_EXTENSION: [GVK]}  # fmt: skip
     paths = {f"/apis/g.example.com/v1/{plural}": address}
     return json.dumps({"paths": paths, "components": {"schemas": {"Thing": top, **schemas}}})
 
 
-def doubling(levels: int) -> dict[str, Any]:
-    """Schemas of which each refers to the next twice."""
+def doubling_references(levels: int) -> dict[str, Any]:
+    """Return schemas that each reference the next one twice."""
     refer = [{"$ref": f"#/s/a{number + 1}"} for number in range(levels)]
-    return {f"a{number}": of(x=each, y=each) for number, each in enumerate(refer)}
+    return {f"a{number}": obj(x=each, y=each) for number, each in enumerate(refer)}
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
-        pytest.param(document(doubling(40)), "its references expand to more than 1000000 values", id="doubling"),
-        pytest.param(document({"a0": of(x=STRING)}, plural="a b"), "invalid plural 'a b'", id="plural"),
-        pytest.param(document({"a0": of(x=[])}), "properties.spec.properties.x: Expected object", id="a list"),
-        pytest.param(document({"Thing": {"properties": 1.5, MARK: [GVK]}}), "no kind found", id="properties"),
+        pytest.param(
+            document(doubling_references(40)), "its references expand to more than 1000000 values", id="doubling"
+        ),
+        pytest.param(document({"a0": obj(x=STRING)}, plural="a b"), "invalid plural 'a b'", id="plural"),
+        pytest.param(document({"a0": obj(x=[])}), "properties.spec.properties.x: Expected object", id="a list"),
+        pytest.param(document({"Thing": {"properties": 1.5, GVK_EXTENSION: [GVK]}}), "no kind found", id="properties"),
         pytest.param("[" * 100_000, "", id="deep"),
         pytest.param('{"paths": 3}', "Expected object, got int - at paths", id="no paths"),
         pytest.param("9" * 5000, "invalid JSON: ", id="a number too long"),
     ],
 )
-def test_a_broken_document_is_told_in_one_line(tmp_path: Path, capsys: Any, text: str, told: str) -> None:
+def test_invalid_openapi_document_is_reported_in_one_line(
+    tmp_path: Path, capsys: Any, text: str, expected: str
+) -> None:
     assert generated(tmp_path, text, option="--from-openapi") == 2
-    said = capsys.readouterr().err
-    assert told in said
-    assert said.startswith(f"{tmp_path / 'given'}")
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert expected in error
+    assert error.startswith(f"{tmp_path / 'given'}")
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["--output-package", "a; import os"], "invalid module name 'a; import os'"),
         (["--output-package", "../a"], "invalid module name '../a'"),
@@ -238,15 +241,15 @@ def test_a_broken_document_is_told_in_one_line(tmp_path: Path, capsys: Any, text
         (["--crd-dir", "a\x00b"], "invalid path: contains NUL"),
     ],
 )
-def test_an_option_that_would_be_code_or_no_path_is_refused(capsys: Any, arguments: list[str], told: str) -> None:
+def test_option_with_code_or_an_invalid_path_is_rejected(capsys: Any, arguments: list[str], expected: str) -> None:
     with pytest.raises(SystemExit) as end:
         main(arguments)
-    assert (end.value.code, told in capsys.readouterr().err) == (2, True)
+    assert (end.value.code, expected in capsys.readouterr().err) == (2, True)
 
 
 @pytest.mark.e2e
-def test_a_kind_called_like_what_modules_import_gets_a_class_of_another_name(tmp_path: Path) -> None:
-    schema = of(spec=of(a=STRING))
+def test_kind_that_collides_with_an_import_gets_another_class_name(tmp_path: Path) -> None:
+    schema = obj(spec=obj(a=STRING))
     assert generated(tmp_path, json.dumps(definition(schema, names={"kind": "Lister", "plural": "class"}))) == 0
     use = 'from made.clientset.fake import FakeClientset as F; print(F().g_v1.class_("ns").kind.__api_type__.kind)'
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
@@ -258,9 +261,9 @@ def test_a_kind_called_like_what_modules_import_gets_a_class_of_another_name(tmp
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("group", ["3d.example.com", "import.example.com", "factory.example.com", "a-b.c"])
-def test_a_group_of_any_domain_has_modules_that_can_be_imported(tmp_path: Path, group: str) -> None:
+def test_modules_of_any_group_name_can_be_imported(tmp_path: Path, group: str) -> None:
     version = {"name": "v1-class"}
-    assert generated(tmp_path, json.dumps(definition(of(), group=group, version=version))) == 0
+    assert generated(tmp_path, json.dumps(definition(obj(), group=group, version=version))) == 0
     use = "import made.informers, made.clientset.fake as f; made.informers.SharedInformerFactory(f.FakeClientset())"
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
     answer = subprocess.run(

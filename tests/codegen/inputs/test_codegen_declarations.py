@@ -1,4 +1,4 @@
-"""Permissions and webhooks: declared at the controller, joined and sorted in manifests, wrong ones refused."""
+"""Manifests of permissions and webhooks declared in code, and errors for invalid declarations."""
 
 import importlib
 import sys
@@ -30,7 +30,7 @@ def rules(*declared: Any) -> Any:
 
 
 @pytest.mark.feature("A-52")
-def test_permissions_are_joined_and_sorted(tmp_path: Path) -> None:
+def test_permissions_are_merged_and_sorted(tmp_path: Path) -> None:
     assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", MASTER, "--role-name", "master") == 0
     master, quay, fleet = documents(tmp_path / "rbac/role.yaml")
     assert [(r["kind"], r["metadata"]) for r in (master, quay, fleet)] == [
@@ -53,7 +53,7 @@ def test_permissions_are_joined_and_sorted(tmp_path: Path) -> None:
     ]
 
 
-def test_groups_are_joined_when_all_else_is_equal_and_order_of_declaration_does_not_matter() -> None:
+def test_groups_with_equal_permissions_are_merged_in_any_order() -> None:
     declared = [
         rbac(groups="b.io", resources="things", verbs=("list", "get")),
         rbac(groups="a.io", resources="things", verbs=("get", "list")),
@@ -63,12 +63,12 @@ def test_groups_are_joined_when_all_else_is_equal_and_order_of_declaration_does_
     assert rules(*declared) == rules(*reversed(declared)) == joined
 
 
-def test_a_permission_of_one_name_is_not_widened_to_all() -> None:
+def test_permission_limited_to_a_name_is_not_widened() -> None:
     one = rbac(groups="a.io", resources="things", verbs="get", resource_names="x")
     assert len(rules(one, rbac(groups="a.io", resources="things", verbs="list"))) == 2
 
 
-def test_people_who_edit_and_people_who_look_have_roles_of_their_own(tmp_path: Path) -> None:
+def test_admin_editor_and_viewer_roles_are_generated(tmp_path: Path) -> None:
     assert generate(tmp_path, "--generators", "rbac", "--rbac-dir", "rbac") == 0
     assert not (tmp_path / "made").exists()
     (editor,) = documents(tmp_path / "rbac/ship_editor_role.yaml")
@@ -89,7 +89,7 @@ def test_people_who_edit_and_people_who_look_have_roles_of_their_own(tmp_path: P
     ]
 
 
-def test_roles_of_two_kinds_of_one_name_have_their_groups_in_their_names(tmp_path: Path) -> None:
+def test_roles_of_kinds_with_the_same_name_include_the_group(tmp_path: Path) -> None:
     inputs = ["--input-module", "tests.codegen.kinds.foo_c9g", "--input-module", "tests.codegen.kinds.reference_foo"]
     assert main([*inputs, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 0
     (role,) = documents(tmp_path / "rbac/samplecontroller.c9g.io_foo_viewer_role.yaml")
@@ -98,7 +98,7 @@ def test_roles_of_two_kinds_of_one_name_have_their_groups_in_their_names(tmp_pat
 
 
 @pytest.mark.feature("A-53", "D-91")
-def test_webhooks_are_two_configurations_sorted_by_name(tmp_path: Path) -> None:
+def test_webhooks_are_sorted_in_two_configurations(tmp_path: Path) -> None:
     assert generate(tmp_path, "--webhook-dir", "hooks", "--declarations", MASTER) == 0
     mutating, validating = documents(tmp_path / "hooks/manifests.yaml")
     assert (mutating["kind"], validating["kind"]) == ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -127,7 +127,7 @@ def test_webhooks_are_two_configurations_sorted_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("D-92")
-def test_a_configuration_may_have_another_name_and_there_may_be_several() -> None:
+def test_webhook_configurations_can_be_named() -> None:
     def hook(name: str, configuration: str = "") -> WebhookDeclaration:
         return admission_webhook(
             path="/x", mutating=False, groups="core", resources="pods", verbs="create", versions="v1", name=name,
@@ -148,7 +148,7 @@ HOOK = (
 
 @pytest.mark.feature("D-91")
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('rbac(groups="fleet.example.com", resources="ship", verbs="get")', "unknown plural 'ship' in fleet."),
         ('rbac(groups="apps", resources="deployments", verbs="read")', "invalid verb 'read': expected some of *"),
@@ -162,8 +162,8 @@ HOOK = (
         (HOOK % 'name="a.b.c", reinvocation_policy="Never"', "reinvocation_policy requires mutating=True"),
     ],
 )
-def test_a_wrong_declaration_is_told_with_its_line_and_nothing_written(
-    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, told: str
+def test_invalid_declaration_is_reported_with_its_line_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, expected: str
 ) -> None:
     name = f"declared_{abs(hash(text))}"
     head = "from clientgo.meta.declarations import admission_webhook, rbac\n\n"
@@ -174,18 +174,18 @@ def test_a_wrong_declaration_is_told_with_its_line_and_nothing_written(
         assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", name) == 2
     finally:
         sys.modules.pop(name, None)
-    said = capsys.readouterr().err
-    assert f"{name}.py:3: " in said
-    assert told in said
+    error = capsys.readouterr().err
+    assert f"{name}.py:3: " in error
+    assert expected in error
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) in ([], ["__pycache__"])
 
 
-def test_a_module_that_declares_nothing_is_told(tmp_path: Path, capsys: Any) -> None:
+def test_module_without_declarations_is_rejected(tmp_path: Path, capsys: Any) -> None:
     assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", KINDS) == 2
     assert "fleet.py:1: no declarations found: add @rbac(...)" in capsys.readouterr().err
 
 
-def test_a_generator_without_a_folder_is_told(tmp_path: Path, capsys: Any) -> None:
+def test_generator_without_output_folder_and_unknown_generator_are_rejected(tmp_path: Path, capsys: Any) -> None:
     with pytest.raises(SystemExit):
         generate(tmp_path, "--generators", "client,rbac")
     assert "--generators rbac requires --rbac-dir" in capsys.readouterr().err
@@ -195,7 +195,7 @@ def test_a_generator_without_a_folder_is_told(tmp_path: Path, capsys: Any) -> No
 
 
 @pytest.mark.feature("D-37", "A-48")
-def test_one_generator_leaves_the_files_of_the_others_alone(tmp_path: Path) -> None:
+def test_one_generator_keeps_the_files_of_the_others(tmp_path: Path) -> None:
     assert generate(tmp_path, "--crd-dir", "crd") == 0
     assert generate(tmp_path, "--generators", "lister") == 0
     assert (tmp_path / "made/clientset/fleet_v1.py").exists()
@@ -203,7 +203,7 @@ def test_one_generator_leaves_the_files_of_the_others_alone(tmp_path: Path) -> N
 
 
 @pytest.mark.feature("A-47")
-def test_schemas_alone_are_one_document_for_each_version(tmp_path: Path) -> None:
+def test_openapi_generator_writes_one_document_per_version(tmp_path: Path) -> None:
     assert generate(tmp_path, "--generators", "openapi", "--openapi-dir", "openapi") == 0
     (document,) = documents(tmp_path / "openapi/fleet.example.com_v1.yaml")
     schemas = document["components"]["schemas"]
@@ -218,10 +218,10 @@ def test_schemas_alone_are_one_document_for_each_version(tmp_path: Path) -> None
 
 
 SOURCE = '''
-"""What imports what is still to be generated, and must not be run to be read."""
+"""Module that imports code not generated yet, and therefore must not be executed."""
 
 import clientgo.meta.declarations
-from clientgo.meta import declarations as said
+from clientgo.meta import declarations as alias
 from clientgo.meta.declarations import rbac as permission
 from never.generated import FooClient
 
@@ -232,7 +232,7 @@ raise SystemExit("run")
 
 @permission(groups=GROUP, resources="deployments", verbs=VERBS)
 class Controller(FooClient):
-    @said.rbac(groups=(GROUP, "batch"), resources=["jobs"], verbs="get")
+    @alias.rbac(groups=(GROUP, "batch"), resources=["jobs"], verbs="get")
     def run(self):
         ...
 
@@ -249,7 +249,7 @@ def declare(folder: Path, monkeypatch: Any, text: str, *more: str) -> int:
 
 
 @pytest.mark.feature("D-90")
-def test_a_controller_whose_clients_are_still_to_be_made_is_read_and_not_run(tmp_path: Path, monkeypatch: Any) -> None:
+def test_declarations_are_read_without_importing_the_module(tmp_path: Path, monkeypatch: Any) -> None:
     assert declare(tmp_path, monkeypatch, SOURCE) == 0
     (role,) = documents(tmp_path / "rbac/role.yaml")
     assert role["rules"] == [
@@ -265,7 +265,7 @@ HEAD = "from clientgo.meta.declarations import rbac\nfrom elsewhere import GROUP
 
 @pytest.mark.feature("D-36")
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('rbac(groups=GROUP, resources="x", verbs="get")', "groups=GROUP is only known at run time"),
         ('rbac(groups="a" + "b", resources="x", verbs="get")', "use strings, or constants of this module"),
@@ -276,16 +276,16 @@ HEAD = "from clientgo.meta.declarations import rbac\nfrom elsewhere import GROUP
         ("rbac(", "syntax error: "),
     ],
 )
-def test_what_can_not_be_read_is_told_with_its_line(
-    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, told: str
+def test_declaration_that_is_not_static_is_reported_with_its_line(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, expected: str
 ) -> None:
     assert declare(tmp_path, monkeypatch, f"{HEAD}RULE = {text}\n") == 2
-    said = capsys.readouterr().err
-    assert "declares.py:3: " in said
-    assert told in said
+    error = capsys.readouterr().err
+    assert "declares.py:3: " in error
+    assert expected in error
 
 
-def test_module_that_is_not_text_is_told(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_module_with_invalid_utf8_is_reported(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     (tmp_path / "binary_declares.py").write_bytes(b"\xff")
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
@@ -294,18 +294,18 @@ def test_module_that_is_not_text_is_told(tmp_path: Path, monkeypatch: Any, capsy
     assert "binary_declares.py: cannot read the module: invalid UTF-8" in capsys.readouterr().err
 
 
-def test_package_that_cannot_be_imported_is_told(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_package_that_cannot_be_imported_is_reported(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     (tmp_path / "broken_package").mkdir()
     (tmp_path / "broken_package/__init__.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
 
     assert main(["--declarations", "broken_package.it", "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
-    told = "broken_package.it: importing its package failed: ZeroDivisionError: division by zero"
-    assert told in capsys.readouterr().err
+    expected = "broken_package.it: importing its package failed: ZeroDivisionError: division by zero"
+    assert expected in capsys.readouterr().err
 
 
-def test_a_module_that_is_not_there_is_told(tmp_path: Path, capsys: Any) -> None:
+def test_missing_module_is_reported(tmp_path: Path, capsys: Any) -> None:
     for name in ("nowhere", "nowhere.at_all"):
         assert main(["--declarations", name, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
         assert capsys.readouterr().err.startswith(f"{name}: module {name} not found: give a dotted name")
@@ -327,9 +327,7 @@ RULES = (
 
 
 @pytest.mark.feature("D-90")
-def test_permissions_limited_to_a_namespace_leave_in_a_cluster_role_what_has_none(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_role_namespace_keeps_cluster_scoped_permissions_in_a_cluster_role(tmp_path: Path, monkeypatch: Any) -> None:
     more = ("--role-namespace", "here", "--input-module", KINDS, "--generators", "rbac")
     assert declare(tmp_path, monkeypatch, NAMESPACED, *more) == 0
     cluster, here, leases = documents(tmp_path / "rbac/role.yaml")
@@ -342,7 +340,7 @@ def test_permissions_limited_to_a_namespace_leave_in_a_cluster_role_what_has_non
     ]
 
 
-def test_a_kustomization_by_hand_is_left_alone_and_one_of_its_own_is_kept_up(tmp_path: Path, monkeypatch: Any) -> None:
+def test_handwritten_kustomization_is_kept_and_a_generated_one_is_updated(tmp_path: Path, monkeypatch: Any) -> None:
     mine = "resources:\n- role.yaml\n- binding.yaml\n"
     (tmp_path / "rbac").mkdir()
     (tmp_path / "rbac/kustomization.yaml").write_text(mine)

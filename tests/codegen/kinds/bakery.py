@@ -1,4 +1,4 @@
-"""A kind that embeds Kubernetes' own types: pods to be, claims, a selector, and a type that contains itself."""
+"""Kind that embeds built-in types: a pod template, claims, a selector and a recursive type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from clientgo.meta import EMPTY_MAP, ObjectMeta, api_type
 
 @dataclass(frozen=True, slots=True)
 class OvenSpec:
-    """What an oven is to be."""
+    """Desired state of an Oven."""
 
     template: PodTemplateSpec
     selector: LabelSelector | None = None
@@ -23,7 +23,7 @@ class OvenSpec:
 @api_type(group="bakery.example.com", version="v1", status=False)
 @dataclass(frozen=True, slots=True)
 class Oven:
-    """Bakes."""
+    """Oven with an embedded pod template."""
 
     metadata: ObjectMeta
     spec: OvenSpec

@@ -1,4 +1,4 @@
-"""Three kinds in one group; the Ship has a field for each thing a schema can say."""
+"""Three kinds in one group; Ship has a field for each schema keyword."""
 
 import enum
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from clientgo.meta import (
 
 
 class Colour(enum.StrEnum):
-    """What colour a hull is."""
+    """Colour of a hull."""
 
     RED = "red"
     GREY = "grey"
@@ -34,7 +34,7 @@ class Colour(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What drives a ship."""
+    """Engine of a ship."""
 
     name: str
     power: Int32 = 1
@@ -44,7 +44,7 @@ class Engine:
 @constrained(Meta(map_type="atomic"))
 @dataclass(frozen=True, slots=True)
 class HarbourRef:
-    """Where a ship lies."""
+    """Reference to a Harbour."""
 
     name: str
     berth: Int32 | None = None
@@ -60,12 +60,12 @@ class HarbourRef:
 )
 @dataclass(frozen=True, slots=True)
 class ShipSpec:
-    """What a ship is to be."""
+    """Desired state of a Ship."""
 
     crew: Annotated[Int32, Meta(ge=1, lt=1000)]
     berths: Annotated[Int32, Meta(gt=0, le=1000, multiple_of=2)]
     owner: str | None
-    """Who it belongs to; null says nobody."""
+    """Owner of the ship; null for no owner."""
     home: HarbourRef
     name: Annotated[str, DNS_LABEL, Meta(title="Name", example="aurora")]
     colour: Colour = Colour.GREY
@@ -98,7 +98,7 @@ class ShipSpec:
 
 @dataclass(frozen=True, slots=True)
 class ShipStatus:
-    """What has been seen of a ship."""
+    """Observed state of a Ship."""
 
     aboard: Int32 = 0
     selector: str = ""
@@ -109,11 +109,11 @@ class ShipStatus:
     version="v1",
     short_names=("sh",),
     scale=Scale(".spec.crew", ".status.aboard", ".status.selector"),
-    columns=(Column("Crew", "integer", ".spec.crew", "How many sail.", "int32", 1),),
+    columns=(Column("Crew", "integer", ".spec.crew", "Number of sailors.", "int32", 1),),
 )
 @dataclass(frozen=True, slots=True)
 class Ship:
-    """Goes to sea."""
+    """Ship with a crew and a home harbour."""
 
     metadata: ObjectMeta
     spec: ShipSpec
@@ -123,7 +123,7 @@ class Ship:
 @api_type(group="fleet.example.com", version="v1", scope="Cluster", status=False)
 @dataclass(frozen=True, slots=True)
 class Harbour:
-    """Where ships lie; there is one of each name in a cluster."""
+    """Harbour with berths for ships."""
 
     metadata: ObjectMeta
     depth: Int32 = 10
@@ -138,7 +138,7 @@ class Harbour:
 )
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What happened; written once."""
+    """Immutable entry of a log."""
 
     metadata: ObjectMeta
     text: Annotated[str, Meta(immutable=True)]

@@ -1,4 +1,4 @@
-"""Another sample's Foo: a container image and how many of it."""
+"""Foo of another sample, with a container image and replicas."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -29,7 +29,7 @@ class FooStatus:
 )
 @dataclass(frozen=True, slots=True)
 class Foo:
-    """So many pods of one image."""
+    """Set of pods that run one image."""
 
     metadata: ObjectMeta
     spec: FooSpec

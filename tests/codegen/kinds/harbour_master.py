@@ -1,4 +1,4 @@
-"""A controller that says what it needs, for the fleet's kinds."""
+"""Controller of the fleet's kinds, with declared permissions and webhooks."""
 
 from clientgo.meta.declarations import admission_webhook, rbac
 
@@ -17,11 +17,11 @@ LEASES = (
 @rbac(urls="/metrics", verbs="get")
 @rbac(urls="/healthz", verbs="get")
 class HarbourMaster:
-    """Keeps order."""
+    """Controller of ships and harbours."""
 
     @rbac(groups="apps", resources="deployments", verbs="patch", resource_names="quay", role_name="quay")
     def moor(self) -> None:
-        """Make fast."""
+        """Patch the Deployment of the quay."""
 
     @admission_webhook(
         path="/mutate-ships",
@@ -36,7 +36,7 @@ class HarbourMaster:
         timeout_seconds=5,
     )
     def rig(self) -> None:
-        """Fill in what is missing."""
+        """Set defaults of a Ship."""
 
 
 @admission_webhook(
@@ -61,4 +61,4 @@ class HarbourMaster:
     name="apods.fleet.example.com",
 )
 def inspect() -> None:
-    """Refuse what is wrong."""
+    """Validate ships, harbours and pods."""

@@ -1,4 +1,4 @@
-"""A kind as the project generators' tutorials have it."""
+"""Kind of the tutorials of project generators."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,20 @@ from clientgo.meta import ObjectMeta, api_type
 
 @dataclass(frozen=True, slots=True)
 class HomeSpec:
-    """What a home is like."""
+    """Desired state of a Home."""
 
     foo: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class HomeStatus:
-    """What has been seen of it."""
+    """Observed state of a Home."""
 
 
 @api_type(group="ajd.my.domain", version="v1")
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where something lives."""
+    """Home with one string field."""
 
     metadata: ObjectMeta
     spec: HomeSpec = HomeSpec()

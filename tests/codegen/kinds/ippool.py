@@ -1,4 +1,4 @@
-"""A kind of the whole cluster."""
+"""Cluster-scoped kind."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,17 +8,17 @@ from clientgo.meta import Int32, Meta, ObjectMeta, api_type
 
 @dataclass(frozen=True, slots=True)
 class IPPoolSpec:
-    """Which addresses there are."""
+    """Desired state of an IPPool."""
 
     cidr: Annotated[str, Meta(pattern=r"^[0-9.]+/[0-9]+$")]
-    """Addresses of the pool, as 10.0.0.0/8."""
+    """Addresses of the pool, such as 10.0.0.0/8."""
     block_size: Annotated[Int32, Meta(ge=20, le=32)] = 26
     disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class IPPoolStatus:
-    """Which addresses are taken."""
+    """Observed state of an IPPool."""
 
     allocated: tuple[str, ...] = ()
     phase: str = ""
@@ -27,7 +27,7 @@ class IPPoolStatus:
 @api_type(group="tsi.tiduyun.com", version="v1", scope="Cluster", short_names=("ipp",))
 @dataclass(frozen=True, slots=True)
 class IPPool:
-    """A range of addresses to hand out."""
+    """Range of addresses for allocation."""
 
     metadata: ObjectMeta
     spec: IPPoolSpec

@@ -1,4 +1,4 @@
-"""Foo as Kubernetes' own sample-controller defines it: nothing required, no columns, no scale."""
+"""Foo of the Kubernetes sample-controller: no required fields, columns or scale subresource."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,7 +11,7 @@ APPROVAL = ("api-approved.kubernetes.io", "unapproved, experimental-only; please
 
 @dataclass(frozen=True, slots=True)
 class FooSpec:
-    """What is wanted of a Foo."""
+    """Desired state of a Foo."""
 
     deployment_name: str | None = None
     replicas: Annotated[int | None, Meta(ge=1, le=10)] = None
@@ -19,7 +19,7 @@ class FooSpec:
 
 @dataclass(frozen=True, slots=True)
 class FooStatus:
-    """What has been seen of a Foo."""
+    """Observed state of a Foo."""
 
     available_replicas: int | None = None
 
@@ -27,7 +27,7 @@ class FooStatus:
 @api_type(group="samplecontroller.k8s.io", version="v1alpha1", annotations=(APPROVAL,))
 @dataclass(frozen=True, slots=True)
 class Foo:
-    """With a status of its own."""
+    """Foo with a status subresource."""
 
     metadata: ObjectMeta
     spec: FooSpec = FooSpec()

@@ -1,4 +1,4 @@
-"""Foo as Kubernetes' own sample-controller defines it: nothing required, and the status no subresource."""
+"""Foo of the Kubernetes sample-controller, without required fields and without a status subresource."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,7 +11,7 @@ APPROVAL = ("api-approved.kubernetes.io", "unapproved, experimental-only; please
 
 @dataclass(frozen=True, slots=True)
 class FooSpec:
-    """What is wanted of a Foo."""
+    """Desired state of a Foo."""
 
     deployment_name: str | None = None
     replicas: Annotated[int | None, Meta(ge=1, le=10)] = None
@@ -19,7 +19,7 @@ class FooSpec:
 
 @dataclass(frozen=True, slots=True)
 class FooStatus:
-    """What has been seen of a Foo."""
+    """Observed state of a Foo."""
 
     available_replicas: int | None = None
 
@@ -27,7 +27,7 @@ class FooStatus:
 @api_type(group="samplecontroller.k8s.io", version="v1alpha1", status=False, annotations=(APPROVAL,))
 @dataclass(frozen=True, slots=True)
 class Foo:
-    """With a status that anyone who may write the Foo may write."""
+    """Foo without a status subresource."""
 
     metadata: ObjectMeta
     spec: FooSpec = FooSpec()

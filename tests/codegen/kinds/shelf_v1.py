@@ -1,4 +1,4 @@
-"""The newer version of a kind in two versions, which is the one that is stored."""
+"""Newer, stored version of a kind with two versions."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +8,7 @@ from clientgo.meta import Int32, Meta, ObjectMeta, WebhookConversion, api_type
 
 @dataclass(frozen=True, slots=True)
 class ShelfSpec:
-    """How much a shelf holds, and of what."""
+    """Capacity and topic of a Shelf."""
 
     boards: Annotated[Int32, Meta(ge=1)] = 1
     topic: Annotated[str, Meta(immutable=True)] = ""
@@ -16,7 +16,7 @@ class ShelfSpec:
 
 @dataclass(frozen=True, slots=True)
 class ShelfStatus:
-    """How full it is."""
+    """Observed state of a Shelf."""
 
     books: Int32 = 0
 
@@ -33,7 +33,7 @@ class ShelfStatus:
 )
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Holds books."""
+    """Shelf for books."""
 
     metadata: ObjectMeta
     spec: ShelfSpec

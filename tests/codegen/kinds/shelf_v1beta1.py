@@ -1,4 +1,4 @@
-"""The older version of a kind in two versions."""
+"""Older version of a kind with two versions."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from clientgo.meta import Int32, ObjectMeta, api_type
 
 @dataclass(frozen=True, slots=True)
 class ShelfSpec:
-    """How much a shelf holds."""
+    """Capacity of a Shelf."""
 
     boards: Int32 = 1
 
@@ -23,7 +23,7 @@ class ShelfSpec:
 )
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Holds books."""
+    """Shelf for books."""
 
     metadata: ObjectMeta
     spec: ShelfSpec

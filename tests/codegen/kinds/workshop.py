@@ -1,4 +1,4 @@
-"""A kind with methods of its own in its client, and with classes by hand in its client and listers."""
+"""Kind with additional client methods, and with expansion classes for its client and listers."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from clientgo.typed.scale import Scale
 @api_type(group="workshop.example.com", version="v1", status=False, crd=False, verbs=())
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What is to be mended of a machine, and what was."""
+    """Request for a repair of a Machine."""
 
     metadata: ObjectMeta
     part: str = ""
@@ -19,7 +19,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class MachineSpec:
-    """What a machine is to be."""
+    """Desired state of a Machine."""
 
     speed: Int32 = 1
 
@@ -36,7 +36,7 @@ class MachineSpec:
 @api_type(group="workshop.example.com", version="v1", status=False)
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Makes things."""
+    """Machine with a speed."""
 
     metadata: ObjectMeta
     spec: MachineSpec = MachineSpec()
@@ -45,6 +45,6 @@ class Machine:
 @api_type(group="workshop.example.com", version="v1", status=False, scope="Cluster")
 @dataclass(frozen=True, slots=True)
 class Hall:
-    """Where machines stand."""
+    """Building for machines."""
 
     metadata: ObjectMeta

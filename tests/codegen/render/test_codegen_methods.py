@@ -1,4 +1,4 @@
-"""Generated clients and listers with more than the usual verbs: methods for subresources, and classes by hand."""
+"""Generated clients and listers with subresource methods and handwritten expansion classes."""
 
 import importlib
 import sys
@@ -41,8 +41,8 @@ def machine(name: str, speed: int = 1, namespace: str = "ns") -> Machine:
     return Machine(ObjectMeta(name=name, namespace=namespace), MachineSpec(speed))
 
 
-def answering(fake: Any, result: object) -> list[Action]:
-    """Every call to a subresource is answered with this, and noted."""
+def answer_subresource_calls(fake: Any, result: object) -> list[Action]:
+    """Answer every call to a subresource with `result`, and return the list that records the calls."""
     seen: list[Action] = []
 
     def react(action: Action) -> tuple[bool, object]:
@@ -58,8 +58,8 @@ SCALE = Scale(metadata=ObjectMeta(name="m"), spec=ScaleSpec(replicas=3))
 
 
 @pytest.mark.feature("D-30")
-def test_a_method_sends_its_input_to_its_subresource_and_reads_its_result(fake: Any) -> None:
-    seen = answering(fake, Repair(ObjectMeta(name="m"), "belt", done=True))
+def test_client_method_sends_its_input_and_decodes_its_result(fake: Any) -> None:
+    seen = answer_subresource_calls(fake, Repair(ObjectMeta(name="m"), "belt", done=True))
     repaired = fake.workshop_v1.machines("ns").repair("m", Repair(ObjectMeta(name="m"), "belt"), field_manager="me")
     assert repaired == Repair(ObjectMeta(name="m"), "belt", done=True)
     (action,) = seen
@@ -68,8 +68,8 @@ def test_a_method_sends_its_input_to_its_subresource_and_reads_its_result(fake: 
 
 
 @pytest.mark.feature("D-30")
-def test_each_verb_of_a_method_is_a_request_of_its_own(fake: Any) -> None:
-    seen = answering(fake, SCALE)
+def test_client_method_of_each_verb_sends_the_matching_request(fake: Any) -> None:
+    seen = answer_subresource_calls(fake, SCALE)
     machines = fake.workshop_v1.machines("ns")
     assert machines.get_speed("m") == SCALE
     assert machines.update_speed("m", SCALE) == SCALE
@@ -87,9 +87,9 @@ def test_each_verb_of_a_method_is_a_request_of_its_own(fake: Any) -> None:
 
 
 @pytest.mark.feature("D-30", "A-41")
-def test_a_list_at_a_subresource_is_of_the_results_class_and_of_what_the_options_name(fake: Any) -> None:
+def test_list_of_a_subresource_returns_the_result_class_and_sends_options(fake: Any) -> None:
     mended = Repair(ObjectMeta(name="m-1"), "belt", done=True)
-    seen = answering(fake, [mended])
+    seen = answer_subresource_calls(fake, [mended])
     found = fake.workshop_v1.machines("ns").list_repairs("m", ListOptions(label_selector="part=belt", limit=5))
     assert found.items == [mended]
     (action,) = seen
@@ -98,7 +98,7 @@ def test_a_list_at_a_subresource_is_of_the_results_class_and_of_what_the_options
 
 
 @pytest.mark.feature("D-30", "A-41")
-def test_a_watch_at_a_subresource_hands_out_the_results_class(fake: Any) -> None:
+def test_watch_of_a_subresource_yields_the_result_class(fake: Any) -> None:
     stream, seen = FakeWatcher(), []
 
     def react(action: Action) -> tuple[bool, FakeWatcher]:
@@ -113,7 +113,7 @@ def test_a_watch_at_a_subresource_hands_out_the_results_class(fake: Any) -> None
     assert [(action.name, action.subresource, action.options["watch"]) for action in seen] == [("m", "repairs", "true")]
 
 
-def test_a_list_or_watch_at_a_subresource_is_of_one_object_in_one_namespace(fake: Any) -> None:
+def test_list_and_watch_of_a_subresource_require_name_and_namespace(fake: Any) -> None:
     for method in ("list_repairs", "watch_repairs"):
         with pytest.raises(BadRequest, match="resource name may not be empty"):
             getattr(fake.workshop_v1.machines("ns"), method)("")
@@ -122,12 +122,12 @@ def test_a_list_or_watch_at_a_subresource_is_of_one_object_in_one_namespace(fake
     assert fake.actions == []
 
 
-def test_a_method_without_classes_sends_and_answers_the_kind_itself(fake: Any) -> None:
-    answering(fake, machine("m", 5))
+def test_client_method_without_classes_uses_the_kind(fake: Any) -> None:
+    answer_subresource_calls(fake, machine("m", 5))
     assert fake.workshop_v1.machines("ns").tune("m", machine("m", 4)) == machine("m", 5)
 
 
-def test_a_fake_without_a_reactor_does_not_take_a_subresource_for_an_object(fake: Any) -> None:
+def test_fake_without_a_reactor_rejects_subresource_calls(fake: Any) -> None:
     with pytest.raises(MethodNotAllowed, match="does not support machines/repair: prepend a reactor that handles it"):
         fake.workshop_v1.machines("ns").repair("m", Repair(ObjectMeta(name="m")))
     with pytest.raises(MethodNotAllowed, match="the fake does not support machines/repairs"):
@@ -137,7 +137,7 @@ def test_a_fake_without_a_reactor_does_not_take_a_subresource_for_an_object(fake
 
 
 @pytest.mark.feature("D-13", "B-LIS-05", "A-43", "D-12")
-def test_listers_have_the_methods_that_were_written_for_them(made: str) -> None:
+def test_listers_inherit_expansion_methods(made: str) -> None:
     listers = importlib.import_module(f"{made}.listers.workshop_v1")
     indexer: Indexer[Machine] = Indexer({NAMESPACE_INDEX: by_namespace})
     indexer.replace([machine("a", 2), machine("b", 3), machine("c", 9, "other")])
@@ -151,7 +151,7 @@ def test_listers_have_the_methods_that_were_written_for_them(made: str) -> None:
 
 
 @pytest.mark.feature("D-08")
-def test_clients_have_the_methods_that_were_written_for_them(fake: Any) -> None:
+def test_clients_inherit_expansion_methods(fake: Any) -> None:
     machines = fake.workshop_v1.machines("ns")
     for each in (machine("a"), machine("b", 2)):
         machines.create(each)
@@ -159,7 +159,7 @@ def test_clients_have_the_methods_that_were_written_for_them(fake: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("class BoatListerExpansion: ...", "no kind found for BoatListerExpansion: name it after a kind"),
         ("class HallNamespaceListerExpansion: ...", "Hall is cluster-scoped: use HallListerExpansion"),
@@ -167,16 +167,16 @@ def test_clients_have_the_methods_that_were_written_for_them(fake: Any) -> None:
         ("class (:", "syntax error: "),
     ],
 )
-def test_a_class_for_nothing_is_told_with_its_line(
-    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, told: str
+def test_invalid_expansion_class_is_reported_with_its_line(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, expected: str
 ) -> None:
     (tmp_path / "mine.py").write_text(f"{text}\n")
     monkeypatch.syspath_prepend(tmp_path)
     options = ["--output-package", "made", "--root", str(tmp_path / "out"), "--expansions", "mine"]
     assert main(["--input-module", "tests.codegen.kinds.workshop", *options]) == 2
-    said = capsys.readouterr().err
-    assert "mine.py:1: " in said
-    assert told in said
+    error = capsys.readouterr().err
+    assert "mine.py:1: " in error
+    assert expected in error
     assert not (tmp_path / "out").exists()
 
 
@@ -194,7 +194,7 @@ METHODS = """
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         ('"get", verb="get", subresource="x"', "the method get already exists: use another name"),
         ('"Grow", verb="get", subresource="x"', "invalid method name 'Grow': expected lower case letters"),
@@ -206,16 +206,16 @@ METHODS = """
         ),
     ],
 )
-def test_a_wrong_method_is_told_with_its_line(
-    tmp_path: Path, monkeypatch: Any, capsys: Any, words: str, told: str
+def test_invalid_client_method_is_reported_with_its_line(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, arguments: str, expected: str
 ) -> None:
-    (tmp_path / "things_with_methods.py").write_text(textwrap.dedent(METHODS).format(words))
+    (tmp_path / "things_with_methods.py").write_text(textwrap.dedent(METHODS).format(arguments))
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
     try:
         assert main(["--input-module", "things_with_methods", "--output-package", "m", "--root", str(tmp_path)]) == 2
     finally:
         sys.modules.pop("things_with_methods", None)
-    said = capsys.readouterr().err
-    assert f"Thing: {told}" in said
-    assert "things_with_methods.py:" in said
+    error = capsys.readouterr().err
+    assert f"Thing: {expected}" in error
+    assert "things_with_methods.py:" in error

@@ -1,4 +1,4 @@
-"""OpenAPI definitions as Python: whole, without loops of references that lead nowhere, and made only when asked for."""
+"""Generated OpenAPI definitions: complete, with resolvable references, and built lazily."""
 
 import importlib
 import json
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @constrained(Meta(rules=(Rule(rule="self.a != self.b"),)))
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Has a rule of its own."""
+    """Class with a rule."""
 
     a: str
     b: str = ""
@@ -39,7 +39,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Has two pieces, and one more rule for the first."""
+    """Class with two pieces and an additional rule for the first."""
 
     first: Annotated[Piece, Meta(rules=(Rule(rule="self.a == 'first'"),))]
     second: Piece
@@ -55,7 +55,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Definitions]:
 
 @pytest.fixture(scope="module")
 def foo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Definitions]]:
-    """The function `get_openapi_definitions` generated for the sample's Foo."""
+    """Function `get_openapi_definitions` generated for the sample's Foo."""
     folder = tmp_path_factory.mktemp("foo")
     generate(folder, "controller.api.v1alpha1", package="made_foo")
     with importable(folder, "made_foo"):
@@ -74,7 +74,7 @@ def references(schema: Any) -> Iterator[str]:
 
 
 @pytest.mark.feature("A-47", "D-03")
-def test_a_kind_refers_to_its_parts_and_to_kubernetes_own(foo: Callable[..., Definitions]) -> None:
+def test_kind_references_its_fields_and_built_in_types(foo: Callable[..., Definitions]) -> None:
     definitions = foo()
     made = definitions[FOO]
     assert made.dependencies == (f"{META}.ObjectMeta", f"{FOO}Spec", f"{FOO}Status")
@@ -88,28 +88,24 @@ def test_a_kind_refers_to_its_parts_and_to_kubernetes_own(foo: Callable[..., Def
 
 
 @pytest.mark.feature("D-22")
-def test_what_a_reference_looks_like_is_the_callers_choice(foo: Callable[..., Definitions]) -> None:
+def test_caller_chooses_the_format_of_references(foo: Callable[..., Definitions]) -> None:
     definitions = foo(lambda name: f"#/definitions/{name}")
     assert definitions[FOO].schema["properties"]["spec"] == {"$ref": f"#/definitions/{FOO}Spec"}
 
 
 @pytest.mark.feature("A-47")
-def test_every_reference_is_a_dependency_and_every_dependency_is_defined(
-    fleet: Definitions, foo: Callable[..., Definitions]
-) -> None:
+def test_dependencies_are_the_references_and_are_defined(fleet: Definitions, foo: Callable[..., Definitions]) -> None:
     for definitions in (fleet, foo()):
         for name, definition in definitions.items():
             assert sorted({*references(definition.schema)}) == list(definition.dependencies), name
             assert set(definition.dependencies) <= set(definitions), name
 
 
-def test_the_same_name_in_two_versions_is_two_definitions(fleet: Definitions) -> None:
+def test_same_class_name_in_two_versions_is_two_definitions(fleet: Definitions) -> None:
     assert {"com.example.library.v1.ShelfSpec", "com.example.library.v1beta1.ShelfSpec"} <= set(fleet)
 
 
-def test_what_a_field_adds_to_its_class_stands_beside_the_reference(
-    fleet: Definitions, foo: Callable[..., Definitions]
-) -> None:
+def test_field_constraints_are_kept_beside_the_reference(fleet: Definitions, foo: Callable[..., Definitions]) -> None:
     engines = fleet["com.example.fleet.v1.ShipSpec"].schema["properties"]["engines"]
     assert engines["items"] == {"$ref": "#/components/schemas/com.example.fleet.v1.Engine"}
     assert engines["x-kubernetes-list-map-keys"] == ["name"]
@@ -117,7 +113,7 @@ def test_what_a_field_adds_to_its_class_stands_beside_the_reference(
     assert status == {"$ref": f"#/components/schemas/{FOO}Status"}
 
 
-def test_what_a_field_adds_to_its_class_is_no_other_fields() -> None:
+def test_field_constraints_do_not_leak_to_fields_of_the_same_class() -> None:
     problems = Problems()
     properties = _PartMaker(problems).of_class(Pair)["properties"]
     assert [len(properties[name]["x-kubernetes-validations"]) for name in ("first", "second")] == [2, 1]
@@ -125,14 +121,14 @@ def test_what_a_field_adds_to_its_class_is_no_other_fields() -> None:
     assert not problems
 
 
-def test_the_definition_of_a_class_is_made_once_however_many_kinds_embed_it() -> None:
+def test_definition_of_an_embedded_class_is_shared() -> None:
     maker = _PartMaker(Problems())
     one, other = maker.of_class(PodTemplateSpec, (Pair,)), maker.of_class(PodTemplateSpec, (Piece,))
     assert one["properties"] is other["properties"]
 
 
 @pytest.mark.feature("A-47")
-def test_somebody_elses_kind_is_defined_as_its_owner_wrote_it(tmp_path: Path) -> None:
+def test_definition_of_a_foreign_kind_keeps_the_crd_schema(tmp_path: Path) -> None:
     options = ("--from-crd", str(CREDENTIALS), "--output-package", "made_foreign", "--root", str(tmp_path))
     assert main([*options, "--input-module", "tests.codegen.kinds.home"]) == 0
     with importable(tmp_path, "made_foreign"):
@@ -151,7 +147,7 @@ def test_somebody_elses_kind_is_defined_as_its_owner_wrote_it(tmp_path: Path) ->
 
 
 DEEP = {"default": json.loads("[" * 160 + "]" * 160)}
-STRANGE = [
+INVALID_PARTS = [
     pytest.param({"maximum": float("inf")}, "it has an infinite number", id="an infinite number"),
     pytest.param({"default": b"x"}, "it has a value of the YAML type bytes", id="bytes"),
     pytest.param({"default": {1: "x"}}, "it has a key that is not a string", id="a name that is a number"),
@@ -160,28 +156,28 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize(("part", "told"), STRANGE)
-def test_a_schema_that_no_api_server_can_have_is_refused_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: dict[str, Any], told: str
+@pytest.mark.parametrize(("part", "expected"), INVALID_PARTS)
+def test_schema_that_is_not_valid_openapi_is_rejected_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: dict[str, Any], expected: str
 ) -> None:
     definition = yaml.safe_load(CREDENTIALS.read_text())
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["more"] = {"type": "string", **part}
     (tmp_path / "crd.yaml").write_text(to_yaml(definition))
     options = ["--from-crd", str(tmp_path / "crd.yaml"), "--output-package", "made", "--root", str(tmp_path / "out")]
     assert main(options) == 2
-    said = capsys.readouterr().err
-    assert f"Kind=Credential cannot be an OpenAPI definition: {told}" in said
+    error = capsys.readouterr().err
+    assert f"Kind=Credential cannot be an OpenAPI definition: {expected}" in error
     assert main([*options, "--generators", "client,lister,informer"]) == 0
 
 
-def test_a_date_in_a_strangers_schema_is_the_text_it_was() -> None:
+def test_yaml_date_in_a_foreign_schema_stays_a_string() -> None:
     api = ApiType(group="a.example.com", version="v1", kind="Thing", plural="things", singular="thing")
     schema = yaml.safe_load("{properties: {a: {default: 2020-01-01}}}")
     made = published_schema(ForeignKind(api, schema, "crd.yaml"))
     assert made["properties"]["a"]["default"] == "2020-01-01"
 
 
-def test_a_schema_is_made_once_and_not_before_it_is_asked_for() -> None:
+def test_schema_is_built_lazily_and_once() -> None:
     made: list[str] = []
 
     def thing(ref: Reference) -> Schema:
@@ -194,7 +190,7 @@ def test_a_schema_is_made_once_and_not_before_it_is_asked_for() -> None:
     assert made == ["#/components/schemas/Thing"]
 
 
-def test_a_document_holds_every_schema(foo: Callable[..., Definitions]) -> None:
+def test_document_contains_every_schema(foo: Callable[..., Definitions]) -> None:
     document = foo().document("samples", "v1")
     assert document["components"]["schemas"][FOO]["type"] == "object"
     assert json.loads(json.dumps(document)) == document

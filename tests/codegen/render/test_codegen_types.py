@@ -1,4 +1,4 @@
-"""What an editor knows: generated code has types all the way down, for mypy and for pyright."""
+"""Static types of generated code, as seen by mypy and pyright."""
 
 import json
 import re
@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.feature("B-STO-15", "C-04", "C-26")
-def test_a_type_checker_follows_a_clientset_to_the_last_field() -> None:
-    """`assert_type` is mypy's to judge, which runs over the tests; here it says that the code also works."""
+def test_clientset_is_typed_down_to_the_fields() -> None:
+    """Run code whose `assert_type` calls mypy checks."""
     clientset = FakeClientset(Foo(ObjectMeta(name="x", namespace="ns"), FooSpec("d", 3), FooStatus(2)))
     foos = clientset.samplecontroller_v1alpha1.foos("ns")
     assert_type(foos.get("x").spec, FooSpec)
@@ -72,7 +72,7 @@ KINDS = ("bakery", "fleet", "ippool", "shelf_v1", "shelf_v1beta1", "workshop")
 
 @pytest.mark.e2e
 @pytest.mark.feature("A-41")
-def test_pyright_finds_nothing_wrong_in_generated_code_and_all_that_is_wrong_in_its_use(tmp_path: Path) -> None:
+def test_pyright_accepts_generated_code_and_reports_its_misuse(tmp_path: Path) -> None:
     program = shutil.which("basedpyright", path=str(Path(sys.executable).parent)) or shutil.which("basedpyright")
     if program is None:
         pytest.skip("basedpyright is not installed")

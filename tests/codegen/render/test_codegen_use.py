@@ -1,4 +1,4 @@
-"""What is generated, in use: applying, extracting, informers by resource, others' kinds, the reference definition."""
+"""Use of generated code: apply and extract, informers, schemes, foreign kinds, and the reference CRD."""
 
 import importlib
 import json
@@ -33,7 +33,7 @@ NAME = ObjectMetaApplyConfiguration(name="f", namespace="default")
 
 
 @pytest.mark.feature("A-46", "D-19", "D-20", "C-35")
-def test_an_apply_sends_what_is_set_and_extract_finds_what_one_owns() -> None:
+def test_apply_sends_set_fields_and_extract_returns_owned_fields() -> None:
     foos = FakeClientset().samplecontroller_v1alpha1.foos("default")
     foos.apply(
         FooApplyConfiguration(metadata=NAME, spec=FooSpecApplyConfiguration(deployment_name="d")), field_manager="a"
@@ -48,7 +48,7 @@ def test_an_apply_sends_what_is_set_and_extract_finds_what_one_owns() -> None:
 
 
 @pytest.mark.feature("A-46", "D-19", "D-20")
-def test_an_apply_of_the_status_is_extracted_from_the_status_alone() -> None:
+def test_extract_of_the_status_subresource_returns_only_the_status() -> None:
     kube = Kube()
     kube.ok("POST", FOOS, to_dict(Foo(ObjectMeta(name="f"), FooSpec("d"))))
     status = FooApplyConfiguration(metadata=NAME, status=FooStatusApplyConfiguration(available_replicas=0))
@@ -61,7 +61,7 @@ def test_an_apply_of_the_status_is_extracted_from_the_status_alone() -> None:
 
 
 @pytest.mark.feature("A-46")
-def test_a_server_owns_for_the_manager_what_extract_gives_back() -> None:
+def test_extract_returns_the_fields_owned_by_the_manager() -> None:
     kube = Kube()
     config = FooApplyConfiguration(metadata=NAME, spec=FooSpecApplyConfiguration(deployment_name="d"))
     body = encode_value({**config, "metadata": {"name": "f"}})
@@ -73,7 +73,7 @@ def test_a_server_owns_for_the_manager_what_extract_gives_back() -> None:
 
 
 @pytest.mark.feature("A-44", "D-14", "D-15", "D-18")
-def test_an_informer_is_found_by_its_resource_before_anyone_asked_for_it() -> None:
+def test_for_resource_creates_the_informer_of_a_resource() -> None:
     factory = SharedInformerFactory(FakeClientset())
     informer = factory.for_resource(GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos"))
     assert informer is factory.samplecontroller.v1alpha1.foos.informer
@@ -82,20 +82,20 @@ def test_an_informer_is_found_by_its_resource_before_anyone_asked_for_it() -> No
 
 
 @pytest.mark.feature("D-21")
-def test_an_apply_configuration_is_found_by_its_kind() -> None:
+def test_for_kind_returns_the_apply_configuration_of_a_kind() -> None:
     assert for_kind(api_of(Foo).gvk) is FooApplyConfiguration
     assert for_kind(api_of(Deployment).gvk) is None
     found = built_in_for_kind(api_of(Deployment).gvk)
     assert found is not None
     assert found.kind is Deployment
-    # Whatever the server can be asked to apply has one, and only that.
+    # Exactly the kinds that support apply have one.
     without = {gvk.kind for gvk in BUILT_IN.kinds() if built_in_for_kind(gvk) is None}
     assert without == {str(cls.__name__) for cls in BUILT_IN_KINDS if "apply" not in api_of(cls).verbs}
 
 
 @pytest.mark.feature("A-45", "D-05", "A-07")
 @pytest.mark.feature("D-02")
-def test_every_kind_is_registered_by_one_call() -> None:
+def test_add_to_scheme_registers_every_kind() -> None:
     scheme = Scheme(Deployment)
     add_to_scheme(scheme)
     assert scheme.class_of(GroupVersionKind("samplecontroller.k8s.io", "v1alpha1", "Foo")) is Foo
@@ -105,7 +105,7 @@ def test_every_kind_is_registered_by_one_call() -> None:
     assert str(api_of(Foo).gvr) == "samplecontroller.k8s.io/v1alpha1, Resource=foos"
 
 
-def test_somebody_elses_kind_has_the_same_clients_as_ones_own(tmp_path: Path) -> None:
+def test_crd_input_generates_types_clients_and_informers(tmp_path: Path) -> None:
     generate(tmp_path, "foo_c9g", more=("--from-crd", str(CREDENTIALS)), package="made_theirs")
     with importable(tmp_path, "made_theirs"):
         types = importlib.import_module("made_theirs.types.credentials_v1")
@@ -129,7 +129,7 @@ def test_somebody_elses_kind_has_the_same_clients_as_ones_own(tmp_path: Path) ->
         assert informers.credentials.v1.credentials.kind is types.Credential
 
 
-def test_a_servers_document_gives_the_same_types_as_the_definition(tmp_path: Path) -> None:
+def test_openapi_input_generates_the_same_types_as_the_crd(tmp_path: Path) -> None:
     kube = Kube()
     kube.ok("POST", DEFINITIONS, yaml.safe_load(CREDENTIALS.read_text()))
     document = kube.ok("GET", "/openapi/v3/apis/credentials.example.net/v1")
@@ -138,14 +138,14 @@ def test_a_servers_document_gives_the_same_types_as_the_definition(tmp_path: Pat
         path = CREDENTIALS if source == "--from-crd" else tmp_path / "document.json"
         assert main([source, str(path), "--output-package", package, "--root", str(tmp_path)]) == 0
     one, other = ((tmp_path / package / "types/credentials_v1.py").read_text() for package in ("by_crd", "by_api"))
-    # Only the definition knows short names and categories.
+    # Only the CRD has short names and categories.
     mark = '    plural="credentials",\n    short_names=("cred", "creds"),\n    categories=("credentials",),\n)\n'
     assert one.partition("class Credential(")[2] == other.partition("class Credential(")[2]
     assert mark in one
     assert one.split("@api_type")[0].splitlines()[1:] == other.split("@api_type")[0].splitlines()[1:]
 
 
-def test_document_of_the_core_group_gives_clients_with_the_verbs_it_serves(tmp_path: Path) -> None:
+def test_openapi_input_of_the_core_group_generates_clients_with_served_verbs(tmp_path: Path) -> None:
     kind = {"version": "v1", "kind": "Binding"}
     schema = {"type": "object", "properties": {"metadata": {"type": "object"}},
               "x-kubernetes-group-version-kind": [kind]}  # fmt: skip
@@ -170,7 +170,7 @@ def test_document_of_the_core_group_gives_clients_with_the_verbs_it_serves(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("option", "text", "told"),
+    ("option", "text", "expected"),
     [
         pytest.param("--from-crd", "a: [", "invalid YAML", id="no YAML"),
         pytest.param("--from-crd", "kind: Foo", "no CustomResourceDefinition of apiextensions", id="another kind"),
@@ -178,15 +178,17 @@ def test_document_of_the_core_group_gives_clients_with_the_verbs_it_serves(tmp_p
         pytest.param("--from-openapi", "{}", "no kind found: give the output of `kubectl get --raw", id="empty"),
     ],
 )
-def test_a_file_without_kinds_is_told(tmp_path: Path, capsys: Any, option: str, text: str, told: str) -> None:
+def test_input_file_without_kinds_is_rejected(
+    tmp_path: Path, capsys: Any, option: str, text: str, expected: str
+) -> None:
     path = tmp_path / "file"
     path.write_text(text)
     assert main([option, str(path), "--output-package", "made", "--root", str(tmp_path)]) == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_no_input_and_the_same_kind_twice_are_told(tmp_path: Path, capsys: Any) -> None:
+def test_missing_input_and_duplicate_kinds_are_rejected(tmp_path: Path, capsys: Any) -> None:
     assert main(["--output-package", "made", "--root", str(tmp_path)]) == 2
     assert "no input: give --input-module, --from-crd or --from-openapi" in capsys.readouterr().err
     twice = ["--from-crd", str(CREDENTIALS), "--from-crd", str(CREDENTIALS)]
@@ -211,9 +213,7 @@ REFERENCE: dict[str, Any] = {
 
 @pytest.mark.parametrize(("module", "subresources"), [("reference_foo", {"status": {}}), ("reference_foo_plain", None)])
 @pytest.mark.feature("A-51", "A-19", "A-32")
-def test_the_definition_of_the_reference_foo_says_what_the_reference_says(
-    module: str, subresources: Any, tmp_path: Path
-) -> None:
+def test_crd_of_the_reference_foo_matches_the_reference(module: str, subresources: Any, tmp_path: Path) -> None:
     generate(tmp_path, module)
     made = yaml.safe_load((tmp_path / "crd/samplecontroller.k8s.io_foos.yaml").read_text())
     assert made["metadata"]["name"] == "foos.samplecontroller.k8s.io"
@@ -223,14 +223,14 @@ def test_the_definition_of_the_reference_foo_says_what_the_reference_says(
     (version,) = made["spec"]["versions"]
     assert (version["name"], version["served"], version["storage"]) == ("v1alpha1", True, True)
     assert version.get("subresources") == subresources
-    # What every API server adds by itself, and words for people, make no difference.
-    schema = meaning(version["schema"]["openAPIV3Schema"])
+    # Ignore descriptions, and fields that every API server adds.
+    schema = without_descriptions(version["schema"]["openAPIV3Schema"])
     for name in ("apiVersion", "kind", "metadata"):
         del schema["properties"][name]
     assert schema == REFERENCE
 
 
-def meaning(schema: Any) -> Any:
+def without_descriptions(schema: Any) -> Any:
     if isinstance(schema, dict):
-        return {k: meaning(v) for k, v in schema.items() if k != "description"}
+        return {k: without_descriptions(v) for k, v in schema.items() if k != "description"}
     return schema

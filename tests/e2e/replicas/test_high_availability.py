@@ -1,4 +1,4 @@
-"""Two replicas with leader election: no Foo is skipped or processed by both, whatever happens to the leader."""
+"""Two replicas with leader election: no Foo is skipped or processed by both while the leader fails."""
 
 import signal
 from collections import Counter

@@ -26,7 +26,7 @@ def exact(value: Any) -> str:
 def test_created_patch_leads_to_its_target(old: Any, new: Any) -> None:
     before = copy.deepcopy(old)
     patch = diff(old, new)
-    # Another's implementation: ours could be wrong in both directions alike. It takes no value that is no document.
+    # An independent implementation: ours could have the same bug in diff and apply. It accepts only documents.
     assert exact(jsonpatch.apply_patch({"it": old}, [moved(one) for one in patch])["it"]) == exact(new)
     assert exact(apply(old, patch)) == exact(new)
     assert exact(old) == exact(before)
