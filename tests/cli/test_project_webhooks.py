@@ -49,7 +49,7 @@ class Project:
 
 
 @contextmanager
-def tested_project(folder: Path, variables: Mapping[str, str]) -> Iterator[Project]:
+def project_that_passes_its_tests(folder: Path, variables: Mapping[str, str]) -> Iterator[Project]:
     """Run Home as its own tests do: the API server calls webhooks on this machine."""
     project = copy_project(HOME, folder, variables)
     config, kubeconfig = project / "config", project / ".kubeconfig"
@@ -116,7 +116,7 @@ def _kubectl() -> None:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, variables: Mapping[str, str]) -> Iterator[Project]:
-    with tested_project(tmp_path_factory.mktemp("home"), variables) as project:
+    with project_that_passes_its_tests(tmp_path_factory.mktemp("home"), variables) as project:
         yield project
 
 
