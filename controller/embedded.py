@@ -23,9 +23,9 @@ In a second terminal:
   kubectl get foos,deployments
   kubectl patch foo example-foo --type merge -p '{{"spec":{{"replicas":3}}}}'
   kubectl get deployment example-foo -w
-  kubectl delete deployment example-foo      # it comes back
-  kubectl describe foo example-foo           # with its events
-  kubectl delete foo example-foo             # its Deployment goes too
+  kubectl delete deployment example-foo      # is created again
+  kubectl describe foo example-foo           # shows status and events
+  kubectl delete foo example-foo             # deletes the Deployment as well
 
 Ctrl-C stops both.
 """
