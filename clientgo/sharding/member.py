@@ -181,7 +181,7 @@ class ShardMember:
             return False
         self._confirmed = True
         now = self._clock.now()
-        self._observed.note(number, slot, now)
+        self._observed.observe(number, slot, now)
         with self._lock:
             # The lease had lapsed: others may have started keys in progress, so that work must not continue, and new
             # holders must be looked for as after joining.
@@ -199,7 +199,7 @@ class ShardMember:
             log.warning("cannot read shard slots", extra={"err": error})
             return False
         # The time after the response, not before: its contents may be that recent.
-        self._observed.look(found, self._clock.now())
+        self._observed.observe_all(found, self._clock.now())
         if self.slot >= 0 and self._observed.holder(self.slot) != self._identity:
             log.error("shard slot lost", extra={"slot": self.slot, "to": self._observed.holder(self.slot)})
             self._lose()

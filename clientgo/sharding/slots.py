@@ -135,7 +135,7 @@ class ObservedSlot:
 
     slot: Slot
     at: float
-    there: bool = True
+    exists: bool = True
 
     @property
     def holder(self) -> str:
@@ -162,31 +162,31 @@ class ObservedSlots:
     def __repr__(self) -> str:
         return f"<ObservedSlots {', '.join(f'{n}: {s.holder}' for n, s in sorted(self._seen.items()))}>"
 
-    def look(self, found: Mapping[int, Slot], now: float) -> None:
+    def observe_all(self, found: Mapping[int, Slot], now: float) -> None:
         """Store all slots, which were read no later than `now`."""
         for number, slot in found.items():
-            self.note(number, slot, now)
+            self.observe(number, slot, now)
         for number in self._seen.keys() - found.keys():
             # The holder of a deleted lease may not know yet: the slot is held until the lease would have expired.
             old = self._seen[number]
-            self._keep(number, ObservedSlot(old.slot, old.at, there=False))
+            self._keep(number, ObservedSlot(old.slot, old.at, exists=False))
 
-    def note(self, number: int, slot: Slot, now: float) -> None:
+    def observe(self, number: int, slot: Slot, now: float) -> None:
         """Store one slot; its time changes only if its contents do."""
         old = self._seen.get(number)
-        at = old.at if old is not None and old.there and old.slot == slot else now
+        at = old.at if old is not None and old.exists and old.slot == slot else now
         # Always the newest object: another client may have labelled it.
         self._keep(number, ObservedSlot(slot, at))
 
     def last(self, number: int) -> Slot | None:
         """Return the slot as last seen; None if its lease does not exist."""
         seen = self._seen.get(number)
-        return seen.slot if seen is not None and seen.there else None
+        return seen.slot if seen is not None and seen.exists else None
 
     def holder(self, number: int) -> str:
         """Return the last seen holder of the slot; empty if it is free."""
         seen = self._seen.get(number)
-        return seen.holder if seen is not None and seen.there else ""
+        return seen.holder if seen is not None and seen.exists else ""
 
     def held(self, now: float) -> dict[int, ObservedSlot]:
         """Return the slots that are held now, sorted by number."""
@@ -203,9 +203,9 @@ class ObservedSlots:
         # A random one: replicas that start together would all try the first.
         return free[min(int(rand() * len(free)), len(free) - 1)] if free else None
 
-    def _keep(self, number: int, seen: ObservedSlot) -> None:
-        self._seen = {**self._seen, number: seen}
-
     def next_expiry(self, me: int, now: float) -> float:
         """Return the earliest time at which another slot expires unless it is renewed."""
         return min((seen.expires for number, seen in self.held(now).items() if number != me), default=math.inf)
+
+    def _keep(self, number: int, seen: ObservedSlot) -> None:
+        self._seen = {**self._seen, number: seen}

@@ -27,15 +27,17 @@ class SubresourceClient(CreateClient[T]):
         return codec_for(result).decode(self._do(self._request("get", name, subresource=subresource)))
 
     def _list_at(self, name: str, subresource: str, result: type[R], options: ListOptions | None) -> ObjectList[R]:
-        return codec_for(result).decode_list(self._do(self._many("list", name, subresource, options or _EVERYTHING)))
+        return codec_for(result).decode_list(
+            self._do(self._collection_request("list", name, subresource, options or _EVERYTHING))
+        )
 
     def _watch_at(self, name: str, subresource: str, result: type[R], options: ListOptions | None) -> ObjectWatch[R]:
-        asked = replace(options or _EVERYTHING, allow_watch_bookmarks=True, watch=True)
-        request = self._many("watch", name, subresource, asked)
+        watching = replace(options or _EVERYTHING, allow_watch_bookmarks=True, watch=True)
+        request = self._collection_request("watch", name, subresource, watching)
         self._need_namespace(request)
         return ObjectWatch(DecodedWatch(self._requester.watch(request), codec_for(result)))
 
-    def _many(self, verb: str, name: str, subresource: str, options: ListOptions) -> Request:
+    def _collection_request(self, verb: str, name: str, subresource: str, options: ListOptions) -> Request:
         if not name:
             # Without a name, the path would be that of the collection.
             raise BadRequest("resource name may not be empty")

@@ -25,7 +25,7 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-def accepted(resource: Resource) -> tuple[str, ...]:
+def patch_types(resource: Resource) -> tuple[str, ...]:
     """Return the patch types of a resource; strategic merge needs Go types, which custom kinds do not have."""
     if resource.custom:
         return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
@@ -36,8 +36,8 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     """Patch the object of the write's name; return it as shown, and whether an apply created it."""
     resource = write.resource
     kind = media_type(content_type)
-    if kind not in accepted(resource):
-        raise unsupported_media_type(accepted(resource))
+    if kind not in patch_types(resource):
+        raise unsupported_media_type(patch_types(resource))
     if kind == APPLY_PATCH:
         # Errors of an applied configuration are reported like those of an object.
         return _apply(state, write, body)

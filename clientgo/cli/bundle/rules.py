@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from clientgo.cli.bundle.csvschema import CLUSTER_SERVICE_VERSION, schema_errors
 from clientgo.cli.bundle.objects import OPERATORS, Object, at, mapping, mappings, name_of, text, texts
 from clientgo.cli.bundle.reading import Bundle, Finding
-from clientgo.cli.bundle.shape import CLUSTER_SERVICE_VERSION, misshapen
 
 MOST_BYTES = 1 << 20
 """Limit of the compressed size: OLM stores a bundle in one ConfigMap."""
@@ -35,7 +35,9 @@ def required(bundle: Bundle) -> Iterator[Finding]:
         yield Finding("error", "manifests", f"expected one ClusterServiceVersion, got {count}")
         return
     where = bundle.version_file
-    yield from (Finding("error", where, sentence) for sentence in misshapen(CLUSTER_SERVICE_VERSION, bundle.version))
+    yield from (
+        Finding("error", where, sentence) for sentence in schema_errors(CLUSTER_SERVICE_VERSION, bundle.version)
+    )
     yield from (Finding("error", where, sentence) for sentence in ownership(bundle))
     csv = bundle.version
     for is_error, sentence in (

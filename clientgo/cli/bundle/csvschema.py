@@ -105,7 +105,7 @@ CLUSTER_SERVICE_VERSION: Shape = {
 }
 
 
-def misshapen(shape: Shape, value: object, where: str = "") -> Iterator[str]:
+def schema_errors(shape: Shape, value: object, where: str = "") -> Iterator[str]:
     """Yield a message for each missing field and each wrong type."""
     if isinstance(shape, Mapping):
         yield from _mapping(shape, value, where)
@@ -114,7 +114,7 @@ def misshapen(shape: Shape, value: object, where: str = "") -> Iterator[str]:
             yield f"{where} must be a list"
             return
         for number, one in enumerate(value):
-            yield from misshapen(shape[0], one, f"{where}[{number}]")
+            yield from schema_errors(shape[0], one, f"{where}[{number}]")
     elif isinstance(shape, tuple):
         if value not in shape:
             yield f"invalid {where} {value!r}: expected {' or '.join(shape)}"
@@ -135,4 +135,4 @@ def _mapping(shape: Mapping[str, Any], value: object, where: str) -> Iterator[st
             if word.endswith("!"):
                 yield f"{path} is missing"
             continue
-        yield from misshapen(inner, value[name], path)
+        yield from schema_errors(inner, value[name], path)
