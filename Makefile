@@ -80,7 +80,7 @@ test-all: $(DEV) ## Run all tests, including the slow ones (about half an hour)
 	@$(IN_VENV) $(PYTEST) --hypothesis-profile=full $(ARGS)
 
 .PHONY: unit
-unit: $(DEV) ## Run the unit tests: no servers or processes, at most a minute on two cores
+unit: $(DEV) ## Run the unit tests: no servers or processes
 	@$(IN_VENV) $(PYTEST) -m "unit and not slow" $(ARGS)
 
 .PHONY: coverage
