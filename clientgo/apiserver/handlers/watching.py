@@ -22,9 +22,9 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import Selection
 from clientgo.apiserver.storage.stored import Entry, Event, Expired, FutureRevision
 from clientgo.apiserver.suspension import Paused
+from clientgo.meta.listwatch import INITIAL_EVENTS_END
 
 _encode = msgspec.json.Encoder().encode
-_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 class WatchStream:
@@ -147,7 +147,7 @@ class WatchStream:
                 self._pending.append(self._encoded("ADDED", entry))
         self._sent = self._state.store.revision
         if marked and self._bookmarks:
-            self._push(self._bookmark({_INITIAL_EVENTS_END: "true"}))
+            self._push(self._bookmark({INITIAL_EVENTS_END: "true"}))
 
     def _replay(self, since: int) -> bool:
         try:
