@@ -10,8 +10,9 @@ the cache; `ApiReader` reads from the server instead. Writes require the lease: 
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from clientgo.cache import Lister
 from clientgo.dynamic.unstructured import Unstructured
@@ -124,20 +125,17 @@ class Client:
         self._writer = writer if field_validation is None else ValidatingRequester(writer, field_validation)
         self._kinds = kinds
         self._field_manager = field_manager
-        self._field_validation = field_validation
         self._cache_unstructured = cache_unstructured
         self._direct = ApiReader(writer, kinds)
 
-    def writing(self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None) -> "Client":
+    def writing(self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None) -> Self:
         """Return a client with another field manager or field validation."""
-        return Client(
-            self._cache,
-            self._given,
-            self._kinds,
-            field_manager=self._field_manager if field_manager is None else field_manager,
-            field_validation=self._field_validation if field_validation is None else field_validation,
-            cache_unstructured=self._cache_unstructured,
-        )
+        other = copy(self)
+        if field_manager is not None:
+            other._field_manager = field_manager
+        if field_validation is not None:
+            other._writer = ValidatingRequester(self._given, field_validation)
+        return other
 
     def get(self, cls: type[T], name: ObjectName) -> T:
         """Return the object of that name.

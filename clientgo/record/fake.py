@@ -1,4 +1,4 @@
-"""Fake event recorder, also exported by `clientgo.testing`; packages import only from lower rows."""
+"""Fake event recorder; not in `clientgo.testing`, because packages import only from lower rows."""
 
 import queue
 from collections.abc import Mapping

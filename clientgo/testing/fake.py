@@ -13,6 +13,7 @@ adds before the tracker too. `FakeClientset` is generated: `FakeClientsetMixin` 
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -106,12 +107,12 @@ class FakeRequester:
         versioned: bool = False,
         lifecycle: bool = False,
     ) -> None:
-        self._scheme = _known_classes(scheme if scheme is not None else Scheme(), objects)
+        self.scheme = _known_classes(scheme if scheme is not None else Scheme(), objects)
         self._lock = threading.Lock()
         self._actions: list[Action] = []
         self._reactors: ReactionChain[object] = ReactionChain()
         self._watch_reactors: ReactionChain[EventStream | None] = ReactionChain()
-        self.tracker = Tracker(*objects, scheme=self._scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
+        self.tracker = Tracker(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
 
     def __repr__(self) -> str:
         return f"<FakeRequester {len(self._actions)} actions>"
@@ -160,7 +161,7 @@ class FakeRequester:
         """
         if method != "GET":
             raise NotFound(f"the fake does not support {method} {path}")
-        return discovered(self._scheme, path)
+        return discovered(self.scheme, path)
 
     def watch(self, request: Request) -> EventStream:
         """Record the call and open the watch."""
@@ -197,7 +198,7 @@ class FakeRequester:
         raise not_supported(action)
 
     def _record(self, request: Request) -> Action:
-        action = action_of(request, self._scheme)
+        action = action_of(request, self.scheme)
         with self._lock:
             self._actions.append(action)
         return action
@@ -238,16 +239,10 @@ def _encoded(obj: Any) -> bytes:
     return encode_value(obj) if isinstance(obj, dict) else encode(obj)
 
 
-class FakeClientsetMixin(BaseClientset):
-    """Clientset over a `FakeRequester` that starts with `objects`; a subclass sets its `scheme`."""
+class FakeControls:
+    """Recorded calls, stored objects and reactors of a client over the `FakeRequester` in `fake`."""
 
-    scheme: ClassVar[Scheme] = Scheme()
-
-    def __init__(
-        self, *objects: object, clock: Clock = SYSTEM_CLOCK, versioned: bool = False, lifecycle: bool = False
-    ) -> None:
-        self.fake = FakeRequester(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
-        super().__init__(self.fake)
+    fake: FakeRequester
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {len(self.actions)} actions>"
@@ -286,3 +281,33 @@ class FakeClientsetMixin(BaseClientset):
     def add_watch_reactor(self, resource: str, react: WatchReaction) -> None:
         """Append a watch reactor after the others."""
         self.fake.add_watch_reactor(resource, react)
+
+    def fail(self, verb: str, what: type | str, error: Exception, *, times: int | None = None) -> None:
+        """Raise `error` from the next `times` calls of a verb (default: all), before they change anything.
+
+        `what` is a class, which includes its subresources, or a resource such as "deployments/status"; "*" is any. The
+        verb "patch" includes server-side apply.
+        """
+        errors = repeat(error) if times is None else repeat(error, times)
+
+        def react(action: Action) -> tuple[bool, None]:
+            for one in errors:
+                raise one
+            return False, None
+
+        resource = what if isinstance(what, str) else api_of(what).plural
+        self.prepend_reactor(verb, resource, react)
+        if verb in ("watch", "*"):
+            self.prepend_watch_reactor(resource, react)
+
+
+class FakeClientsetMixin(FakeControls, BaseClientset):
+    """Clientset over a `FakeRequester` that starts with `objects`; a subclass sets its `scheme`."""
+
+    scheme: ClassVar[Scheme] = Scheme()
+
+    def __init__(
+        self, *objects: object, clock: Clock = SYSTEM_CLOCK, versioned: bool = False, lifecycle: bool = False
+    ) -> None:
+        self.fake = FakeRequester(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
+        super().__init__(self.fake)

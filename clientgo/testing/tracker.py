@@ -102,10 +102,12 @@ class Tracker:
 
         Raises:
             AlreadyExists: an object of that name exists.
-            BadRequest: its namespace differs.
+            BadRequest: its namespace differs, or the tracker is versioned and it has a resourceVersion.
             Invalid: it has neither a name nor a generateName.
         """
         obj = _named(obj, namespace)
+        if self._versioned and obj["metadata"].get("resourceVersion"):
+            raise BadRequest("resourceVersion should not be set on objects to be created")
         with self._changed:
             if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
                 self._generated += 1

@@ -1,0 +1,159 @@
+"""The fake of the manager's client, as unit tests of reconcilers use it."""
+
+import pytest
+
+from clientgo.errors import ApiError, BadRequest, Conflict, Forbidden, NotFound
+from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
+from clientgo.manager import Client, Finalizer, Outcome, create_or_patch, set_controller_reference
+from clientgo.meta import ObjectMeta, ObjectName, replace
+from clientgo.record import EventRecorder, FakeRecorder
+from clientgo.testing.client import FakeClient
+from clientgo.typed.scale import Scale, ScaleSpec
+from controller.api.v1alpha1 import Foo, FooSpec, FooStatus
+
+A = ObjectName("ns", "a")
+
+pytestmark = pytest.mark.feature("B-CR-14")
+
+
+def foo(name: str = "a", replicas: int = 1, **meta: object) -> Foo:
+    return Foo(ObjectMeta(name=name, namespace="ns", **meta), FooSpec(f"{name}-deployment", replicas))  # type: ignore[arg-type]
+
+
+def deployment(name: str, replicas: int = 1) -> Deployment:
+    return Deployment(metadata=ObjectMeta(name=name, namespace="ns"), spec=DeploymentSpec(replicas=replicas))
+
+
+class Reconciler:
+    """Reconciler of Foos, written for the manager's client."""
+
+    def __init__(self, client: Client, recorder: EventRecorder) -> None:
+        self.client = client
+        self.recorder = recorder
+
+    def reconcile(self, request: ObjectName) -> None:
+        found = self.client.find(Foo, request)
+        if found is None:
+            return
+        wanted = deployment(found.spec.deployment_name)
+        _, outcome = create_or_patch(
+            self.client,
+            wanted,
+            lambda old: set_controller_reference(
+                found, replace(old, spec=DeploymentSpec(replicas=found.spec.replicas))
+            ),
+        )
+        if outcome is not Outcome.UNCHANGED:
+            self.recorder.event(found, "Normal", "Synced", outcome)
+        self.client.update_status(replace(found, status=FooStatus(available_replicas=found.spec.replicas or 0)))
+
+
+def test_reconciler_is_called_with_objects_in_memory() -> None:
+    client, recorder = FakeClient(foo(replicas=3), deployment("a-deployment")), FakeRecorder(10)
+    Reconciler(client, recorder).reconcile(A)
+    assert client.get(Deployment, ObjectName("ns", "a-deployment")).spec.replicas == 3
+    assert client.get(Foo, A).status.available_replicas == 3
+    assert recorder.drain() == ["Normal Synced updated"]
+    assert [str(action) for action in client.writes] == ["patch deployments ns/a-deployment", "update foos/status ns/a"]
+
+
+def test_objects_have_a_uid_and_a_version_and_stale_writes_conflict() -> None:
+    client = FakeClient(foo())
+    first = client.get(Foo, A)
+    assert first.metadata.uid
+    assert first.metadata.resource_version
+    second = client.update(replace(first, spec=FooSpec("a-deployment", 2)))
+    assert second.metadata.resource_version != first.metadata.resource_version
+    with pytest.raises(Conflict, match="the object has been modified"):
+        client.update(first)
+    with pytest.raises(BadRequest, match="resourceVersion should not be set on objects to be created"):
+        client.create(replace(second, metadata=replace(second.metadata, name="copy")))
+
+
+def test_status_of_a_kind_that_no_given_object_has_is_a_subresource() -> None:
+    client = FakeClient()
+    made = client.create(replace(foo(), status=FooStatus(available_replicas=9)))
+    assert made.status == FooStatus()
+    assert client.update(replace(made, status=FooStatus(available_replicas=9))).status == FooStatus()
+    assert client.update_status(replace(made, status=FooStatus(available_replicas=1))).status.available_replicas == 1
+    assert client.patch_status(made, {"status": {"availableReplicas": 2}}).status.available_replicas == 2
+
+
+def test_objects_with_finalizers_stay_until_these_are_removed() -> None:
+    client = FakeClient(foo(finalizers=("example.com/bucket",)))
+    client.delete(foo())
+    deleted = client.get(Foo, A)
+    assert deleted.metadata.deletion_timestamp is not None
+    with Finalizer(client, "example.com/bucket").cleaning_up(deleted):
+        pass
+    assert client.find(Foo, A) is None
+
+
+def test_objects_of_a_deleted_owner_remain() -> None:
+    client = FakeClient(foo())
+    owned = client.create(set_controller_reference(client.get(Foo, A), deployment("d")))
+    client.delete(foo())
+    assert client.list(Deployment) == [owned]
+
+
+def test_field_managers_own_what_they_apply() -> None:
+    client = FakeClient()
+    client.writing(field_manager="other").apply(deployment("d", 1))
+    with pytest.raises(Conflict, match="other"):
+        client.apply(deployment("d", 2))
+    assert client.apply(deployment("d", 2), force=True).spec.replicas == 2
+    assert client.writing(field_manager="third").get(Deployment, ObjectName("ns", "d")).spec.replicas == 2
+
+
+def test_lists_select_by_namespace_labels_and_indexed_fields() -> None:
+    elsewhere = Foo(ObjectMeta(name="a", namespace="other"), FooSpec("a-deployment", 1))
+    client = FakeClient(foo("a", labels={"team": "x"}), foo("b"), elsewhere)
+    assert [one.metadata.name for one in client.list(Foo, namespace="ns")] == ["a", "b"]
+    assert [one.metadata.name for one in client.list(Foo, labels="team=x")] == ["a"]
+    assert len(client.list(Foo, limit=2)) == 2
+    with pytest.raises(KeyError, match="deploymentName"):
+        client.list(Foo, fields={"deploymentName": "a-deployment"})
+    client.cache.add_index(Foo, "deploymentName", lambda one: [one.spec.deployment_name])
+    found = client.list(Foo, fields={"deploymentName": "a-deployment"}, namespace="ns")
+    assert found == client.list(Foo, fields={"deploymentName": "a-deployment"}, limit=1) == [client.get(Foo, A)]
+
+
+def test_generated_names_subresources_and_typed_clients_work() -> None:
+    client = FakeClient(deployment("d", 1))
+    made = client.create(ConfigMap(metadata=ObjectMeta(generate_name="settings-", namespace="ns")))
+    assert made.metadata.name.startswith("settings-")
+    scale = client.subresource("scale").get(deployment("d"), Scale)
+    client.subresource("scale").update(deployment("d"), replace(scale, spec=ScaleSpec(replicas=5)))
+    assert client.typed(Deployment, "ns").get("d").spec.replicas == 5
+    assert client.api_reader.list(Deployment) == client.list(Deployment)
+    client.delete_all_of(Deployment, namespace="ns")
+    assert client.list(Deployment) == []
+
+
+def test_failures_apply_to_a_verb_of_a_kind_for_a_number_of_calls() -> None:
+    client = FakeClient(foo(), deployment("d"))
+    client.fail("update", Foo, Conflict("changed"), times=1)
+    client.fail("*", "deployments", Forbidden("no access"))
+    found = client.get(Foo, A)
+    with pytest.raises(Conflict, match="changed"):
+        client.update_status(found)
+    client.update_status(found)
+    for _ in range(2):
+        with pytest.raises(Forbidden):
+            client.list(Deployment)
+    with pytest.raises(Forbidden):
+        client.typed(Deployment, "ns").watch()
+    client.fail("create", "*", ApiError("out of order"))
+    with pytest.raises(ApiError, match="out of order"):
+        client.create(ConfigMap(metadata=ObjectMeta(name="c", namespace="ns")))
+    with pytest.raises(NotFound):
+        client.get(ConfigMap, ObjectName("ns", "c"))
+
+
+@pytest.mark.parametrize(
+    "wrong", [Foo(ObjectMeta(name="a"), FooSpec("d", 1)), Node(metadata=ObjectMeta(name="n", namespace="ns"))]
+)
+def test_given_objects_must_have_a_namespace_if_their_kind_is_namespaced(wrong: object) -> None:
+    with pytest.raises(ValueError, match="namespace"):
+        FakeClient(wrong)
