@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from clientgo.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.journal import DataUnusable
 from clientgo.envtest.environment import Environment
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
@@ -110,14 +110,14 @@ def _parser(prog: str = "python -m clientgo.apiserver") -> argparse.ArgumentPars
     parser.add_argument(
         "--ready-seconds",
         type=seconds,
-        default=Options().ready_seconds,
+        default=ServerOptions().ready_seconds,
         metavar="SECONDS",
         help="delay until replicas become available; 0: before the response to the write (default: %(default)s)",
     )
     parser.add_argument(
         "--bookmark-interval",
         type=seconds,
-        default=Options().bookmark_interval,
+        default=ServerOptions().bookmark_interval,
         metavar="SECONDS",
         help="interval between bookmarks of a watch (default: %(default)s)",
     )

@@ -13,11 +13,11 @@ from clientgo.apiserver.auth import serviceaccounts
 from clientgo.apiserver.auth.authentication import authenticate
 from clientgo.apiserver.auth.authorization import Attributes, authorize, is_superuser
 from clientgo.apiserver.handlers import nonresource
-from clientgo.apiserver.handlers.verbs import VERBS, Route
+from clientgo.apiserver.handlers.verbs import VERBS, RequestInfo
 from clientgo.apiserver.http.messages import (
+    HTTPRequest,
+    HTTPResponse,
     Query,
-    Request,
-    Response,
     Stream,
     Target,
     json_response,
@@ -40,9 +40,9 @@ from clientgo.apiserver.suspension import Paused, Suspended
 
 log = logging.getLogger(__name__)
 
-Answer = Response | Stream | nonresource.Deferred | Suspended
+Answer = HTTPResponse | Stream | nonresource.Deferred | Suspended
 # Runs before every request; a response from a hook replaces the server's.
-Hook = Callable[[Request], Answer | None]
+RequestHook = Callable[[HTTPRequest], Answer | None]
 
 # Webhooks are called again whenever the object has changed meanwhile; eventually the client has to retry.
 _MAX_ROUNDS = 100
@@ -73,9 +73,9 @@ class Api:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.hooks: list[Hook] = []
+        self.hooks: list[RequestHook] = []
         # Handlers of additional paths, by their first segment.
-        self.extra: dict[str, Callable[[Request], Response]] = {}
+        self.extra: dict[str, Callable[[HTTPRequest], HTTPResponse]] = {}
         options = state.options
         sink = options.audit
         self._audit = None if sink is None else Audit(state.store, state.clock, sink, reads=options.audit_reads)
@@ -93,9 +93,9 @@ class Api:
     ) -> Answer:
         """Handle one request and return its response; header names in lower case, `query` as in the URL or parsed."""
         parsed = parse_query(query) if isinstance(query, str) else query
-        return self.answer(Request(method, path, parsed, headers or {}, body))
+        return self.answer(HTTPRequest(method, path, parsed, headers or {}, body))
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: HTTPRequest) -> Answer:
         """Handle a request; errors become responses."""
         for hook in self.hooks:
             given = hook(request)
@@ -103,7 +103,7 @@ class Api:
                 return given
         return self._answered(request)
 
-    def _answered(self, request: Request, *, resumed: bool = False) -> Answer:
+    def _answered(self, request: HTTPRequest, *, resumed: bool = False) -> Answer:
         if self._audit is None:
             return self._respond(request, resumed=resumed)
         self._audit.begin(request)
@@ -112,8 +112,8 @@ class Api:
         self._audit.end(request, _attributes_of(request), code)
         return answer
 
-    def _respond(self, request: Request, *, resumed: bool) -> Answer:
-        route: Route | None = None
+    def _respond(self, request: HTTPRequest, *, resumed: bool) -> Answer:
+        route: RequestInfo | None = None
         try:
             if not resumed:
                 self._authorize(request)
@@ -134,18 +134,18 @@ class Api:
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             answer = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
         self.state.settle()  # controllers that react before the response
-        if isinstance(answer, Response) and request.warnings:
+        if isinstance(answer, HTTPResponse) and request.warnings:
             answer.headers.extend(("Warning", _warning(text)) for text in dict.fromkeys(request.warnings))
         if route is not None and not request.internal:
             self._count(route, request, answer)
         return answer
 
-    def _resumed(self, request: Request) -> Answer:
+    def _resumed(self, request: HTTPRequest) -> Answer:
         request.warnings.clear()
         request.rounds += 1
         return self._answered(request, resumed=True)
 
-    def _authorize(self, request: Request) -> None:
+    def _authorize(self, request: HTTPRequest) -> None:
         """Authenticate and authorize the request before anything is revealed."""
         if not request.internal:
             request.user = authenticate(self.state, request)
@@ -154,7 +154,7 @@ class Api:
         if not request.internal and not is_superuser(self.state, request.user):
             authorize(self.state, _attributes_of(request))
 
-    def _route(self, request: Request) -> Route | None:
+    def _route(self, request: HTTPRequest) -> RequestInfo | None:
         target = parse_path(request.path)
         if target is None:
             return None
@@ -162,11 +162,11 @@ class Api:
         if resource is None:
             raise PageNotFound
         verb = _verb(request, target)
-        route = Route(resource, target.namespace, target.name, target.subresource, verb)
+        route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
         _check_route(route, target)
         return route
 
-    def _non_resource(self, request: Request) -> Answer:
+    def _non_resource(self, request: HTTPRequest) -> Answer:
         extra = self.extra.get(request.path.partition("/")[2].partition("/")[0])
         if extra is not None:
             return extra(request)  # nosec B610  # not Django's QuerySet.extra
@@ -176,7 +176,7 @@ class Api:
             raise method_not_allowed()
         return nonresource.answer(self.state, request)
 
-    def _count(self, route: Route, request: Request, answer: Answer) -> None:
+    def _count(self, route: RequestInfo, request: HTTPRequest, answer: Answer) -> None:
         resource = route.resource
         scope = "resource" if route.name or route.verb == "create" else "namespace" if route.namespace else "cluster"
         verb = _COUNTED[route.verb]
@@ -187,7 +187,7 @@ class Api:
         self.state.calls[call] += 1
 
 
-def _attributes_of(request: Request) -> Attributes:
+def _attributes_of(request: HTTPRequest) -> Attributes:
     """Return the authorization attributes of a request, from its path alone, whether or not that is served."""
     target = parse_path(request.path)
     if target is None:
@@ -203,7 +203,7 @@ def _attributes_of(request: Request) -> Attributes:
     )
 
 
-def _verb(request: Request, target: Target) -> str:
+def _verb(request: HTTPRequest, target: Target) -> str:
     verb = (_NAMED if target.name else _COLLECTION).get(request.method)
     if verb is None or (target.name and verb == "create" and not target.subresource):
         raise method_not_allowed()
@@ -212,7 +212,7 @@ def _verb(request: Request, target: Target) -> str:
     return verb
 
 
-def _check_route(route: Route, target: Target) -> None:
+def _check_route(route: RequestInfo, target: Target) -> None:
     """Check that the resource supports the verb and subresource.
 
     Raises:
@@ -249,10 +249,10 @@ def _warning(text: str) -> str:
     return f'299 - "{quoted}"'
 
 
-def result_of(answer: Answer) -> Response:
+def result_of(answer: Answer) -> HTTPResponse:
     """Return the complete response of a request that is not a watch, computing deferred ones."""
     while isinstance(answer, Suspended):
         answer = answer.wait()
     found: Any = answer() if callable(answer) else answer
-    assert isinstance(found, Response), "a watch has no complete response"
+    assert isinstance(found, HTTPResponse), "a watch has no complete response"
     return found

@@ -21,14 +21,14 @@ import msgspec
 
 from clientgo.apiserver.auth.authorization import Attributes
 from clientgo.apiserver.auth.users import MASTERS, authenticated
-from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Key
 from clientgo.clock import Clock
 
-Sink = Callable[[Object], object]
+AuditSink = Callable[[Object], object]
 
 REVISION = "apiserver.clientgo.dev/resource-version"
 _READS = frozenset({"get", "list", "watch", "head", "options"})
@@ -76,7 +76,7 @@ class _Account:
 class Audit:
     """Sends an event to `sink` for each write, and with `reads` for every resource request."""
 
-    def __init__(self, store: Store, clock: Clock, sink: Sink, *, reads: bool = False) -> None:
+    def __init__(self, store: Store, clock: Clock, sink: AuditSink, *, reads: bool = False) -> None:
         self._store = store
         self._clock = clock
         self._sink = sink
@@ -90,12 +90,12 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit to {self._sink}>"
 
-    def begin(self, request: Request) -> None:
+    def begin(self, request: HTTPRequest) -> None:
         """Begin the event of a request; nested requests may begin and end before it ends."""
         received = request.kept.setdefault("received", self._now())
         self._open.append(_Account(received))
 
-    def end(self, request: Request, wanted: Attributes, code: int | None) -> None:
+    def end(self, request: HTTPRequest, wanted: Attributes, code: int | None) -> None:
         """End the event of a request with its status code; None means it was suspended and will begin again."""
         account = self._open.pop()
         if code is not None and not wanted.path and (self._reads or wanted.verb not in _READS):

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from clientgo.apiserver.http.messages import Request, Response, json_response, parse_path
+from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, parse_path
 from clientgo.apiserver.http.status import ApiFailure, PageNotFound, bad_request, method_not_allowed
 from clientgo.apiserver.storage.store import Store
 from clientgo.clock import Clock
@@ -75,7 +75,7 @@ class Fault:
         if self.drop not in ("", "before", "after"):
             raise ValueError(f"invalid drop {self.drop!r}: expected before or after")
 
-    def applies_to(self, request: Request) -> bool:
+    def applies_to(self, request: HTTPRequest) -> bool:
         """Return whether the fault selects this request."""
         if request.path.startswith("/faults"):
             return False  # so that faults can be removed
@@ -93,7 +93,7 @@ class Fault:
             and self.name in ("", target.name)
         )
 
-    def answer(self) -> Response:
+    def answer(self) -> HTTPResponse:
         """Return the error response; `code` is set."""
         text = self.message or f"injected fault: {self.code}"
         details = {"retryAfterSeconds": self.retry_after} if self.retry_after is not None else None
@@ -119,7 +119,7 @@ class ActiveFault:
     def __repr__(self) -> str:
         return f"<ActiveFault {self.number}: {self.fault}, {self.hits} hits>"
 
-    def matches(self, request: Request) -> bool:
+    def matches(self, request: HTTPRequest) -> bool:
         """Return whether the fault affects this request, and count it."""
         fault = self.fault
         if (fault.times and self.hits >= fault.times) or not fault.applies_to(request):
@@ -223,7 +223,7 @@ class Faults:
         """Return the current faults."""
         return self._active
 
-    def matching(self, request: Request) -> list[Fault]:
+    def matching(self, request: HTTPRequest) -> list[Fault]:
         """Return the faults that affect this request."""
         return [one.fault for one in self._active if one.matches(request)]
 
@@ -243,7 +243,7 @@ class FaultsApi:
     def __repr__(self) -> str:
         return f"<FaultsApi {self._faults}>"
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: HTTPRequest) -> HTTPResponse:
         """Answer one request.
 
         Raises:
@@ -269,7 +269,7 @@ class FaultsApi:
             return self._remove(int(rest))
         raise PageNotFound
 
-    def _all(self, request: Request) -> Response:
+    def _all(self, request: HTTPRequest) -> HTTPResponse:
         if request.method == "GET":
             return json_response({"items": [_fault_json(one) for one in self._faults.active()]})
         if request.method == "DELETE":
@@ -280,7 +280,7 @@ class FaultsApi:
             return json_response(_fault_json(self._faults.add(_fault(_body(request)))), 201)
         raise method_not_allowed()
 
-    def _remove(self, number: int) -> Response:
+    def _remove(self, number: int) -> HTTPResponse:
         for one in self._faults.active():
             if one.number == number:
                 self._faults.remove(one)
@@ -288,7 +288,7 @@ class FaultsApi:
         raise PageNotFound
 
 
-def _body(request: Request) -> dict[str, Any]:
+def _body(request: HTTPRequest) -> dict[str, Any]:
     try:
         return msgspec.json.decode(request.body, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError) as error:

@@ -13,12 +13,12 @@ import msgspec
 from clientgo.apiserver.api import Api, result_of
 from clientgo.apiserver.auth.users import MASTERS, authenticated
 from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
-from clientgo.apiserver.http.messages import Query, Request
+from clientgo.apiserver.http.messages import HTTPRequest, Query
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.registry import Object, Registry, Resource
 from clientgo.apiserver.state import Handle
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.storage.stored import Key, Listener
+from clientgo.apiserver.storage.stored import Key, StoreListener
 from clientgo.clock import Clock
 
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "strategic": STRATEGIC_PATCH}
@@ -80,7 +80,7 @@ class Internal:
             options["preconditions"] = {"uid": uid}
         return self._send("DELETE", self._path(key, namespace, name), msgspec.json.encode(options))
 
-    def subscribe(self, callback: Listener) -> Callable[[], None]:
+    def subscribe(self, callback: StoreListener) -> Callable[[], None]:
         """Call `callback(type, key, old, new)` after each commit, until the returned callable is called."""
         return self.store.subscribe(callback)
 
@@ -111,7 +111,7 @@ class Internal:
         return f"{root}{place}/{resource.plural}{tail}"
 
     def _send(self, method: str, path: str, body: bytes, *, content_type: str = "application/json") -> Object:
-        request = Request(
+        request = HTTPRequest(
             method,
             path,
             Query(fieldManager=self._manager, fieldValidation="Ignore"),

@@ -20,7 +20,7 @@ import uvicorn
 from clientgo.apiserver.admission.namespaces import create_initial
 from clientgo.apiserver.api import Api
 from clientgo.apiserver.apiextensions.crds import DefinitionController
-from clientgo.apiserver.audit import AuditFile, Sink
+from clientgo.apiserver.audit import AuditFile, AuditSink
 from clientgo.apiserver.auth.rbacbootstrap import AggregationController, create_initial_roles
 from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.controllers.deployments import DeploymentSimulation
@@ -35,7 +35,7 @@ from clientgo.apiserver.http.app import App
 from clientgo.apiserver.http.certificates import ServingCertificates
 from clientgo.apiserver.http.wire import Connection, TlsConnection
 from clientgo.apiserver.internal import Internal
-from clientgo.apiserver.state import Options, Scheduler, State
+from clientgo.apiserver.state import Scheduler, ServerOptions, State
 from clientgo.apiserver.storage.journal import DataUnusable, SqliteJournal, load_or_create_key, write_backup
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Journal
@@ -62,11 +62,11 @@ class BundledServer:
         port: int = 0,
         host: str = "127.0.0.1",
         tls: bool = False,
-        options: Options | None = None,
+        options: ServerOptions | None = None,
         simulate: bool = True,
         data_dir: Path | None = None,
         enable_faults: bool = False,
-        audit: Path | Sink | None = None,
+        audit: Path | AuditSink | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         """Configure a server; nothing is opened before `start`.
@@ -79,7 +79,7 @@ class BundledServer:
         server's thread and must return at once. `faults` injects faults; with `enable_faults` clients can do so at
         `/faults`.
         """
-        self._options = options if options is not None else Options()
+        self._options = options if options is not None else ServerOptions()
         self._audit = audit
         self._audit_file: AuditFile | None = None
         self._host = host
@@ -313,7 +313,7 @@ def _reachable_host(host: str) -> str:
 
 def build(
     scheduler: Scheduler,
-    options: Options,
+    options: ServerOptions,
     *,
     simulate: bool = True,
     clock: Clock = SYSTEM_CLOCK,

@@ -81,7 +81,7 @@ class ManualScheduler:
 
 
 @dataclass(slots=True)
-class Options:
+class ServerOptions:
     """Options of the server, where a real one has flags.
 
     `tokens` maps bearer tokens to users; `anonymous` accepts requests without credentials as system:anonymous;
@@ -130,7 +130,7 @@ class State:
 
     scheduler: Scheduler
     clock: Clock = SYSTEM_CLOCK
-    options: Options = field(default_factory=Options)
+    options: ServerOptions = field(default_factory=ServerOptions)
     registry: Registry = field(default_factory=builtin_registry)
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)

@@ -34,7 +34,7 @@ Accept = Callable[[T], bool]
 """Returns True for the objects that a handler receives."""
 
 
-class Handler(msgspec.Struct, Generic[T], frozen=True):
+class ResourceEventHandler(msgspec.Struct, Generic[T], frozen=True):
     """Callbacks for changes of objects, each of them optional.
 
     `on_initial_add`, if set, is called instead of `on_add` for objects that exist when the handler is added or the
@@ -53,18 +53,18 @@ class Handler(msgspec.Struct, Generic[T], frozen=True):
         return ", ".join(getattr(f, "__qualname__", type(f).__name__) for f in functions if f is not None) or "none"
 
 
-def filtered(handler: Handler[T], accept: Accept[T]) -> Handler[T]:
+def filtered(handler: ResourceEventHandler[T], accept: Accept[T]) -> ResourceEventHandler[T]:
     """Return a handler that receives accepted objects only (client-go's FilteringResourceEventHandler).
 
     An update after which an object is accepted is an addition, one after which it is not is a deletion. A deletion
     without a last known state is always passed on.
     """
     only = _Filter(handler, accept)
-    return Handler(only.add, only.update, only.delete, only.initial_add)
+    return ResourceEventHandler(only.add, only.update, only.delete, only.initial_add)
 
 
 class _Filter(Generic[T]):
-    def __init__(self, handler: Handler[T], accept: Accept[T]) -> None:
+    def __init__(self, handler: ResourceEventHandler[T], accept: Accept[T]) -> None:
         self._accept = accept
         self._on_add = handler.on_add or _ignore
         self._on_update = handler.on_update or _ignore

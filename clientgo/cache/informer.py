@@ -10,7 +10,15 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from clientgo.cache.handlers import Accept, DeletedFinalStateUnknown, Handler, OnAdd, OnDelete, OnUpdate, filtered
+from clientgo.cache.handlers import (
+    Accept,
+    DeletedFinalStateUnknown,
+    OnAdd,
+    OnDelete,
+    OnUpdate,
+    ResourceEventHandler,
+    filtered,
+)
 from clientgo.cache.listener import (
     INITIAL_LIST_END,
     Added,
@@ -161,7 +169,7 @@ class SharedInformer(Generic[T]):
         Raises:
             RuntimeError: the informer has stopped.
         """
-        handler = Handler(on_add, on_update, on_delete, on_initial_add)
+        handler = ResourceEventHandler(on_add, on_update, on_delete, on_initial_add)
         with self._lock:
             if self._stopped:
                 raise RuntimeError(

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.cache.handlers import DeletedFinalStateUnknown, Handler
+from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler
 from clientgo.clock import Clock
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
@@ -66,7 +66,7 @@ class Listener(Generic[T]):
 
     def __init__(
         self,
-        handler: Handler[T],
+        handler: ResourceEventHandler[T],
         *,
         name: str,
         resync: float,

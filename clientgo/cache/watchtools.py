@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 
-Condition = Callable[[WatchEvent[T]], bool]
+WatchCondition = Callable[[WatchEvent[T]], bool]
 """Returns True once the awaited change has happened; raises to give up."""
 
 Precondition = Callable[[Indexer[T]], bool]
@@ -177,7 +177,7 @@ class _Closable(Protocol):
 
 
 def until_without_retry(
-    conditions: Sequence[Condition[T]],
+    conditions: Sequence[WatchCondition[T]],
     watch: Watch[T],
     *,
     timeout: float | None = None,
@@ -197,7 +197,7 @@ def until_without_retry(
 
 
 def until(
-    conditions: Sequence[Condition[T]],
+    conditions: Sequence[WatchCondition[T]],
     source: ListerWatcher[T],
     resource_version: str,
     *,
@@ -219,7 +219,7 @@ def until(
 
 
 def until_with_sync(
-    conditions: Sequence[Condition[T]],
+    conditions: Sequence[WatchCondition[T]],
     informer: SharedInformer[T],
     *,
     precondition: Precondition[T] | None = None,
@@ -285,7 +285,7 @@ class _Events(Generic[T]):
 
 
 def _wait(
-    conditions: Sequence[Condition[T]], events: Iterable[AnyEvent[T]], late: threading.Event
+    conditions: Sequence[WatchCondition[T]], events: Iterable[AnyEvent[T]], late: threading.Event
 ) -> WatchEvent[T] | None:
     coming = iter(events)
     last: WatchEvent[T] | None = None

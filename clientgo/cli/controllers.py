@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
-from clientgo.cli.project import Project, Resource, package_of, types_of
+from clientgo.cli.project import Project, ProjectResource, package_of, types_of
 from clientgo.cli.scaffold import add_package, check_beside, words_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import parts
@@ -16,7 +16,7 @@ from clientgo.meta.scheme import ApiType, api_of
 class Controlling:
     """A controller of a kind; `name` is empty for the one named after the kind."""
 
-    resource: Resource
+    resource: ProjectResource
     name: str = ""
 
     @property
@@ -44,7 +44,7 @@ class Controlling:
         }
 
 
-def controlling(project: Project, resource: Resource, name: str) -> Controlling:
+def controlling(project: Project, resource: ProjectResource, name: str) -> Controlling:
     """Return the controller of that name.
 
     Raises:
@@ -68,7 +68,7 @@ def add_controller(writer: ScaffoldWriter, project: Project, wanted: Controlling
             writer.add(part)
 
 
-def built_in(project: Project, group: str, version: str, kind: str) -> Resource | None:
+def built_in(project: Project, group: str, version: str, kind: str) -> ProjectResource | None:
     """Return a built-in kind, such as `apps`, `v1`, `Deployment`; None if the library has none of this name.
 
     Raises:
@@ -81,7 +81,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> Resource 
     known = project.find(whole, version, kind)
     if known is not None:
         return known
-    made = Resource(group=whole, domain="", version=version, kind=kind, plural=api.plural, core=True)
+    made = ProjectResource(group=whole, domain="", version=version, kind=kind, plural=api.plural, core=True)
     made.namespaced, made.grouped = api.namespaced, project.multigroup
     for other in project.resources:
         if other.kind.lower() == kind.lower():

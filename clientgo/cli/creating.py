@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clientgo.cli.controllers import Controlling, add_controller, built_in, controlling
 from clientgo.cli.names import CommandError, domain, project_name, proposed
-from clientgo.cli.project import Project, Resource
+from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, begin, begin_allowed, resource_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import parts
@@ -121,13 +121,13 @@ def _close(writer: ScaffoldWriter, project: Project, root: Path, done: str) -> N
     writer.close()
 
 
-def _refuse_again(resource: Resource, wanted: Iterable[tuple[str, bool]]) -> None:
+def _refuse_again(resource: ProjectResource, wanted: Iterable[tuple[str, bool]]) -> None:
     for what, there in wanted:
         if there:
             raise CommandError(f"{_whole(resource)} already has {what}: use --force to overwrite it")
 
 
-def _whole(resource: Resource) -> str:
+def _whole(resource: ProjectResource) -> str:
     return f"{resource.kind} of {resource.whole_group}/{resource.version}"
 
 

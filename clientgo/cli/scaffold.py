@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
-from clientgo.cli.project import Project, Resource, package_of
+from clientgo.cli.project import Project, ProjectResource, package_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import Part, parts
 from clientgo.version import VERSION
@@ -30,14 +30,14 @@ def begin_allowed(root: Path) -> None:
         raise CommandError(f"{root.resolve()} is not empty ({', '.join(there[:3])}): run init in an empty folder")
 
 
-def add_api(writer: ScaffoldWriter, project: Project, resource: Resource) -> None:
+def add_api(writer: ScaffoldWriter, project: Project, resource: ProjectResource) -> None:
     """Write the types, the sample and the roles of a kind."""
     add_package(writer, resource, "api", "API types of {}.")
     for part in parts("api", words_of(project, resource)):
         writer.add(part)
 
 
-def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> Resource:
+def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> ProjectResource:
     """Return the resource from the project, or a new one, which is not added to the project.
 
     Raises:
@@ -49,7 +49,7 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
         return known
     for other in project.resources:
         check_beside(other, project, group, kind)
-    made = Resource(group=group, domain=project.domain, version=version, kind=kind, plural="")
+    made = ProjectResource(group=group, domain=project.domain, version=version, kind=kind, plural="")
     sibling = next((one for one in project.resources if one.kind == kind), None)
     made.plural = names.plural(plural) if plural else sibling.plural if sibling else made.usual_plural
     taken = next((one for one in project.resources if _is_served_as(one, made)), None)
@@ -60,11 +60,11 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     return made
 
 
-def _is_served_as(one: Resource, other: Resource) -> bool:
+def _is_served_as(one: ProjectResource, other: ProjectResource) -> bool:
     return (one.whole_group, one.plural) == (other.whole_group, other.plural) and one.kind != other.kind
 
 
-def check_beside(other: Resource, project: Project, group: str, kind: str) -> None:
+def check_beside(other: ProjectResource, project: Project, group: str, kind: str) -> None:
     """Raise `CommandError` if a kind of the project conflicts with this group and kind."""
     if other.group != group and not project.multigroup and not other.core:
         raise CommandError(f"the project has the group {other.group}: run clientgo edit --multigroup to allow others")
@@ -90,7 +90,7 @@ def _project_words(project: Project) -> dict[str, str]:
     }
 
 
-def words_of(project: Project, resource: Resource) -> dict[str, str]:
+def words_of(project: Project, resource: ProjectResource) -> dict[str, str]:
     """Return the template words of a kind."""
     lower = resource.kind.lower()
     return {
@@ -109,14 +109,14 @@ def words_of(project: Project, resource: Resource) -> dict[str, str]:
     }
 
 
-def add_package(writer: ScaffoldWriter, resource: Resource, package: str, what: str) -> None:
+def add_package(writer: ScaffoldWriter, resource: ProjectResource, package: str, what: str) -> None:
     """Write the package of a kind's group, if it has one; `what` is the docstring, with `{}` for the group."""
     if resource.grouped:
         text = f'"""{what.format(resource.whole_group)}"""\n'
         writer.add(Part(f"{package}/{resource.package}/__init__.py", text))
 
 
-def _places(resource: Resource) -> dict[str, str]:
+def _places(resource: ProjectResource) -> dict[str, str]:
     """Return the packages and folders of a kind's files."""
     group = f".{resource.package}" if resource.grouped else ""
     packages = {
@@ -128,7 +128,7 @@ def _places(resource: Resource) -> dict[str, str]:
     return {**packages, **{f"{word}_folder": package.replace(".", "/") for word, package in packages.items()}}
 
 
-def _api_arguments(project: Project, resource: Resource) -> list[str]:
+def _api_arguments(project: Project, resource: ProjectResource) -> list[str]:
     said = [f'group="{resource.whole_group}"', f'version="{resource.version}"']
     if resource.plural != resource.usual_plural:
         said.append(f'plural="{resource.plural}"')

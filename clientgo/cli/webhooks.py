@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clientgo.cli.names import CommandError
-from clientgo.cli.project import Project, Resource
+from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_package, words_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import parts
@@ -34,17 +34,17 @@ class Asked:
 
     sorts: tuple[str, ...]
     paths: Mapping[str, str]
-    spokes: tuple[Resource, ...]
+    spokes: tuple[ProjectResource, ...]
     force: bool
 
-    def present(self, resource: Resource) -> list[tuple[str, bool]]:
+    def present(self, resource: ProjectResource) -> list[tuple[str, bool]]:
         """Return the name of each, and whether the resource already has it."""
         known = _known_spokes(resource)
         sorts = [(f"a webhook for {sort}", bool(resource.webhooks.get(sort))) for sort in self.sorts]
         return [*sorts, *((f"a conversion of {spoke.version}", spoke.version in known) for spoke in self.spokes)]
 
 
-def asked(project: Project, resource: Resource, options: argparse.Namespace) -> Asked:
+def asked(project: Project, resource: ProjectResource, options: argparse.Namespace) -> Asked:
     """Return the webhooks that the options request.
 
     Raises:
@@ -67,7 +67,7 @@ def asked(project: Project, resource: Resource, options: argparse.Namespace) -> 
     return Asked(sorts, {sort: path for sort, path in given.items() if path}, tuple(spokes), options.force)
 
 
-def add_webhooks(writer: ScaffoldWriter, project: Project, resource: Resource, wanted: Asked) -> None:
+def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectResource, wanted: Asked) -> None:
     """Write the webhooks of a kind and record them; the first webhook of a project adds the server."""
     # Built-in kinds have no samples for tests.
     tests = "served" if resource.core else "test"
@@ -87,7 +87,7 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: Resource, w
             writer.add(part)
 
 
-def _shared(project: Project, resource: Resource, wanted: Asked) -> Iterator[str]:
+def _shared(project: Project, resource: ProjectResource, wanted: Asked) -> Iterator[str]:
     # Once in a project: with the first webhook, and with the first conversion.
     if not any(one.webhooks for one in project.resources):
         yield "webhook"
@@ -95,7 +95,7 @@ def _shared(project: Project, resource: Resource, wanted: Asked) -> Iterator[str
         yield "conversion"
 
 
-def _remember(resource: Resource, wanted: Asked) -> None:
+def _remember(resource: ProjectResource, wanted: Asked) -> None:
     resource.webhooks |= dict.fromkeys(wanted.sorts, True)
     resource.webhooks |= {f"{sort}Path": path for sort, path in wanted.paths.items()}
     if wanted.spokes:
@@ -103,7 +103,7 @@ def _remember(resource: Resource, wanted: Asked) -> None:
         resource.webhooks |= {"conversion": True, "spoke": list(versions)}
 
 
-def _words(project: Project, resource: Resource) -> dict[str, str]:
+def _words(project: Project, resource: ProjectResource) -> dict[str, str]:
     words = words_of(project, resource)
     own = f"\nfrom {words['api']}.{words['lower']}_types import {resource.kind}\n"
     words |= {"types_above": "", "types_below": own, "hook_domain": resource.whole_group, "policy": ""}
@@ -125,7 +125,7 @@ def _check_path(sort: str, path: str, *, wanted: bool) -> None:
         raise CommandError(f"invalid webhook path {path!r}: expected a path such as /{_PREFIXES[sort]}-foo")
 
 
-def _spokes(project: Project, hub: Resource, versions: Sequence[str], *, force: bool) -> list[Resource]:
+def _spokes(project: Project, hub: ProjectResource, versions: Sequence[str], *, force: bool) -> list[ProjectResource]:
     """Return the spokes of these versions; by default all other versions of the kind that are not spokes yet.
 
     With `force`, the existing spokes are included, because the rewritten hub names all of them.
@@ -143,7 +143,7 @@ def _spokes(project: Project, hub: Resource, versions: Sequence[str], *, force: 
     return [_version(others, hub, one) for one in dict.fromkeys([*known, *wanted] if force else wanted)]
 
 
-def _version(others: Iterable[Resource], hub: Resource, version: str) -> Resource:
+def _version(others: Iterable[ProjectResource], hub: ProjectResource, version: str) -> ProjectResource:
     if version == hub.version:
         raise CommandError(f"{version} is the hub and cannot be a spoke: give other versions to --spoke")
     found = next((one for one in others if one.version == version), None)
@@ -154,9 +154,9 @@ def _version(others: Iterable[Resource], hub: Resource, version: str) -> Resourc
     return found
 
 
-def _known_spokes(hub: Resource) -> list[str]:
+def _known_spokes(hub: ProjectResource) -> list[str]:
     return list(hub.webhooks.get("spoke", ()))
 
 
-def _is_kind_of(one: Resource, other: Resource) -> bool:
+def _is_kind_of(one: ProjectResource, other: ProjectResource) -> bool:
     return (one.group, one.kind) == (other.group, other.kind)

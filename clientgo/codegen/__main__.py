@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from clientgo.codegen.config import ConfigError, read_config
+from clientgo.codegen.config import CodegenConfigError, read_config
 from clientgo.codegen.files import NoHeader, complain, finish, header_of
 from clientgo.codegen.generate import Output, generate
 from clientgo.codegen.options import add_options, chosen, path
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, rest = first.parse_known_args(arguments)
     try:
         runs = [[*arguments_, *rest] for arguments_ in read_config(given.config)] if given.config else [rest]
-    except ConfigError as error:
+    except CodegenConfigError as error:
         return complain([str(error)])
     return _run([_options(run, given.config, number) for number, run in enumerate(runs)])
 

@@ -29,7 +29,7 @@ _ASKING = ("config", "help")
 _MOST = 2**63
 
 
-class ConfigError(ValueError):
+class CodegenConfigError(ValueError):
     """The file cannot be read, or has an invalid option."""
 
 
@@ -37,19 +37,19 @@ def read_config(path: Path) -> list[list[str]]:
     """Return the arguments of each output.
 
     Raises:
-        ConfigError: the file is invalid.
+        CodegenConfigError: the file is invalid.
     """
     try:
         documents = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot read the file: {reason_of(error)}") from error
+        raise CodegenConfigError(f"{path}: cannot read the file: {reason_of(error)}") from error
     except InvalidYAML as error:
-        raise ConfigError(f"{path}:{error.line}: invalid YAML: {error}") from error
+        raise CodegenConfigError(f"{path}:{error.line}: invalid YAML: {error}") from error
     try:
         content = msgspec.convert(documents[0] if len(documents) == 1 else None, dict[str, Any])
         outputs = msgspec.convert(content.pop("outputs", None), _OUTPUTS)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: expected a list `outputs`, each with its options") from error
+        raise CodegenConfigError(f"{path}: expected a list `outputs`, each with its options") from error
     return [list(_arguments({**content, **output}, path)) for output in outputs]
 
 
@@ -57,11 +57,13 @@ def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
     for name, value in said.items():
         option = f"--{name}"
         if not _WORD.fullmatch(name) or name in _ASKING:
-            raise ConfigError(f"{path}: unknown option {name!r}")
+            raise CodegenConfigError(f"{path}: unknown option {name!r}")
         try:
             given = msgspec.convert(value, bool | int | str | list[int | str])
         except msgspec.ValidationError as error:
-            raise ConfigError(f"{path}: invalid {name}: expected a string, a list of strings, or true") from error
+            raise CodegenConfigError(
+                f"{path}: invalid {name}: expected a string, a list of strings, or true"
+            ) from error
         if isinstance(given, bool):
             yield from (option,) if given else ()
             continue
@@ -72,5 +74,5 @@ def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
 
 def _option_text(value: int | str, name: str, path: Path) -> str:
     if isinstance(value, int) and abs(value) > _MOST:
-        raise ConfigError(f"{path}: invalid {name}: the number is too large")
+        raise CodegenConfigError(f"{path}: invalid {name}: the number is too large")
     return str(value)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from clientgo.apiserver.auth.users import ADMIN, authenticated
 from clientgo.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
 from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.journal import load_or_create_key
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
@@ -28,7 +28,7 @@ from clientgo.rest.config import Impersonation
 if TYPE_CHECKING:
     from clientgo.envtest.controlplane import ControlPlane
 
-Kind = Literal["existing cluster", "control plane", "bundled server"]
+EnvironmentKind = Literal["existing cluster", "control plane", "bundled server"]
 
 _TOKEN = "admin.token"  # nosec B105  # a file's name
 
@@ -99,7 +99,7 @@ class Environment:
         self._simulate = simulate
         self._data_dir = _path(data_dir)
         self._enable_faults = enable_faults
-        self._options = Options(
+        self._options = ServerOptions(
             ready_seconds=ready_seconds,
             replica_sets=replica_sets,
             bookmark_interval=bookmark_interval,
@@ -122,7 +122,7 @@ class Environment:
         self.stop()
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EnvironmentKind:
         """Kind of server; `server`, faults and counters exist for the bundled server only."""
         return "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
 

@@ -25,7 +25,7 @@ from clientgo.manager.conditions import (
     set_status_condition,
 )
 from clientgo.manager.controllers import Controller, ControllerOptions, Reconciler, Result, TerminalError
-from clientgo.manager.createorpatch import Outcome, create_or_patch, create_or_update
+from clientgo.manager.createorpatch import OperationResult, create_or_patch, create_or_update
 from clientgo.manager.finalizers import Finalizer, Finalizers, has_finalizer, with_finalizer, without_finalizer
 from clientgo.manager.kinds import ApiReader
 from clientgo.manager.manager import Manager
@@ -46,7 +46,7 @@ __all__ = [
     "controller", "Controller", "ControllerOptions", "Reconciler", "Result", "TerminalError",
     "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",
     "Finalizer", "Finalizers", "has_finalizer", "with_finalizer", "without_finalizer",
-    "Outcome", "create_or_patch", "create_or_update",
+    "OperationResult", "create_or_patch", "create_or_update",
     "AlreadyOwnedError", "has_controller_reference", "remove_owner_reference", "set_controller_reference",
     "set_owner_reference",
     "Condition", "find_status_condition", "is_status_condition_true", "remove_status_condition", "set_status_condition",

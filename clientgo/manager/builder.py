@@ -21,7 +21,7 @@ from clientgo.manager.controllers import (
     reserve_name,
 )
 from clientgo.manager.predicates import Predicate
-from clientgo.manager.sources import EventSource, KindSource, ToRequests, itself, owners_of
+from clientgo.manager.sources import KindSource, Source, ToRequests, itself, owners_of
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.reconcile import LogFields
@@ -53,7 +53,7 @@ class Builder:
         self._kind: type[Any] | None = None
         self._own: tuple[Predicate, ...] = ()
         # Created by `complete`: owned kinds depend on the reconciled one.
-        self._sources: list[Callable[[], EventSource]] = []
+        self._sources: list[Callable[[], Source]] = []
         self._predicates: tuple[Predicate, ...] = ()
         self._name = ""
         self._unique = True
@@ -70,7 +70,7 @@ class Builder:
     def owns(self, cls: type[Any], *predicates: Predicate, any_owner: bool = False) -> "Builder":
         """Reconcile the controlling owner of each changed object of this kind, or each owner with `any_owner`."""
 
-        def source() -> EventSource:
+        def source() -> Source:
             if self._kind is None:
                 raise ValueError(f"cannot find the owner of {cls.__name__}: for_() is missing")
             return KindSource(self._manager.cache, cls, owners_of(self._kind, any_owner=any_owner), predicates)
@@ -88,7 +88,7 @@ class Builder:
         api = api_of(cls)
         return self.watches(metadata_type(api.gvr, kind=api.kind, namespaced=api.namespaced), to_requests, *predicates)
 
-    def watches_source(self, source: EventSource) -> "Builder":
+    def watches_source(self, source: Source) -> "Builder":
         """Reconcile the names that this source enqueues."""
         self._sources.append(lambda: source)
         return self
@@ -156,13 +156,13 @@ class Builder:
         self._manager.add_controller(made)
         return made
 
-    def _all_sources(self) -> tuple[EventSource, ...]:
-        own: Iterable[EventSource] = ()
+    def _all_sources(self) -> tuple[Source, ...]:
+        own: Iterable[Source] = ()
         if self._kind is not None:
             own = (KindSource(self._manager.cache, self._kind, itself, self._own),)
         return (*own, *(source() for source in self._sources))
 
-    def _with(self, cls: type[Any], source: Callable[[], EventSource]) -> "Builder":
+    def _with(self, cls: type[Any], source: Callable[[], Source]) -> "Builder":
         api_of(cls)
         self._sources.append(source)
         return self

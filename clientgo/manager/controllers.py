@@ -22,7 +22,7 @@ from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.priority import NORMAL, PriorityQueue
 from clientgo.manager.requesters import limited
-from clientgo.manager.sources import EventSource
+from clientgo.manager.sources import Source
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import provider
 from clientgo.reconcile import Attempt, Attempts, LogFields
@@ -96,7 +96,7 @@ class Controller:
         name: str,
         kind: str,
         reconcile: Reconcile,
-        sources: tuple[EventSource, ...],
+        sources: tuple[Source, ...],
         *,
         predicates: tuple[Predicate, ...] = (),
         options: ControllerOptions | None = None,

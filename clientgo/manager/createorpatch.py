@@ -14,7 +14,7 @@ from clientgo.meta.scheme import api_of
 T = TypeVar("T", bound=ApiObject)
 
 
-class Outcome(StrEnum):
+class OperationResult(StrEnum):
     """Effect of a write on an object (controller-runtime's OperationResult)."""
 
     UNCHANGED = "unchanged"
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
     UPDATED_STATUS_ONLY = "updatedStatusOnly"
 
 
-def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T, Outcome]:
+def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T, OperationResult]:
     """Create the object with the name of `obj`, or patch it to the result of `change`; return it and the outcome.
 
     `change` receives the current object, or `obj` if there is none, and returns the desired one. A missing object is
@@ -38,7 +38,7 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     """
     known, wanted = _wanted(client, obj, change)
     if known is None:
-        return client.create(wanted), Outcome.CREATED
+        return client.create(wanted), OperationResult.CREATED
     patch, status = difference(known, wanted)
     done = known
     if patch:
@@ -48,7 +48,7 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     return done, outcome_of(patch, status)
 
 
-def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T, Outcome]:
+def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T, OperationResult]:
     """Create the object with the name of `obj`, or replace it by the result of `change`; return it and the outcome.
 
     A status subresource stays as it is. Fields that are not sent are removed, including those that the class does not
@@ -61,9 +61,9 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
     """
     known, wanted = _wanted(client, obj, change)
     if known is None:
-        return client.create(wanted), Outcome.CREATED
+        return client.create(wanted), OperationResult.CREATED
     patch, _ = difference(known, wanted)
-    return (client.update(wanted), Outcome.UPDATED) if patch else (known, Outcome.UNCHANGED)
+    return (client.update(wanted), OperationResult.UPDATED) if patch else (known, OperationResult.UNCHANGED)
 
 
 def _wanted(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None, T]:
@@ -83,8 +83,8 @@ def difference(known: ApiObject, wanted: ApiObject) -> tuple[dict[str, Any], dic
     return patch, status
 
 
-def outcome_of(patch: dict[str, Any], status: dict[str, Any]) -> Outcome:
+def outcome_of(patch: dict[str, Any], status: dict[str, Any]) -> OperationResult:
     """Return the outcome of sending these two patches."""
     if status:
-        return Outcome.UPDATED_STATUS if patch else Outcome.UPDATED_STATUS_ONLY
-    return Outcome.UPDATED if patch else Outcome.UNCHANGED
+        return OperationResult.UPDATED_STATUS if patch else OperationResult.UPDATED_STATUS_ONLY
+    return OperationResult.UPDATED if patch else OperationResult.UNCHANGED

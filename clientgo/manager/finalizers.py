@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 from clientgo.errors import NotFound
 from clientgo.manager.client import Client
-from clientgo.manager.createorpatch import Outcome, difference, outcome_of
+from clientgo.manager.createorpatch import OperationResult, difference, outcome_of
 from clientgo.meta.codec import replace
 from clientgo.meta.objects import ApiObject
 
@@ -123,7 +123,7 @@ class Finalizers:
             raise ValueError(f"finalizer {name} is already registered")
         self._functions[name] = clean_up
 
-    def finalize(self, obj: T) -> tuple[T, Outcome]:
+    def finalize(self, obj: T) -> tuple[T, OperationResult]:
         """Add the missing finalizers; for an object that is being deleted, clean up and remove them.
 
         The function of each present finalizer is called in the order of registration, even if others fail; all that
@@ -136,7 +136,7 @@ class Finalizers:
         if obj.metadata.deletion_timestamp is None:
             return self._write(obj, self._with_all(obj))
         cleaned, errors = self._cleaned_up(obj)
-        done = cleaned, Outcome.UNCHANGED
+        done = cleaned, OperationResult.UNCHANGED
         with suppress(NotFound):  # removed by another client
             done = self._write(obj, cleaned)
         if len(errors) > 1:
@@ -162,7 +162,7 @@ class Finalizers:
             obj = without_finalizer(obj if changed is None else changed, name)
         return obj, errors
 
-    def _write(self, known: T, wanted: T) -> tuple[T, Outcome]:
+    def _write(self, known: T, wanted: T) -> tuple[T, OperationResult]:
         # The status first: without finalizers the object may be deleted. Each patch includes the resourceVersion it is
         # based on, because a patch replaces the whole list of finalizers.
         patch, status = difference(known, wanted)

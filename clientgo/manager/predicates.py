@@ -1,6 +1,7 @@
 """Event filters: predicates decide which events lead to a reconciliation.
 
-    controller(manager).for_(Foo, GenerationChanged()).owns(Deployment).with_predicates(LabelSelector("team=a"))
+    team = LabelSelectorPredicate("team=a")
+    controller(manager).for_(Foo, GenerationChanged()).owns(Deployment).with_predicates(team)
 
 A predicate has one method for each type of event; each accepts the event unless it is overridden. `&`, `|` and `~`
 combine predicates. In a resync the old and the new object are the same.
@@ -124,7 +125,7 @@ class LabelChanged(Predicate):
         return dict(old.metadata.labels) != dict(new.metadata.labels)
 
 
-class LabelSelector(_Uniform):
+class LabelSelectorPredicate(_Uniform):
     """Accepts events of objects whose current labels match; ValueError for an invalid selector."""
 
     def __init__(self, selector: str | Selector) -> None:

@@ -128,7 +128,7 @@ def _is_unchanged(old: ApiObject, new: ApiObject) -> bool:
     return old.metadata.resource_version == new.metadata.resource_version
 
 
-class EventSource(Protocol):
+class Source(Protocol):
     """Source of events."""
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced | None:

@@ -56,7 +56,7 @@ QUANTITY_FIELDS: Mapping[str, frozenset[str]] = {
 """Go type → JSON fields that are quantities, or maps or lists of them; generated types declare strings."""
 
 
-class Quantity:
+class ParsedQuantity:
     """An amount, and whether its notation is in powers of 1024.
 
     Raises:
@@ -80,7 +80,7 @@ class Quantity:
             self.value = number * Fraction(1000) ** _DECIMAL[suffix]
 
     def __repr__(self) -> str:
-        return f"<Quantity {self}>"
+        return f"<ParsedQuantity {self}>"
 
     def __str__(self) -> str:
         if self.binary and abs(self.value) >= 1024 and self.value.denominator == 1:
@@ -89,9 +89,9 @@ class Quantity:
         return _shortest(Fraction(ceil(self.value * 10**9), 10**9), Fraction(1000), _DECIMAL)
 
 
-def total(parts: Iterable[Quantity]) -> Quantity:
+def total(parts: Iterable[ParsedQuantity]) -> ParsedQuantity:
     """Return the sum; 0 for no parts."""
-    found = Quantity("0")
+    found = ParsedQuantity("0")
     for part in parts:
         found.binary = part.binary if not found.value else found.binary
         found.value += part.value
@@ -122,7 +122,7 @@ def numbers_to_quantities(content: Any, hint: Any) -> Any:
     origin, inside = get_origin(hint), get_args(hint)
     held = hint is _BUILT_IN and isinstance(content, int) and not isinstance(content, bool)
     if held or (isinstance(content, float) and (hint is _BUILT_IN or _DECLARED in inside[1:])):
-        return str(Quantity(content))
+        return str(ParsedQuantity(content))
     if origin is Annotated:
         return numbers_to_quantities(content, inside[0])
     if origin in (Union, UnionType):

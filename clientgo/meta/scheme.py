@@ -34,7 +34,7 @@ class Column(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
-class Scale(msgspec.Struct, frozen=True):
+class ScaleSubresource(msgspec.Struct, frozen=True):
     """JSON paths of the scale subresource."""
 
     spec_path: str
@@ -66,7 +66,7 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     status: bool = True
-    scale: Scale | None = None
+    scale: ScaleSubresource | None = None
     columns: tuple[Column, ...] = ()
     storage: bool = True
     served: bool = True
@@ -112,7 +112,7 @@ def api_type(
     categories: tuple[str, ...] = (),
     scope: Scope = "Namespaced",
     status: bool = True,
-    scale: Scale | None = None,
+    scale: ScaleSubresource | None = None,
     columns: tuple[Column, ...] = (),
     storage: bool = True,
     served: bool = True,

@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 QUEUE_LENGTH = 1000
 """Maximum number of events queued for one consumer (client-go)."""
 
-Handler = Callable[[Event], object]
+EventCallback = Callable[[Event], object]
 
 
 class EventWatcher:
     """One consumer: a bounded queue and the thread that calls `handle` with each event; `dropped` counts the others."""
 
-    def __init__(self, name: str, group: Group, handle: Handler, *, limit: int = QUEUE_LENGTH) -> None:
+    def __init__(self, name: str, group: Group, handle: EventCallback, *, limit: int = QUEUE_LENGTH) -> None:
         self.name = name
         self.dropped = 0
         self.closed = False
@@ -146,7 +146,7 @@ class Broadcaster:
     def __exit__(self, *_: object) -> None:
         self.shutdown()
 
-    def start_event_watcher(self, handle: Handler) -> EventWatcher:
+    def start_event_watcher(self, handle: EventCallback) -> EventWatcher:
         """Call `handle` with every event from now on, in a separate thread; exceptions are logged."""
         return self._start("events-watch", handle, Group(clock=self._clock))
 
@@ -174,7 +174,7 @@ class Broadcaster:
         for watcher in watchers:
             watcher.join(max(0.0, deadline - self._clock.now()))
 
-    def _start(self, name: str, handle: Handler, group: Group) -> EventWatcher:
+    def _start(self, name: str, handle: EventCallback, group: Group) -> EventWatcher:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the event broadcaster is shut down")

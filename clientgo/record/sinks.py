@@ -26,7 +26,7 @@ class EventSink(Protocol):
         """Apply a strategic merge patch; return the event as stored. Raises `NotFound` if it has expired."""
 
 
-class EventClient(TypedClient[Event]):
+class CoreEventClient(TypedClient[Event]):
     """Client of core/v1 events."""
 
     kind = Event
@@ -46,11 +46,11 @@ class CoreSink:
 
     def create(self, event: Event) -> Event:
         """Create the event."""
-        return EventClient(self._requester, event.metadata.namespace).create(event)
+        return CoreEventClient(self._requester, event.metadata.namespace).create(event)
 
     def patch(self, namespace: str, name: str, patch: bytes) -> Event:
         """Patch the event."""
-        return EventClient(self._requester, namespace).patch(name, patch, content_type=STRATEGIC_PATCH)
+        return CoreEventClient(self._requester, namespace).patch(name, patch, content_type=STRATEGIC_PATCH)
 
 
 class SeriesSink:

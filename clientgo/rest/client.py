@@ -15,8 +15,8 @@ from clientgo.meta.objects import EMPTY_MAP
 from clientgo.metrics import provider
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
-from clientgo.rest.flowcontrol import RateLimiter, Throttle, TokenBucketRateLimiter
-from clientgo.rest.headers import Kinds, RequestHeaders
+from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketRateLimiter
+from clientgo.rest.headers import MediaTypes, RequestHeaders
 from clientgo.rest.headers import default_user_agent as default_user_agent
 from clientgo.rest.limits import (
     Deadline,
@@ -86,7 +86,7 @@ class RESTClient:
         clock: Clock = SYSTEM_CLOCK,
         stop: threading.Event | None = None,
         on_warning: WarningHandler | None = None,
-        rate_limiter: RateLimiter | None = None,
+        rate_limiter: RequestRateLimiter | None = None,
         max_retries: int = MAX_RETRIES,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
@@ -184,7 +184,7 @@ class RESTClient:
         method: str,
         target: str,
         body: bytes | None,
-        kinds: Kinds,
+        kinds: MediaTypes,
         timeout: float | None,
         *,
         retry_lagging: bool = True,
@@ -213,7 +213,7 @@ class RESTClient:
             return reply.body
         raise error_from_response(reply.status, reply.body, reply.headers)
 
-    def _send_once(self, method: str, target: str, body: bytes | None, kinds: Kinds, silence: float) -> HTTPReply:
+    def _send_once(self, method: str, target: str, body: bytes | None, kinds: MediaTypes, silence: float) -> HTTPReply:
         if self._throttle is not None:
             waited = self._throttle.wait(method, target)
             if self._metrics.enabled:

@@ -25,7 +25,7 @@ INFO_EVERY = 10.0
 """Seconds between two messages at INFO (client-go: 10 s)."""
 
 
-class RateLimiter(Protocol):
+class RequestRateLimiter(Protocol):
     """A client-side rate limiter; thread-safe."""
 
     def try_accept(self) -> bool:
@@ -68,7 +68,7 @@ class TokenBucketRateLimiter:
 class Throttle:
     """Delays requests by a rate limiter, until `stop` is set or the request's own limits end the wait."""
 
-    def __init__(self, limiter: RateLimiter, clock: Clock, stop: threading.Event) -> None:
+    def __init__(self, limiter: RequestRateLimiter, clock: Clock, stop: threading.Event) -> None:
         self._limiter = limiter
         self._clock = clock
         self._stop = stop

@@ -13,7 +13,7 @@ from clientgo.rest.transport import Headers
 from clientgo.rest.urls import query_string
 from clientgo.version import VERSION
 
-Kinds = tuple[str, str, bool]
+MediaTypes = tuple[str, str, bool]
 """Content-Type of the body (empty without a body), accepted media types, and whether the response is streamed."""
 
 _ARCH = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
@@ -33,9 +33,9 @@ class RequestHeaders:
         self._fixed = (("User-Agent", config.user_agent or default_user_agent()), *_impersonation(config.impersonate))
         for name, value in self._fixed:
             _check(name, value)
-        self._made: dict[tuple[str, Kinds], Headers] = {}
+        self._made: dict[tuple[str, MediaTypes], Headers] = {}
 
-    def of(self, kinds: Kinds) -> Headers:
+    def of(self, kinds: MediaTypes) -> Headers:
         """Return the current headers of a request; raise the errors of the credentials."""
         key = (self._authorization(), kinds)
         made = self._made.get(key)
@@ -45,7 +45,7 @@ class RequestHeaders:
             made = self._made[key] = self._make(*key)
         return made
 
-    def _make(self, authorization: str, kinds: Kinds) -> Headers:
+    def _make(self, authorization: str, kinds: MediaTypes) -> Headers:
         content_type, accept, streamed = kinds
         headers = [("Accept", accept)]
         if authorization:

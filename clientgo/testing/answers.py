@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
-from clientgo.meta.apply.fieldsets import Rules
+from clientgo.meta.apply.fieldsets import MergeRules
 from clientgo.meta.codec import to_dict
 from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
@@ -113,7 +113,7 @@ def _writer(tracker: Tracker, action: Action, obj: Object) -> Writer:
     return Writer(manager=action.field_manager, at=at, rules=rules, subresource=action.subresource)
 
 
-def _rules(tracker: Tracker, obj: Object) -> Rules:
+def _rules(tracker: Tracker, obj: Object) -> MergeRules:
     return rules_of(tracker.class_of(obj), str(obj.get("kind", "")))
 
 
@@ -166,7 +166,7 @@ def _submitted(action: Action) -> Object:
     return dict(action.object) if isinstance(action.object, Mapping) else to_dict(action.object)
 
 
-def patched(old: Object, action: Action, rules: Rules) -> Object:
+def patched(old: Object, action: Action, rules: MergeRules) -> Object:
     """Return `old` with the action's patch applied; `rules` are the merge rules of its kind.
 
     Raises:
@@ -191,7 +191,7 @@ def _read(action: Action) -> Any:
         raise BadRequest(f"invalid patch: {error}") from error
 
 
-_PATCHES: Mapping[str, Callable[[Any, Any, Rules], Any]] = {
+_PATCHES: Mapping[str, Callable[[Any, Any, MergeRules], Any]] = {
     JSON_PATCH: lambda old, patch, _: jsonpatch.apply(old, patch),
     MERGE_PATCH: lambda old, patch, _: mergepatch.apply(old, patch),
     STRATEGIC_PATCH: strategic.apply,

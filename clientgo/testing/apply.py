@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from clientgo.errors import Conflict, Invalid, StatusCause, StatusDetails
-from clientgo.meta.apply.fieldsets import Path, Rules, fields_of, managed, tree_of
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, fields_of, managed, tree_of
 from clientgo.meta.apply.managedfields import FieldManager, after_update
 from clientgo.meta.apply.mergerules import TYPE_RULES, MergeRule, merge_rule
 from clientgo.meta.apply.serverside import ApplyConflict, apply
@@ -36,7 +36,7 @@ class Writer:
 
     manager: str
     at: float
-    rules: Rules
+    rules: MergeRules
     subresource: str = ""
 
     def entry(self, operation: str, obj: Object, name: str = "") -> FieldManager:
@@ -108,7 +108,7 @@ def _with_entries(obj: Object, entries: list[Object]) -> Object:
 
 
 @cache
-def rules_of(cls: type[Any] | None, kind: str) -> Rules:
+def rules_of(cls: type[Any] | None, kind: str) -> MergeRules:
     """Return the merge rules of a class; without a class, those of the built-in kind of that name."""
     return partial(merge_rule, kind) if cls is None else TypeRules(cls)
 
@@ -118,18 +118,18 @@ class TypeRules:
 
     def __init__(self, cls: type[Any]) -> None:
         self._cls = cls
-        self._known: dict[Path, MergeRule | None] = {}
+        self._known: dict[FieldPath, MergeRule | None] = {}
 
     def __repr__(self) -> str:
         return f"<TypeRules {self._cls.__name__}>"
 
-    def __call__(self, path: Path) -> MergeRule | None:
+    def __call__(self, path: FieldPath) -> MergeRule | None:
         """Return the rule at this path, or None."""
         if path not in self._known:
             self._known[path] = self._find(path)
         return self._known[path]
 
-    def _find(self, path: Path) -> MergeRule | None:
+    def _find(self, path: FieldPath) -> MergeRule | None:
         here: Any = self._cls
         metas: Iterable[Meta] = ()
         rule: MergeRule | None = None

@@ -116,10 +116,10 @@ class FakeWatcher(ManualStream[RawEvent]):
 
 T = TypeVar("T", bound=ApiObject)
 
-Event = WatchEvent[T] | Bookmark | BadEvent
+SourceEvent = WatchEvent[T] | Bookmark | BadEvent
 
 
-class FakeWatch(ManualStream[Event[T]], Generic[T]):
+class FakeWatch(ManualStream[SourceEvent[T]], Generic[T]):
     """One open watch of a `FakeSource`; also usable alone."""
 
 
@@ -239,7 +239,7 @@ class FakeSource(Generic[T]):
     def _stream_list(self) -> FakeWatch[T]:
         if not self.supports_watch_list:
             raise Invalid("sendInitialEvents is forbidden for watch: this source does not support streaming lists")
-        events: list[Event[T]] = [WatchEvent("ADDED", obj) for obj in self._objects.values()]
+        events: list[SourceEvent[T]] = [WatchEvent("ADDED", obj) for obj in self._objects.values()]
         events += [BadEvent("ADDED", error) for error in self._undecodable.values()]
         watch = FakeWatch([*events, Bookmark(str(self._version), initial_events_end=True)])
         self._open.append(watch)

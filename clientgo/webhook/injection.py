@@ -26,7 +26,7 @@ CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinit
 
 Object = dict[str, Any]
 
-Bundle = Callable[[bytes], bytes]
+UpdateBundle = Callable[[bytes], bytes]
 """Returns the new bundle (PEM) for the current one."""
 
 
@@ -45,7 +45,7 @@ class Targets:
                 yield resource, name
 
 
-def inject_ca(requester: Requester, targets: Targets, bundle: Bundle) -> None:
+def inject_ca(requester: Requester, targets: Targets, bundle: UpdateBundle) -> None:
     """Set the `caBundle` of each webhook of the targets to the result of `bundle`.
 
     Raises:
@@ -71,7 +71,7 @@ def server_names(requester: Requester, targets: Targets) -> list[str]:
     return list(found)
 
 
-def _inject(requester: Requester, resource: GroupVersionResource, name: str, bundle: Bundle) -> None:
+def _inject(requester: Requester, resource: GroupVersionResource, name: str, bundle: UpdateBundle) -> None:
     obj = _get(requester, resource, name)
     patch: list[Object] = []
     for path, client in _client_configs(obj):

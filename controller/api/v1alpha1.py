@@ -7,7 +7,7 @@ informers from these classes.
 from dataclasses import dataclass
 from typing import Annotated
 
-from clientgo.meta import DNS_LABEL, Column, Int32, Meta, ObjectMeta, Scale, api_type
+from clientgo.meta import DNS_LABEL, Column, Int32, Meta, ObjectMeta, ScaleSubresource, api_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FooStatus:
 @api_type(
     group="samplecontroller.k8s.io",
     version="v1alpha1",
-    scale=Scale(".spec.replicas", ".status.availableReplicas"),
+    scale=ScaleSubresource(".spec.replicas", ".status.availableReplicas"),
     columns=(
         Column("Deployment", "string", ".spec.deploymentName"),
         Column("Replicas", "integer", ".spec.replicas"),

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from clientgo.apiserver.http.messages import Response
+from clientgo.apiserver.http.messages import HTTPResponse
 from tests.apiserver.inprocess import (
     APPLY,
     DEFINITIONS,
@@ -64,7 +64,7 @@ def with_objects() -> Kube:
     return kube
 
 
-def outcome(answer: Response) -> str:
+def outcome(answer: HTTPResponse) -> str:
     """Return the status code and message of a response; fail if the server broke or rejected without a message."""
     # A real server answers 500, with this message, to a creation that names a version.
     broken = answer.status >= 500 and answer.status != 504 and b"resourceVersion should not be set" not in answer.body

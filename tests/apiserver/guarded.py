@@ -3,7 +3,7 @@
 from typing import Any
 
 from clientgo.apiserver.auth.users import ADMIN, User, authenticated
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from tests.apiserver.inprocess import Kube
 
 Object = dict[str, Any]
@@ -21,7 +21,7 @@ class Guarded(Kube):
 
     def __init__(self) -> None:
         self.acting = "admin"
-        super().__init__(Options(tokens=dict(USERS), authorization="RBAC"))
+        super().__init__(ServerOptions(tokens=dict(USERS), authorization="RBAC"))
 
     def send(self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str) -> Any:
         if self.acting:

@@ -5,10 +5,10 @@ from typing import Any
 
 from clientgo.apiserver.api import Api, result_of
 from clientgo.apiserver.apiextensions.crds import KEY as DEFINITION_KEY
-from clientgo.apiserver.handlers.watching import WatchStream
-from clientgo.apiserver.http.messages import Response
+from clientgo.apiserver.handlers.watching import WatchServer
+from clientgo.apiserver.http.messages import HTTPResponse
 from clientgo.apiserver.server import build
-from clientgo.apiserver.state import ManualScheduler, Options
+from clientgo.apiserver.state import ManualScheduler, ServerOptions
 from clientgo.apiserver.storage.stored import Journal
 from clientgo.testing.clock import FakeClock
 
@@ -100,15 +100,19 @@ def deployment(name: str = "d", replicas: int = 1) -> Object:
 class Kube:
     """Sends requests; `ok` requires success and returns the object, `refused` a failure and returns the Status."""
 
-    def __init__(self, options: Options | None = None, *, journal: Journal | None = None) -> None:
+    def __init__(self, options: ServerOptions | None = None, *, journal: Journal | None = None) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        self.api: Api = build(self.scheduler, options or Options(), simulate=False, clock=self.clock, journal=journal)
+        self.api: Api = build(
+            self.scheduler, options or ServerOptions(), simulate=False, clock=self.clock, journal=journal
+        )
         self.scheduler.run()
         if self.api.state.store.entry(DEFINITION_KEY, "", f"foos.{GROUP}") is None:
             self.ok("POST", DEFINITIONS, definition())
 
-    def send(self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str) -> Response:
+    def send(
+        self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str
+    ) -> HTTPResponse:
         path, _, query = url.partition("?")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -128,10 +132,10 @@ class Kube:
         value: Object = answer.json()
         return value
 
-    def watch(self, url: str, **headers: str) -> WatchStream:
+    def watch(self, url: str, **headers: str) -> WatchServer:
         path, _, query = url.partition("?")
         answer = self.api.handle("GET", path, f"watch=1&{query}", headers)
-        assert isinstance(answer, WatchStream), answer
+        assert isinstance(answer, WatchServer), answer
         return answer
 
 

@@ -13,7 +13,7 @@ from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, DeploymentSi
 from clientgo.apiserver.http.status import internal_error
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer, build
-from clientgo.apiserver.state import ManualScheduler, Options
+from clientgo.apiserver.state import ManualScheduler, ServerOptions
 from clientgo.envtest import Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
@@ -29,7 +29,7 @@ Event = dict[str, Any]
 class Audited(Kube):
     def __init__(self, **options: Any) -> None:
         self.events: list[Event] = []
-        super().__init__(Options(audit=self.events.append, **options))
+        super().__init__(ServerOptions(audit=self.events.append, **options))
         self.events.clear()
 
     def told(self) -> list[tuple[str, str, int, str]]:
@@ -134,7 +134,7 @@ def test_failing_sink_does_not_fail_requests(caplog: Any) -> None:
     def full(_: Event) -> None:
         raise OSError("no space left on device")
 
-    kube = Kube(Options(audit=full))
+    kube = Kube(ServerOptions(audit=full))
     kube.ok("POST", FOOS, foo("a"))
     assert "audit event lost" in caplog.text
 
@@ -182,7 +182,7 @@ class FailingJournal:
 def test_undone_write_is_audited_as_failed() -> None:
     events: list[Event] = []
     scheduler, journal = ManualScheduler(FakeClock()), FailingJournal()
-    api = build(scheduler, Options(audit=events.append), journal=journal, commit_together=True)
+    api = build(scheduler, ServerOptions(audit=events.append), journal=journal, commit_together=True)
     scheduler.run()
     events.clear()
     for name in "ab":

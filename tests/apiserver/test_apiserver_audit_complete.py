@@ -11,7 +11,7 @@ from clientgo.apiserver.controllers.deployments import DeploymentSimulation
 from clientgo.apiserver.http.status import internal_error
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import build
-from clientgo.apiserver.state import ManualScheduler, Options
+from clientgo.apiserver.state import ManualScheduler, ServerOptions
 from clientgo.testing.clock import FakeClock
 from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, deployment
 from tests.budget import examples
@@ -71,7 +71,7 @@ def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> N
     events: list[dict[str, Any]] = []
     clock, journal = FakeClock(), Journal()
     scheduler = ManualScheduler(clock)
-    api = build(scheduler, Options(audit=events.append), simulate=False, journal=journal, commit_together=True)
+    api = build(scheduler, ServerOptions(audit=events.append), simulate=False, journal=journal, commit_together=True)
     DeploymentSimulation(Internal(api), ready_seconds=1).start()
     scheduler.run()
     events.clear()

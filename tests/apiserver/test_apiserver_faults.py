@@ -8,7 +8,7 @@ import pytest
 import urllib3
 
 from clientgo.apiserver.faults import Fault, Faults
-from clientgo.apiserver.http.messages import Query, Request
+from clientgo.apiserver.http.messages import HTTPRequest, Query
 from clientgo.apiserver.server import BundledServer
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.testing.clock import FakeClock
@@ -171,8 +171,8 @@ def test_invalid_fault_is_rejected(wrong: dict[str, Any]) -> None:
         Fault(**wrong)
 
 
-def request(method: str = "GET", path: str = f"{CONFIG_MAPS}/a", **query: str) -> Request:
-    return Request(method, path, Query(query))
+def request(method: str = "GET", path: str = f"{CONFIG_MAPS}/a", **query: str) -> HTTPRequest:
+    return HTTPRequest(method, path, Query(query))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def request(method: str = "GET", path: str = f"{CONFIG_MAPS}/a", **query: str) -
         (Fault(), request(path="/healthz"), request(path="/faults/clock")),
     ],
 )
-def test_fault_applies_to_matching_requests(fault: Fault, struck: Request, spared: Request) -> None:
+def test_fault_applies_to_matching_requests(fault: Fault, struck: HTTPRequest, spared: HTTPRequest) -> None:
     assert (fault.applies_to(struck), fault.applies_to(spared)) == (True, False)
 
 

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown, Registration, SharedInformer
-from clientgo.cache.handlers import Handler, filtered
+from clientgo.cache.handlers import ResourceEventHandler, filtered
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName
@@ -156,7 +156,9 @@ def test_update_that_changes_the_filters_result_is_an_addition_or_deletion(
     old: str, new: str, told: list[tuple[str, str]]
 ) -> None:
     seen: RecordingHandler[ConfigMap] = RecordingHandler()
-    handler = filtered(Handler(seen.on_add, seen.on_update, seen.on_delete), lambda obj: obj.data["color"] == "red")
+    handler = filtered(
+        ResourceEventHandler(seen.on_add, seen.on_update, seen.on_delete), lambda obj: obj.data["color"] == "red"
+    )
     assert handler.on_update is not None
     handler.on_update(colored(old), colored(new))
     assert seen.calls() == told
@@ -164,7 +166,7 @@ def test_update_that_changes_the_filters_result_is_an_addition_or_deletion(
 
 def test_filter_passes_accepted_objects_and_deletions_of_unknown_state() -> None:
     seen: RecordingHandler[ConfigMap] = RecordingHandler()
-    handler = filtered(Handler(seen.on_add, None, seen.on_delete), lambda obj: obj.data["color"] == "red")
+    handler = filtered(ResourceEventHandler(seen.on_add, None, seen.on_delete), lambda obj: obj.data["color"] == "red")
     add, delete, first = handler.on_add, handler.on_delete, handler.on_initial_add
     assert add is not None
     assert delete is not None

@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from clientgo.cli.names import CommandError
-from clientgo.cli.project import FILE, LAYOUT, Project, Resource
+from clientgo.cli.project import FILE, LAYOUT, Project, ProjectResource
 from clientgo.version import VERSION
 
 
 @pytest.mark.feature("A-61")
 @pytest.mark.feature("E-07")
 def test_project_file_has_the_kubebuilder_fields(tmp_path: Path) -> None:
-    foo = Resource(group="tsi", domain="tiduyun.com", version="v1alpha1", kind="IPPool", plural="ippools")
+    foo = ProjectResource(group="tsi", domain="tiduyun.com", version="v1alpha1", kind="IPPool", plural="ippools")
     foo.api, foo.namespaced, foo.controller, foo.webhooks = True, False, True, {"defaulting": True}
     Project(name="ippool", domain="tiduyun.com", repo="example.com/ippool", resources=[foo]).write(tmp_path)
 
@@ -42,7 +42,9 @@ def test_project_file_has_the_kubebuilder_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize("plural", ["foos", "fooen"])
 @pytest.mark.parametrize("several", [False, True])
 def test_project_file_round_trips(tmp_path: Path, plural: str, several: bool) -> None:
-    foo = Resource(group="g", domain="example.com", version="v1", kind="Foo", plural=plural, api=True, controller=True)
+    foo = ProjectResource(
+        group="g", domain="example.com", version="v1", kind="Foo", plural=plural, api=True, controller=True
+    )
     foo.grouped = several
     project = Project(name="foo", domain="example.com", multigroup=several, namespaced=several, cli_version="0.0.9")
     project.resources.append(foo)
@@ -78,7 +80,7 @@ def test_invalid_project_file_is_rejected(tmp_path: Path, text: str) -> None:
 def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     project = Project(name="foo", domain="example.com")
     project.resources.append(
-        Resource(group="g", domain="example.com", version="v1", kind="Foo", plural="foos", api=True)
+        ProjectResource(group="g", domain="example.com", version="v1", kind="Foo", plural="foos", api=True)
     )
     project.write(tmp_path)
     (tmp_path / FILE).write_text((tmp_path / FILE).read_text().replace(old, new))

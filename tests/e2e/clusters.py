@@ -18,7 +18,7 @@ from clientgo.apiserver.kubeconfig import kubeconfig
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.envtest.crds import read_crds, uninstall
-from clientgo.envtest.environment import Kind
+from clientgo.envtest.environment import EnvironmentKind
 from clientgo.errors import AlreadyExists, NotFound
 from clientgo.kubernetes.clients.apps_v1 import DeploymentClient
 from clientgo.kubernetes.clientset import Clientset
@@ -27,11 +27,11 @@ from clientgo.lifecycle import Group
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config, RESTClient, load_config
 
-_BUNDLED: Kind = "bundled server"
-_PLANE: Kind = "control plane"
-_EXISTING: Kind = "existing cluster"
+_BUNDLED: EnvironmentKind = "bundled server"
+_PLANE: EnvironmentKind = "control plane"
+_EXISTING: EnvironmentKind = "existing cluster"
 
-FEATURES: dict[str, tuple[frozenset[Kind], str]] = {
+FEATURES: dict[str, tuple[frozenset[EnvironmentKind], str]] = {
     "injected faults": (frozenset({_BUNDLED}), "real servers answer without delays and errors on request"),
     "simulated controllers": (frozenset({_BUNDLED}), "real controllers wait for nodes to run pods"),
     "a known port": (frozenset({_BUNDLED}), "the address of a real server is known only when it runs"),

@@ -29,7 +29,7 @@ from clientgo.manager import (
     controller,
     create_or_patch,
 )
-from clientgo.manager.predicates import LabelSelector
+from clientgo.manager.predicates import LabelSelectorPredicate
 from clientgo.manager.requesters import FieldValidation
 from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
 from clientgo.metrics import provider, set_provider
@@ -205,7 +205,7 @@ def test_what_one_cluster_says_is_brought_about_in_another(config: Config, other
             metadata = ObjectMeta(name=request.name, namespace="default", labels=found.metadata.labels)
             create_or_patch(there.client, ConfigMap(metadata=metadata), lambda copy: replace(copy, data=found.data))
 
-    mirrored = LabelSelector("mirror=yes")
+    mirrored = LabelSelectorPredicate("mirror=yes")
     made = controller(manager).for_(ConfigMap, mirrored).named("mirror")
     made.watches_source(KindSource(there.cache, ConfigMap, predicates=(mirrored,))).complete(mirror)
     with namespace(config, "mirror") as space, running(manager):

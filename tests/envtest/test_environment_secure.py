@@ -7,7 +7,7 @@ import pytest
 import urllib3
 
 from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.envtest import Environment
 from clientgo.errors import ConfigError, Forbidden
 from clientgo.rest import Config, RESTClient, load_config
@@ -46,7 +46,7 @@ def test_added_user_is_limited_by_roles() -> None:
 
 
 def test_a_client_certificate_tells_name_and_groups() -> None:
-    with BundledServer(tls=True, options=Options(anonymous=False, authorization="RBAC")) as server:
+    with BundledServer(tls=True, options=ServerOptions(anonymous=False, authorization="RBAC")) as server:
         assert server.ca is not None
         certificate, key = server.client_certificate("carol", "system:masters")
         config = Config(
@@ -72,10 +72,10 @@ def test_idle_tls_connection_does_not_delay_stop() -> None:
 
 @pytest.mark.parametrize(
     ("tls", "options"),
-    [(False, Options(anonymous=False)), (True, Options()), (False, Options(authorization="RBAC"))],
+    [(False, ServerOptions(anonymous=False)), (True, ServerOptions()), (False, ServerOptions(authorization="RBAC"))],
     ids=["no TLS", "everybody may", "roles without TLS"],
 )
-def test_it_listens_where_others_reach_it_only_with_tls_and_authentication(tls: bool, options: Options) -> None:
+def test_it_listens_where_others_reach_it_only_with_tls_and_authentication(tls: bool, options: ServerOptions) -> None:
     with pytest.raises(ConfigError, match=r"listen on 0\.0\.0\.0 only with TLS and authentication"):
         BundledServer(host="0.0.0.0", tls=tls, options=options)
 

@@ -11,7 +11,7 @@ from clientgo.errors import BadRequest
 from clientgo.log import redact
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.meta.quantities import Quantity
+from clientgo.meta.quantities import ParsedQuantity
 from clientgo.meta.resourceversion import at_least, compare_resource_versions
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.rest.request import Request
@@ -87,10 +87,10 @@ def object_names(data: bytes) -> str:
 def quantities(data: bytes) -> str:
     """Parse and print a quantity; the value is unchanged."""
     try:
-        quantity = Quantity(text_of(data))
+        quantity = ParsedQuantity(text_of(data))
     except ValueError as error:
         return sentence(error, data, ValueError)
-    if Quantity(str(quantity)).value < quantity.value:
+    if ParsedQuantity(str(quantity)).value < quantity.value:
         raise Bug(f"{data!r} prints as {quantity}")
     return f"binary: {quantity.binary}"
 

@@ -17,7 +17,7 @@ from clientgo.manager import (
     controller,
     set_controller_reference,
 )
-from clientgo.manager.predicates import GenerationChanged, LabelSelector
+from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, api_of, replace
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
@@ -70,7 +70,7 @@ def test_controller_handles_events_of_its_owned_and_watched_kinds() -> None:
 @pytest.mark.feature("A-13")
 def test_map_function_and_predicates_select_events() -> None:
     asked = Asked()
-    made = controller(asked.manager).named("configs").watches(ConfigMap, named_in, LabelSelector("foo"))
+    made = controller(asked.manager).named("configs").watches(ConfigMap, named_in, LabelSelectorPredicate("foo"))
     made.with_predicates(GenerationChanged()).complete(asked.reconcile)
     with running(asked.manager):
         created = asked.manager.client.create(config("c", foo="a"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clientgo.errors import Conflict
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container
-from clientgo.manager import Manager, Outcome, create_or_patch, create_or_update
+from clientgo.manager import Manager, OperationResult, create_or_patch, create_or_update
 from clientgo.meta import ObjectMeta, api_of, replace
 from clientgo.meta.patches import mergepatch
 from clientgo.testing.fake import FakeRequester
@@ -51,7 +51,7 @@ def test_missing_object_is_created(manager: Manager) -> None:
 
 def test_equal_object_is_not_written(manager: Manager, requester: FakeRequester) -> None:
     _, outcome = create_or_patch(manager.client, FOO, lambda obj: obj)
-    assert outcome == Outcome.UNCHANGED
+    assert outcome == OperationResult.UNCHANGED
     assert [action.verb for action in requester.actions] == []
 
 
@@ -59,7 +59,7 @@ def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester)
     done, outcome = create_or_patch(
         manager.client, FOO, lambda obj: replace(obj, spec=replace(obj.spec, replicas=3, deployment_name=""))
     )
-    assert outcome == Outcome.UPDATED
+    assert outcome == OperationResult.UPDATED
     assert done.spec.replicas == 3
     assert patches(requester) == [("", {"spec": {"replicas": 3, "deploymentName": ""}})]
 
@@ -86,13 +86,13 @@ def test_unknown_fields_are_dropped_by_an_update_and_in_items_of_patched_lists(
 
 def test_status_subresource_is_patched_separately(manager: Manager, requester: FakeRequester) -> None:
     _, outcome = create_or_patch(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
-    assert outcome == Outcome.UPDATED_STATUS_ONLY
+    assert outcome == OperationResult.UPDATED_STATUS_ONLY
     assert patches(requester) == [("status", {"status": {"availableReplicas": 2}})]
     requester.clear_actions()
     done, outcome = create_or_patch(
         manager.client, FOO, lambda obj: replace(obj, status=FooStatus(), spec=replace(obj.spec, replicas=None))
     )
-    assert outcome == Outcome.UPDATED_STATUS
+    assert outcome == OperationResult.UPDATED_STATUS
     assert [subresource for subresource, _ in patches(requester)] == ["", "status"]
     assert (done.spec.replicas, done.status.available_replicas) == (None, None)
 
@@ -100,19 +100,19 @@ def test_status_subresource_is_patched_separately(manager: Manager, requester: F
 def test_create_or_update_replaces_an_unchanged_object(manager: Manager, requester: FakeRequester) -> None:
     wanted = replace(FOO.spec, replicas=3)
     done, outcome = create_or_update(manager.client, FOO, lambda obj: replace(obj, spec=wanted))
-    assert (done.spec, outcome) == (wanted, Outcome.UPDATED)
-    assert create_or_update(manager.client, FOO, lambda obj: obj) == (done, Outcome.UNCHANGED)
+    assert (done.spec, outcome) == (wanted, OperationResult.UPDATED)
+    assert create_or_update(manager.client, FOO, lambda obj: obj) == (done, OperationResult.UNCHANGED)
     assert [action.verb for action in requester.actions] == ["update"]
     old = replace(done, metadata=replace(done.metadata, resource_version="1"))
     with pytest.raises(Conflict):
         create_or_update(manager.client, FOO, lambda _: replace(old, spec=FOO.spec))
     config = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"))
-    assert create_or_update(manager.client, config, lambda obj: obj)[1] == Outcome.CREATED
+    assert create_or_update(manager.client, config, lambda obj: obj)[1] == OperationResult.CREATED
 
 
 def test_update_excludes_a_status_subresource(manager: Manager, requester: FakeRequester) -> None:
     done = create_or_update(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
-    assert done[1] == Outcome.UNCHANGED
+    assert done[1] == OperationResult.UNCHANGED
     assert requester.actions == []
 
 

@@ -8,7 +8,15 @@ from functools import partial
 import pytest
 
 from clientgo.errors import Conflict, ConnectionFailed, NotFound
-from clientgo.manager import Finalizer, Finalizers, Manager, Outcome, has_finalizer, with_finalizer, without_finalizer
+from clientgo.manager import (
+    Finalizer,
+    Finalizers,
+    Manager,
+    OperationResult,
+    has_finalizer,
+    with_finalizer,
+    without_finalizer,
+)
 from clientgo.meta import replace
 from clientgo.testing.actions import Action
 from clientgo.testing.fake import FakeRequester
@@ -145,8 +153,8 @@ def test_missing_finalizers_are_added_in_one_write() -> None:
     cleaning = Cleaning(with_finalizer(new_foo(), OTHER))
     with running(cleaning.manager):
         foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
-        assert (foo, outcome) == (cleaning.stored, Outcome.UPDATED)
-        assert cleaning.finalizers.finalize(foo) == (foo, Outcome.UNCHANGED)
+        assert (foo, outcome) == (cleaning.stored, OperationResult.UPDATED)
+        assert cleaning.finalizers.finalize(foo) == (foo, OperationResult.UNCHANGED)
     assert foo.metadata.finalizers == (OTHER, BUCKET, ACCOUNT)
     assert (len(cleaning.writes()), cleaning.called) == (1, [])
 
@@ -154,7 +162,7 @@ def test_missing_finalizers_are_added_in_one_write() -> None:
 def test_deletion_cleans_up_and_removes_finalizers_after_the_status_write(cleaning: Cleaning) -> None:
     version = cleaning.stored.metadata.resource_version
     foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
-    assert (cleaning.called, outcome) == ([BUCKET, ACCOUNT], Outcome.UPDATED_STATUS)
+    assert (cleaning.called, outcome) == ([BUCKET, ACCOUNT], OperationResult.UPDATED_STATUS)
     assert (foo.metadata.finalizers, foo.status) == ((OTHER,), FooStatus(0))
     (_, status), (_, last) = cleaning.writes()
     assert status == {"metadata": {"resourceVersion": version}, "status": {"availableReplicas": 0}}
@@ -190,7 +198,7 @@ def test_changed_object_is_a_conflict_and_deleted_one_is_not(cleaning: Cleaning)
 
     cleaning.requester.prepend_reactor("patch", "foos", gone)
     foo, outcome = cleaning.finalizers.finalize(cleaning.stored)
-    assert (foo.metadata.finalizers, outcome) == ((OTHER,), Outcome.UNCHANGED)
+    assert (foo.metadata.finalizers, outcome) == ((OTHER,), OperationResult.UNCHANGED)
 
 
 @pytest.mark.parametrize("name", ["bucket", "/bucket", "example.com/"])

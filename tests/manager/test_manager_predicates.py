@@ -10,7 +10,7 @@ from clientgo.manager.predicates import (
     Funcs,
     GenerationChanged,
     LabelChanged,
-    LabelSelector,
+    LabelSelectorPredicate,
     Not,
     Or,
     Predicate,
@@ -50,7 +50,7 @@ def test_predicates_accept_only_updates_with_their_change(predicate: Predicate, 
 
 
 def test_label_selector_uses_the_current_labels() -> None:
-    selector, other = LabelSelector("team=a"), changed(labels={"team": "b"})
+    selector, other = LabelSelectorPredicate("team=a"), changed(labels={"team": "b"})
     assert selector.create(OLD)
     assert selector.delete(OLD)
     assert selector.generic(OLD)

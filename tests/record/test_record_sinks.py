@@ -17,7 +17,7 @@ from clientgo.record import (
 )
 from clientgo.record.events import micro_time, nanoseconds
 from clientgo.record.series import series_patch
-from clientgo.record.sinks import EventClient, from_events_v1, to_events_v1
+from clientgo.record.sinks import CoreEventClient, from_events_v1, to_events_v1
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
@@ -69,7 +69,7 @@ def test_core_events_are_written_after_one_request_to_a_group_not_served() -> No
     sink.create(replace(EVENT, metadata=replace(EVENT.metadata, name="foo.2")))
     assert calls(requester) == ["create events.k8s.io", "create core", "patch core", "create core"]
     assert kept == EVENT
-    stored = EventClient(requester, "baz").get("foo.1")
+    stored = CoreEventClient(requester, "baz").get("foo.1")
     assert (stored.message, stored.action, stored.related) == ("3 replicas", "Scaling", NODE)
     assert stored.series == core_v1.EventSeries(count=2, last_observed_time=AT)
 
@@ -109,7 +109,7 @@ def test_series_are_recorded_if_the_group_is_not_served() -> None:
         recorder = broadcaster.new_recorder("sample-controller", host="h")
         for _ in range(2):
             recorder.eventf(POD, "Normal", "Scaled", "Scaling", "%d replicas", 3)
-    (stored,) = EventClient(requester, "baz").list().items
+    (stored,) = CoreEventClient(requester, "baz").list().items
     assert (stored.message, stored.series and stored.series.count) == ("3 replicas", 2)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.errors import ConfigError
 from clientgo.rest.auth_plugins import Credential
 from clientgo.rest.config import ClientCertificate, Config, Delegated, Impersonation
@@ -312,7 +312,7 @@ def test_repr_of_a_configuration_shows_no_secret() -> None:
 SECRETS = [
     Credential("Bearer s3cret", ClientCertificate("c", "s3cret")),
     ExecStatus(token="s3cret", client_key_data="s3cret"),
-    Request("GET", "/", headers={"authorization": "Bearer s3cret"}),
+    HTTPRequest("GET", "/", headers={"authorization": "Bearer s3cret"}),
     parse(
         """
 clusters: [{name: k, cluster: {server: "https://h", proxy-url: "http://me:s3cret@p"}}]

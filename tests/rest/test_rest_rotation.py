@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.errors import ConnectionFailed, Unauthorized
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config, Impersonation
@@ -23,7 +23,7 @@ REVIEW = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubj
 
 @pytest.fixture
 def server() -> Iterator[BundledServer]:
-    with BundledServer(tls=True, options=Options(anonymous=False, tokens=TOKENS)) as started:
+    with BundledServer(tls=True, options=ServerOptions(anonymous=False, tokens=TOKENS)) as started:
         yield started
 
 
@@ -91,12 +91,12 @@ def test_rotated_client_certificate_is_used_within_a_minute(server: BundledServe
 @pytest.mark.feature("B-REST-09")
 def test_rotated_ca_is_trusted_at_once(tmp_path: Path) -> None:
     ca = tmp_path / "ca.crt"
-    with BundledServer(tls=True, options=Options(tokens=TOKENS)) as first:
+    with BundledServer(tls=True, options=ServerOptions(tokens=TOKENS)) as first:
         port = int(first.url.rpartition(":")[2])
         ca.write_bytes(authority(first))
         client = RESTClient(Config(first.url, ca_file=str(ca), token="t0ken-of-ann"), max_retries=0)
         assert name_of(client) == "ann"
-    with BundledServer(port=port, tls=True, options=Options(tokens=TOKENS)) as second:
+    with BundledServer(port=port, tls=True, options=ServerOptions(tokens=TOKENS)) as second:
         with pytest.raises(ConnectionFailed, match="is not trusted"):
             name_of(client)
         ca.write_bytes(authority(second))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from clientgo.meta import ObjectMeta, Scale, api_type
+from clientgo.meta import ObjectMeta, ScaleSubresource, api_type
 from clientgo.typed import CreateClient, ScaleClient, TypedClient
 
 
@@ -17,7 +17,7 @@ class GadgetStatus:
     ready: int = 0
 
 
-@api_type(group="shop.example.com", version="v1", scale=Scale(".spec.replicas", ".status.ready"))
+@api_type(group="shop.example.com", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.ready"))
 @dataclass(frozen=True, slots=True)
 class Gadget:
     metadata: ObjectMeta

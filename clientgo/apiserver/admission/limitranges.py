@@ -12,7 +12,7 @@ from clientgo.apiserver.http.status import forbidden
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
-from clientgo.meta.quantities import Quantity, total
+from clientgo.meta.quantities import ParsedQuantity, total
 
 KEY: Key = ("", "limitranges")
 ANNOTATION = "kubernetes.io/limit-ranger"
@@ -71,7 +71,7 @@ def _filled(container: Object, item: Object, notes: list[str], what: str) -> Obj
     return {**container, "resources": resources}
 
 
-def _faults(item: Object, asked: dict[str, dict[str, Quantity]]) -> Iterator[str]:
+def _faults(item: Object, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterator[str]:
     kind = item["type"]
     for name, bound in sorted(amounts(item.get("min")).items()):
         yield from _below(name, kind, bound, asked)
@@ -87,7 +87,7 @@ def _faults(item: Object, asked: dict[str, dict[str, Quantity]]) -> Iterator[str
             yield f"{name} max limit to request ratio per {kind} is {bound}, but provided ratio is {ratio:.6f}"
 
 
-def _below(name: str, kind: str, bound: Quantity, asked: dict[str, dict[str, Quantity]]) -> Iterator[str]:
+def _below(name: str, kind: str, bound: ParsedQuantity, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterator[str]:
     if name not in asked["request"]:
         yield f"minimum {name} usage per {kind} is {bound}.  No request is specified"
         return
@@ -98,7 +98,7 @@ def _below(name: str, kind: str, bound: Quantity, asked: dict[str, dict[str, Qua
             return
 
 
-def _beyond(name: str, kind: str, bound: Quantity, asked: dict[str, dict[str, Quantity]]) -> Iterator[str]:
+def _beyond(name: str, kind: str, bound: ParsedQuantity, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterator[str]:
     if name not in asked["limit"]:
         yield f"maximum {name} usage per {kind} is {bound}.  No limit is specified"
         return
@@ -109,16 +109,16 @@ def _beyond(name: str, kind: str, bound: Quantity, asked: dict[str, dict[str, Qu
             return
 
 
-def amounts(listed: Any) -> dict[str, Quantity]:
+def amounts(listed: Any) -> dict[str, ParsedQuantity]:
     """Parse resource amounts by name; invalid ones neither limit nor request anything."""
     found = {}
     for name, text in (listed or {}).items():
         with suppress(ValueError):
-            found[name] = Quantity(text)
+            found[name] = ParsedQuantity(text)
     return found
 
 
-def pod_amounts(pod: Object, field: str) -> dict[str, Quantity]:
+def pod_amounts(pod: Object, field: str) -> dict[str, ParsedQuantity]:
     """Return a pod's requests or limits: the sum of its containers, or the largest init container if that is more."""
     spec = pod.get("spec") or {}
     each, first = (

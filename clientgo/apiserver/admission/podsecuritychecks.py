@@ -11,8 +11,8 @@ import msgspec
 
 from clientgo.apiserver.registry.registry import Object
 
-Finding = tuple[str, str]
-Check = Callable[[Object, Object], Finding | None]
+CheckResult = tuple[str, str]
+Check = Callable[[Object, Object], CheckResult | None]
 """Takes a pod's metadata and spec."""
 
 _CAPABILITIES = frozenset((
@@ -36,7 +36,7 @@ _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _encode = msgspec.json.Encoder().encode
 
 
-def violations(level: str, minor: int, meta: Object, spec: Object) -> list[Finding]:
+def violations(level: str, minor: int, meta: Object, spec: Object) -> list[CheckResult]:
     """Return the violations of the level, as release 1.`minor` defines it."""
     if level == "privileged":
         return []
@@ -46,7 +46,7 @@ def violations(level: str, minor: int, meta: Object, spec: Object) -> list[Findi
     return [one for one in found if one is not None]
 
 
-def described(found: Iterable[Finding]) -> str:
+def described(found: Iterable[CheckResult]) -> str:
     """Join violations in one line: `privileged (container "a" must not ...), host namespaces (hostPID=true)`."""
     return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
 
@@ -84,7 +84,7 @@ def _setters(pod: object, names: list[str]) -> str:
     return " and ".join([*(["pod"] if pod else []), *([_named(names)] if names else [])])
 
 
-def _app_armor(meta: Object, spec: Object) -> Finding | None:
+def _app_armor(meta: Object, spec: Object) -> CheckResult | None:
     def bad(context: Object) -> str:
         kind = (context.get("appArmorProfile") or {}).get("type")
         return kind if kind is not None and kind not in _PROFILES else ""
@@ -114,12 +114,12 @@ def _must_not_include(spec: Object, allowed: frozenset[str]) -> str:
     return f"{_named(names)} must not include {_quoted(wrong)} in securityContext.capabilities.add" if names else ""
 
 
-def _capabilities_baseline(_: Object, spec: Object) -> Finding | None:
+def _capabilities_baseline(_: Object, spec: Object) -> CheckResult | None:
     detail = _must_not_include(spec, _CAPABILITIES)
     return ("non-default capabilities", detail) if detail else None
 
 
-def _capabilities_restricted(_: Object, spec: Object) -> Finding | None:
+def _capabilities_restricted(_: Object, spec: Object) -> CheckResult | None:
     if _windows(spec):
         return None
     kept = _where(spec, lambda context: "ALL" not in ((context.get("capabilities") or {}).get("drop") or ()))
@@ -129,17 +129,17 @@ def _capabilities_restricted(_: Object, spec: Object) -> Finding | None:
     return ("unrestricted capabilities", "; ".join(details)) if details else None
 
 
-def _host_namespaces(_: Object, spec: Object) -> Finding | None:
+def _host_namespaces(_: Object, spec: Object) -> CheckResult | None:
     shared = [f"{field}=true" for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field)]
     return ("host namespaces", ", ".join(shared)) if shared else None
 
 
-def _host_paths(_: Object, spec: Object) -> Finding | None:
+def _host_paths(_: Object, spec: Object) -> CheckResult | None:
     names = [volume.get("name", "") for volume in spec.get("volumes") or () if volume.get("hostPath") is not None]
     return ("hostPath volumes", _named(names, "volume")) if names else None
 
 
-def _host_ports(_: Object, spec: Object) -> Finding | None:
+def _host_ports(_: Object, spec: Object) -> CheckResult | None:
     used = {name: _ports(container) for name, _, container in _containers(spec)}
     names = [name for name, ports in used.items() if ports]
     if not names:
@@ -153,7 +153,7 @@ def _ports(container: Object) -> list[str]:
     return [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")]
 
 
-def _host_probes(_: Object, spec: Object) -> Finding | None:
+def _host_probes(_: Object, spec: Object) -> CheckResult | None:
     used = {name: _hosts(container) for name, _, container in _containers(spec)}
     names = sorted(name for name, hosts in used.items() if hosts)
     if not names:
@@ -170,16 +170,16 @@ def _hosts(container: Object) -> list[str]:
     return [target["host"] for target in targets if target.get("host")]
 
 
-def _privileged(_: Object, spec: Object) -> Finding | None:
+def _privileged(_: Object, spec: Object) -> CheckResult | None:
     names = _where(spec, lambda context: context.get("privileged"))
     return ("privileged", f"{_named(names)} must not set securityContext.privileged=true") if names else None
 
 
-def _proc_mount_baseline(meta: Object, spec: Object) -> Finding | None:
+def _proc_mount_baseline(meta: Object, spec: Object) -> CheckResult | None:
     return None if spec.get("hostUsers") is False else _proc_mount(meta, spec)
 
 
-def _proc_mount(_: Object, spec: Object) -> Finding | None:
+def _proc_mount(_: Object, spec: Object) -> CheckResult | None:
     names = _where(spec, lambda context: context.get("procMount") not in (None, "Default"))
     if not names:
         return None
@@ -187,7 +187,7 @@ def _proc_mount(_: Object, spec: Object) -> Finding | None:
     return "procMount", f"{_named(names)} must not set securityContext.procMount to {_quoted(sorted(kinds))}"
 
 
-def _selinux(_: Object, spec: Object) -> Finding | None:
+def _selinux(_: Object, spec: Object) -> CheckResult | None:
     def bad(context: Object) -> bool:
         options = context.get("seLinuxOptions") or {}
         return options.get("type", "") not in _SELINUX_TYPES or bool(options.get("user") or options.get("role"))
@@ -208,7 +208,7 @@ def _seccomp(context: Object) -> str | None:
     return None if profile is None else str(profile.get("type", ""))
 
 
-def _seccomp_baseline(_: Object, spec: Object) -> Finding | None:
+def _seccomp_baseline(_: Object, spec: Object) -> CheckResult | None:
     def bad(context: Object) -> bool:
         return _seccomp(context) not in (None, *_PROFILES)
 
@@ -220,7 +220,7 @@ def _seccomp_baseline(_: Object, spec: Object) -> Finding | None:
     return "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {values}"
 
 
-def _seccomp_restricted(meta: Object, spec: Object) -> Finding | None:
+def _seccomp_restricted(meta: Object, spec: Object) -> CheckResult | None:
     if _windows(spec):
         return None
     found = _seccomp_baseline(meta, spec)
@@ -231,12 +231,12 @@ def _seccomp_restricted(meta: Object, spec: Object) -> Finding | None:
     return ("seccompProfile", f"pod or {_named(names)} {wanted}") if names else None
 
 
-def _sysctls(_: Object, spec: Object) -> Finding | None:
+def _sysctls(_: Object, spec: Object) -> CheckResult | None:
     names = [one.get("name", "") for one in _context(spec).get("sysctls") or () if one.get("name") not in _SYSCTLS]
     return ("forbidden sysctls", ", ".join(names)) if names else None
 
 
-def _host_process(_: Object, spec: Object) -> Finding | None:
+def _host_process(_: Object, spec: Object) -> CheckResult | None:
     def bad(context: Object) -> bool:
         return bool((context.get("windowsOptions") or {}).get("hostProcess"))
 
@@ -245,7 +245,7 @@ def _host_process(_: Object, spec: Object) -> Finding | None:
     return ("hostProcess", f"{setters} {wrong}") if setters else None
 
 
-def _escalation(_: Object, spec: Object) -> Finding | None:
+def _escalation(_: Object, spec: Object) -> CheckResult | None:
     if _windows(spec):
         return None
     names = _where(spec, lambda context: context.get("allowPrivilegeEscalation") is not False)
@@ -253,7 +253,7 @@ def _escalation(_: Object, spec: Object) -> Finding | None:
     return ("allowPrivilegeEscalation != false", f"{_named(names)} {wanted}") if names else None
 
 
-def _volumes(_: Object, spec: Object) -> Finding | None:
+def _volumes(_: Object, spec: Object) -> CheckResult | None:
     bad = [one for one in spec.get("volumes") or () if not _VOLUMES & set(one)]
     if not bad:
         return None
@@ -264,7 +264,7 @@ def _volumes(_: Object, spec: Object) -> Finding | None:
     return "restricted volume types", f"{names} {verb} {what} {_quoted(kinds)}"
 
 
-def _non_root(_: Object, spec: Object) -> Finding | None:
+def _non_root(_: Object, spec: Object) -> CheckResult | None:
     if spec.get("hostUsers") is False:
         return None
     setters = _setters(
@@ -279,7 +279,7 @@ def _non_root(_: Object, spec: Object) -> Finding | None:
     return ("runAsNonRoot != true", f"pod or {_named(names)} {wanted}") if names else None
 
 
-def _root_user(_: Object, spec: Object) -> Finding | None:
+def _root_user(_: Object, spec: Object) -> CheckResult | None:
     if spec.get("hostUsers") is False:
         return None
     setters = _setters(_context(spec).get("runAsUser") == 0, _where(spec, lambda one: one.get("runAsUser") == 0))

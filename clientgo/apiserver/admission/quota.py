@@ -14,9 +14,9 @@ from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Key
-from clientgo.meta.quantities import Quantity, total
+from clientgo.meta.quantities import ParsedQuantity, total
 
-Usage = dict[str, Quantity]
+Usage = dict[str, ParsedQuantity]
 
 KEY: Key = ("", "resourcequotas")
 PODS: Key = ("", "pods")
@@ -52,7 +52,7 @@ def check_quota(state: State, write: Write, new: Object, old: Object | None) -> 
 def usage(store: Store, quota: Object, names: Any = None) -> Usage:
     """Return the usage of everything the quota limits (or of these `names`)."""
     wanted = set(_hard(quota)) if names is None else set(names)
-    parts: dict[str, list[Quantity]] = {name: [] for name in wanted}
+    parts: dict[str, list[ParsedQuantity]] = {name: [] for name in wanted}
     for key in {_counted_key(name) for name in wanted}:
         for obj in store.list(key, quota["metadata"]["namespace"]):
             if key == PODS and not _in_scopes(quota, obj):
@@ -79,7 +79,7 @@ def _counted_key(name: str) -> Key:
 
 def _usage_of(key: Key, obj: Object) -> Usage:
     """Return the usage of one object, under every name that a quota may have for it."""
-    one = Quantity("1")
+    one = ParsedQuantity("1")
     counted = f"count/{key[1]}.{key[0]}" if key[0] else f"count/{key[1]}"
     found = {counted: one}
     if key == PODS:
@@ -98,11 +98,11 @@ def _usage_of(key: Key, obj: Object) -> Usage:
 def _pod_usage(pod: Object) -> Usage:
     if (pod.get("status") or {}).get("phase") in _FINISHED:
         return {}
-    found = {"pods": Quantity("1")}
+    found = {"pods": ParsedQuantity("1")}
     for kind in ("requests", "limits"):
         listed = pod_amounts(pod, kind)
         for resource in _COMPUTE:
-            amount = found[f"{kind}.{resource}"] = listed.get(resource, Quantity("0"))
+            amount = found[f"{kind}.{resource}"] = listed.get(resource, ParsedQuantity("0"))
             if kind == "requests":
                 found[resource] = amount
     return found

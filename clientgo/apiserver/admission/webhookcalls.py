@@ -28,14 +28,14 @@ class CallFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class WebhookEndpoint:
     """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs."""
 
     url: str
     ca: str = ""
 
 
-def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> Endpoint:
+def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> WebhookEndpoint:
     """Return the endpoint of a `clientConfig`; `services` maps `namespace/name` to base URLs.
 
     Raises:
@@ -46,17 +46,17 @@ def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> Endpo
     except (NotBase64, TypeError) as error:
         raise CallFailed(f"unable to load root certificates: {error}") from error
     if client.get("url"):
-        return Endpoint(client["url"], ca)
+        return WebhookEndpoint(client["url"], ca)
     service = client.get("service") or {}
     name = f"{service.get('namespace', '')}/{service.get('name', '')}"
     base = services.get(name)
     if base is None:
         why = "this server reaches webhooks by url; give the service an address with Options.webhook_services"
         raise CallFailed(f"service {name} cannot be resolved: {why}")
-    return Endpoint(base.rstrip("/") + "/" + (service.get("path") or "").lstrip("/"), ca)
+    return WebhookEndpoint(base.rstrip("/") + "/" + (service.get("path") or "").lstrip("/"), ca)
 
 
-def post(endpoint: Endpoint, body: Object, seconds: float) -> Object:
+def post(endpoint: WebhookEndpoint, body: Object, seconds: float) -> Object:
     """Return the webhook's response; connecting and answering may each take `seconds`.
 
     Raises:

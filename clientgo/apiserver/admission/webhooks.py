@@ -19,7 +19,7 @@ from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo.apiserver.admission.namespaces import is_namespace
 from clientgo.apiserver.admission.plugins import check_policies, set_policy_defaults
 from clientgo.apiserver.admission.quota import check_quota
-from clientgo.apiserver.admission.webhookcalls import CallFailed, Endpoint, endpoint_of, post
+from clientgo.apiserver.admission.webhookcalls import CallFailed, WebhookEndpoint, endpoint_of, post
 from clientgo.apiserver.apiextensions.cel import condition
 from clientgo.apiserver.auth.authorization import Attributes, authorize
 from clientgo.apiserver.handlers.patches import json_patch
@@ -239,11 +239,11 @@ def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
     return write.kept[key]
 
 
-def _endpoint(state: State, hook: Hook) -> Callable[[], Endpoint]:
+def _endpoint(state: State, hook: Hook) -> Callable[[], WebhookEndpoint]:
     return partial(endpoint_of, hook.spec.get("clientConfig") or {}, dict(state.options.webhook_services))
 
 
-def _call(endpoint: Callable[[], Endpoint], request: Object, seconds: float) -> Any:
+def _call(endpoint: Callable[[], WebhookEndpoint], request: Object, seconds: float) -> Any:
     uid = str(uuid.uuid4())
     body = {"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": {"uid": uid, **request}}
     try:

@@ -7,7 +7,7 @@ from clientgo.apiserver.apiextensions.structural import has_defaults
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo.apiserver.registry.names import label_1035_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Converter, Object, Resource, version_priority
-from clientgo.meta.scheme import Column, Scale
+from clientgo.meta.scheme import Column, ScaleSubresource
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 _APPROVAL = "api-approved.kubernetes.io"
@@ -144,7 +144,9 @@ def _resource(
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         status="status" in subresources,
-        scale=Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath") or "")
+        scale=ScaleSubresource(
+            scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath") or ""
+        )
         if scale
         else None,
         columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()) or (_AGE,),

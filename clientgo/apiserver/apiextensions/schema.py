@@ -25,7 +25,7 @@ from clientgo.apiserver.http.status import (
 from clientgo.meta.formats import valid_format
 
 Schema = dict[str, Any]
-Faults = Iterator[Cause]
+Causes = Iterator[Cause]
 
 _COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
 _ROOT_FIELDS = ("apiVersion", "kind", "metadata")
@@ -49,7 +49,7 @@ def json_type(value: Any) -> str:
     return next((name for cls, name in _TYPES.items() if isinstance(value, cls)), "null")
 
 
-def _value(schema: Schema, value: Any, path: str) -> Faults:
+def _value(schema: Schema, value: Any, path: str) -> Causes:
     if value is None and schema.get("nullable"):
         return
     actual = json_type(value)
@@ -85,7 +85,7 @@ def _in_body(path: str) -> str:
     return f"{path} in body" if path else "in body"
 
 
-def _number(schema: Schema, value: float, path: str) -> Faults:
+def _number(schema: Schema, value: float, path: str) -> Causes:
     where = _in_body(path)
     maximum, minimum, multiple = schema.get("maximum"), schema.get("minimum"), schema.get("multipleOf")
     if maximum is not None and (value > maximum or (schema.get("exclusiveMaximum") and value == maximum)):
@@ -102,7 +102,7 @@ def _number(schema: Schema, value: float, path: str) -> Faults:
         yield invalid_value(path, value, detail)
 
 
-def _string(schema: Schema, value: str, path: str) -> Faults:
+def _string(schema: Schema, value: str, path: str) -> Causes:
     where = _in_body(path)
     if "maxLength" in schema and len(value) > schema["maxLength"]:
         yield too_long(path, schema["maxLength"])
@@ -114,7 +114,7 @@ def _string(schema: Schema, value: str, path: str) -> Faults:
         yield type_invalid(path, value, f'{where} must be of type {schema["format"]}: "{value}"')
 
 
-def _array(schema: Schema, value: list[Any], path: str) -> Faults:
+def _array(schema: Schema, value: list[Any], path: str) -> Causes:
     where = _in_body(path)
     item = schema.get("items")
     if isinstance(item, dict):
@@ -128,7 +128,7 @@ def _array(schema: Schema, value: list[Any], path: str) -> Faults:
         yield invalid_value(path, value, f"{where} shouldn't contain duplicates")
 
 
-def _object(schema: Schema, value: dict[str, Any], path: str) -> Faults:
+def _object(schema: Schema, value: dict[str, Any], path: str) -> Causes:
     where = _in_body(path)
     if "maxProperties" in schema and len(value) > schema["maxProperties"]:
         yield too_many(path, len(value), schema["maxProperties"])
@@ -144,7 +144,7 @@ def _object(schema: Schema, value: dict[str, Any], path: str) -> Faults:
     yield from _members(schema, value, path)
 
 
-def _members(schema: Schema, value: dict[str, Any], path: str) -> Faults:
+def _members(schema: Schema, value: dict[str, Any], path: str) -> Causes:
     properties = schema.get("properties") or {}
     additional = schema.get("additionalProperties")
     for field, child in value.items():
@@ -157,7 +157,7 @@ def _members(schema: Schema, value: dict[str, Any], path: str) -> Faults:
             yield from _value(additional, child, f"{path}.{field}" if path else field)
 
 
-def _combined(schema: Schema, value: Any, path: str) -> Faults:
+def _combined(schema: Schema, value: Any, path: str) -> Causes:
     where = f"{path!r}" if path else '""'
     where = where.replace("'", '"')
     for one in schema.get("allOf") or ():
@@ -175,7 +175,7 @@ def _combined(schema: Schema, value: Any, path: str) -> Faults:
         yield invalid_value(path, "", f"{where} must not validate the schema (not)")
 
 
-def _closest(schemas: list[Schema], value: Any, path: str) -> Faults:
+def _closest(schemas: list[Schema], value: Any, path: str) -> Causes:
     """Yield the errors of the closest alternative: the one with the fewest."""
     yield from min((list(_value(one, value, path)) for one in schemas), key=len, default=[])
 
@@ -184,7 +184,7 @@ def _fits(schema: Schema, value: Any, path: str) -> bool:
     return next(_value(schema, value, path), None) is None
 
 
-def _lists(schema: Schema, value: Any, path: str) -> Faults:
+def _lists(schema: Schema, value: Any, path: str) -> Causes:
     """Yield duplicates in lists of type set or map."""
     if isinstance(value, list):
         item = schema.get("items") or {}
@@ -234,7 +234,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text.replace(r"\z", r"\Z"))
 
 
-_CHECKS: dict[str, Callable[[Schema, Any, str], Faults]] = {
+_CHECKS: dict[str, Callable[[Schema, Any, str], Causes]] = {
     "integer": _number,
     "number": _number,
     "string": _string,

@@ -16,7 +16,7 @@ from clientgo.apiserver.auth.users import (
     User,
     service_account_name,
 )
-from clientgo.apiserver.http.messages import REPEATED, Request
+from clientgo.apiserver.http.messages import REPEATED, HTTPRequest
 from clientgo.apiserver.http.status import ApiFailure, bad_request, unauthorized
 from clientgo.apiserver.state import State
 
@@ -25,7 +25,7 @@ _EXTRA = "impersonate-extra-"
 _GROUP = "authentication.k8s.io"
 
 
-def authenticate(state: State, request: Request) -> User:
+def authenticate(state: State, request: HTTPRequest) -> User:
     """Return the user of a request, or the user it impersonates (401, 403)."""
     user = _credentials_user(state, request)
     acting = _impersonated(request)
@@ -44,7 +44,7 @@ def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER
     return token_user(state, token, audiences)
 
 
-def _credentials_user(state: State, request: Request) -> User:
+def _credentials_user(state: State, request: HTTPRequest) -> User:
     if request.user is not ANONYMOUS:
         return request.user  # by its certificate, which was checked with the connection
     given = request.headers.get("authorization", "")
@@ -59,7 +59,7 @@ def _credentials_user(state: State, request: Request) -> User:
     return ANONYMOUS
 
 
-def _impersonated(request: Request) -> User | None:
+def _impersonated(request: HTTPRequest) -> User | None:
     if _PREFIX not in " ".join(request.headers):
         return None
     name = request.headers.get("impersonate-user", "")
@@ -77,12 +77,12 @@ def _impersonated(request: Request) -> User | None:
     return User(name, groups if added in groups else (*groups, added), uid, extra)
 
 
-def _repeated(request: Request, name: str) -> tuple[str, ...]:
+def _repeated(request: HTTPRequest, name: str) -> tuple[str, ...]:
     """Return the values of a repeatable header; commas do not separate values, as names may contain them."""
     return tuple(value for value in request.headers.get(name, "").split(REPEATED) if value)
 
 
-def _extra_keys(request: Request) -> list[tuple[str, str]]:
+def _extra_keys(request: HTTPRequest) -> list[tuple[str, str]]:
     """Return each key of the user's extra fields, and its spelling in the header."""
     found = (name.removeprefix(_EXTRA) for name in request.headers if name.startswith(_EXTRA))
     return [(unquote(spelled).lower(), spelled) for spelled in found if spelled]

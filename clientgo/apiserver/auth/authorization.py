@@ -16,7 +16,7 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Key
 
-Rule = dict[str, Any]
+RuleObject = dict[str, Any]
 
 GROUP = "rbac.authorization.k8s.io"
 ROLES: Key = (GROUP, "roles")
@@ -29,7 +29,7 @@ CLUSTER_ROLE_BINDINGS: Key = (GROUP, "clusterrolebindings")
 class Grant:
     """A rule that applies to a user, and the binding that grants it, in words."""
 
-    rule: Rule
+    rule: RuleObject
     source: str
 
 
@@ -71,7 +71,7 @@ class Rules:
         return self._store.get(ROLES, namespace, name) if namespace else None
 
 
-def covers_resource(rule: Rule, verb: str, group: str, resource: str, name: str) -> bool:
+def covers_resource(rule: RuleObject, verb: str, group: str, resource: str, name: str) -> bool:
     """Return whether the rule allows the verb; `resource` is `pods` or `pods/log`."""
     return (
         _any_of(rule.get("verbs"), verb)
@@ -81,7 +81,7 @@ def covers_resource(rule: Rule, verb: str, group: str, resource: str, name: str)
     )
 
 
-def covers_path(rule: Rule, verb: str, path: str) -> bool:
+def covers_path(rule: RuleObject, verb: str, path: str) -> bool:
     """Return whether the rule allows the verb on a non-resource path; a trailing `*` matches any suffix."""
     if not _any_of(rule.get("verbs"), verb):
         return False

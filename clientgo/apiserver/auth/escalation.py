@@ -16,7 +16,7 @@ from clientgo.apiserver.auth.authorization import (
     ROLE_BINDINGS,
     ROLES,
     Attributes,
-    Rule,
+    RuleObject,
     Rules,
     covers_path,
     covers_resource,
@@ -28,7 +28,7 @@ from clientgo.apiserver.http.status import forbidden, not_found
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 
-_EVERYTHING: tuple[Rule, ...] = (
+_EVERYTHING: tuple[RuleObject, ...] = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
@@ -77,7 +77,7 @@ def _may(state: State, write: Write, verb: str, plural: str, name: str) -> bool:
     return decide(state, Attributes(write.user, verb, GROUP, "v1", plural, "", write.namespace, name)).allowed
 
 
-def _confirm(state: State, write: Write, obj: Object, rules: Iterable[Rule]) -> None:
+def _confirm(state: State, write: Write, obj: Object, rules: Iterable[RuleObject]) -> None:
     missing = _missing(state, write, rules)
     if missing:
         lines = sorted({_compact(rule) for rule in _joined(missing)})
@@ -85,12 +85,12 @@ def _confirm(state: State, write: Write, obj: Object, rules: Iterable[Rule]) -> 
         raise forbidden(write.resource, obj["metadata"]["name"], why + "\n".join(lines))
 
 
-def _missing(state: State, write: Write, rules: Iterable[Rule]) -> list[Rule]:
+def _missing(state: State, write: Write, rules: Iterable[RuleObject]) -> list[RuleObject]:
     held = [grant.rule for grant in Rules(state.store).grants(write.user, write.namespace)]
     return [one for rule in rules for one in _single(rule) if not any(_covers(own, one) for own in held)]
 
 
-def _single(rule: Rule) -> Iterator[Rule]:
+def _single(rule: RuleObject) -> Iterator[RuleObject]:
     """Yield the rule as rules of one verb on one resource: the permissions held may come from several rules."""
     verbs, names = rule.get("verbs") or (), rule.get("resourceNames") or ("",)
     for group, resource, name, verb in product(rule.get("apiGroups") or (), rule.get("resources") or (), names, verbs):
@@ -99,7 +99,7 @@ def _single(rule: Rule) -> Iterator[Rule]:
         yield {"nonResourceURLs": [path], "verbs": [verb]}
 
 
-def _covers(held: Rule, wanted: Rule) -> bool:
+def _covers(held: RuleObject, wanted: RuleObject) -> bool:
     verb = wanted["verbs"][0]
     if "nonResourceURLs" in wanted:
         return covers_path(held, verb, wanted["nonResourceURLs"][0])
@@ -107,9 +107,9 @@ def _covers(held: Rule, wanted: Rule) -> bool:
     return covers_resource(held, verb, wanted["apiGroups"][0], wanted["resources"][0], name)
 
 
-def _joined(rules: Iterable[Rule]) -> list[Rule]:
+def _joined(rules: Iterable[RuleObject]) -> list[RuleObject]:
     """Merge rules about the same resource, with all their verbs."""
-    found: dict[bytes, Rule] = {}
+    found: dict[bytes, RuleObject] = {}
     for rule in rules:
         if "nonResourceURLs" in rule:
             found[_encode(rule)] = rule
@@ -120,7 +120,7 @@ def _joined(rules: Iterable[Rule]) -> list[Rule]:
     return list(found.values())
 
 
-def _compact(rule: Rule) -> str:
+def _compact(rule: RuleObject) -> str:
     shown = [f"{_title(member)}:{_quoted(rule[member])}" for member in _SHOWN if rule.get(member)]
     return f"{{{', '.join(shown)}}}"
 

@@ -13,7 +13,7 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
 
-Rule = dict[str, list[str]]
+RuleObject = dict[str, list[str]]
 
 _READ = ["get", "list", "watch"]
 _WRITE = ["create", "delete", "deletecollection", "patch", "update"]
@@ -84,8 +84,8 @@ class AggregationController:
             self._due = True
             self._state.call_soon(self.sync)
 
-    def _union(self, role: Object) -> list[Rule]:
-        rules: list[Rule] = []
+    def _union(self, role: Object) -> list[RuleObject]:
+        rules: list[RuleObject] = []
         for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
             for other in self._state.store.list(CLUSTER_ROLES):
                 if other["metadata"]["name"] == role["metadata"]["name"]:
@@ -103,11 +103,11 @@ def _add(state: State, key: Key, name: str, fields: Object, labels: dict[str, st
     state.store.put(key, {"apiVersion": f"{GROUP}/v1", "kind": _KINDS[key], "metadata": meta, **fields})
 
 
-def _rules(verbs: list[str], resources: dict[str, list[str]]) -> list[Rule]:
+def _rules(verbs: list[str], resources: dict[str, list[str]]) -> list[RuleObject]:
     return [{"apiGroups": [group], "resources": names, "verbs": verbs} for group, names in resources.items()]
 
 
-_ROLES: dict[str, list[Rule]] = {
+_ROLES: dict[str, list[RuleObject]] = {
     "cluster-admin": [*_rules(["*"], {"*": ["*"]}), {"nonResourceURLs": ["*"], "verbs": ["*"]}],
     "system:basic-user": [
         *_rules(["create"], {"authorization.k8s.io": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]}),
@@ -126,7 +126,7 @@ _BINDINGS = {
     "system:public-info-viewer": (AUTHENTICATED, UNAUTHENTICATED),
 }
 # Rules that each role adds to the one before it.
-_OWN: dict[str, list[Rule]] = {
+_OWN: dict[str, list[RuleObject]] = {
     "view": [*_rules(_READ, _WORKLOADS), *_rules(_READ, _READ_ONLY)],
     "edit": [
         *_rules(_WRITE, _WORKLOADS),

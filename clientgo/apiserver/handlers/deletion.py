@@ -8,13 +8,13 @@ from clientgo.apiserver.admission.namespaces import is_namespace, terminating
 from clientgo.apiserver.handlers.updating import precondition_failed
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import read_body
-from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.apiserver.http.status import bad_request, not_found, success
 from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import current, from_storage, prepare
 from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.selection import Selection
+from clientgo.apiserver.storage.selection import SelectionPredicate
 from clientgo.apiserver.storage.stored import Entry
 from clientgo.apiserver.suspension import ExternalCall, Paused
 
@@ -23,7 +23,7 @@ _GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class ParsedDeleteOptions:
     """Options of a deletion. `propagation` is empty if the client did not choose (Background)."""
 
     uid: str = ""
@@ -32,7 +32,7 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-def read_delete_options(request: Request) -> DeleteOptions:
+def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
     """Parse the options of a DELETE, from its body or else its query (400)."""
     query = request.query
     body: Any = {}
@@ -52,10 +52,12 @@ def read_delete_options(request: Request) -> DeleteOptions:
             f'invalid propagationPolicy "{propagation}": supported values: "Background", "Foreground", "Orphan"'
         )
     dry_run = "All" in (body.get("dryRun") or ()) or query.get("dryRun") == "All"
-    return DeleteOptions(conditions.get("uid") or "", conditions.get("resourceVersion") or "", propagation, dry_run)
+    return ParsedDeleteOptions(
+        conditions.get("uid") or "", conditions.get("resourceVersion") or "", propagation, dry_run
+    )
 
 
-def delete(state: State, write: Write, options: DeleteOptions) -> tuple[Object, int]:
+def delete(state: State, write: Write, options: ParsedDeleteOptions) -> tuple[Object, int]:
     """Delete the object of the write's name; return the response and the status code (404, 409)."""
     resource = write.resource
     entry = state.store.entry(resource.storage, write.namespace, write.name)
@@ -76,7 +78,9 @@ def delete(state: State, write: Write, options: DeleteOptions) -> tuple[Object, 
     return success(resource, write.name, entry.object["metadata"]["uid"]), 200
 
 
-def delete_collection(state: State, write: Write, selection: Selection, options: DeleteOptions) -> list[Object]:
+def delete_collection(
+    state: State, write: Write, selection: SelectionPredicate, options: ParsedDeleteOptions
+) -> list[Object]:
     """Delete the selected objects and return them as they were."""
     resource = write.resource
     meant = [
@@ -96,7 +100,7 @@ def delete_collection(state: State, write: Write, selection: Selection, options:
     return [from_storage(resource, entry.object) for entry in meant]
 
 
-def _admit_all(state: State, write: Write, options: DeleteOptions, meant: list[Entry]) -> None:
+def _admit_all(state: State, write: Write, options: ParsedDeleteOptions, meant: list[Entry]) -> None:
     # Webhooks are called for all objects before the first is deleted, because a suspended request must not have changed
     # anything; and concurrently, or a large collection would exceed the limit of suspensions.
     calls: list[ExternalCall] = []
@@ -112,14 +116,14 @@ def _admit_all(state: State, write: Write, options: DeleteOptions, meant: list[E
         raise Paused(calls)
 
 
-def _admit(state: State, write: Write, options: DeleteOptions, entry: Entry) -> None:
+def _admit(state: State, write: Write, options: ParsedDeleteOptions, entry: Entry) -> None:
     write = replace(write, dry_run=options.dry_run)
     old = from_storage(write.resource, entry.object)
     webhooks.mutate(state, write, "DELETE", None, old)
     webhooks.check(state, write, "DELETE", None, old)
 
 
-def _check_preconditions(write: Write, entry: Entry, options: DeleteOptions) -> None:
+def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOptions) -> None:
     meta = entry.object["metadata"]
     if options.uid and options.uid != meta["uid"]:
         raise precondition_failed(write, "UID", options.uid, meta["uid"])
@@ -127,7 +131,7 @@ def _check_preconditions(write: Write, entry: Entry, options: DeleteOptions) -> 
         raise precondition_failed(write, "ResourceVersion", options.resource_version, meta["resourceVersion"])
 
 
-def _mark(state: State, resource: Resource, obj: Object, options: DeleteOptions) -> Object | None:
+def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> Object | None:
     """Return the object marked for deletion (unchanged if it is already), or None if no finalizer delays it."""
     meta = obj["metadata"]
     if is_namespace(resource):

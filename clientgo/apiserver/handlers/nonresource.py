@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.apiserver.http.messages import Request, Response, json_response, text_response
+from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, text_response
 from clientgo.apiserver.http.status import PageNotFound, not_acceptable
 from clientgo.apiserver.registry import discovery, openapi
 from clientgo.apiserver.state import State
 
-Deferred = Callable[[], Response]
+Deferred = Callable[[], HTTPResponse]
 
 # The release whose responses were compared with this server's.
 VERSION = {
@@ -30,7 +30,7 @@ _AGGREGATED = {
 }
 
 
-def answer(state: State, request: Request) -> Response | Deferred:
+def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
     """Answer a GET of such a path; a `Deferred` is slow and should run off the loop.
 
     Raises:
@@ -43,7 +43,7 @@ def answer(state: State, request: Request) -> Response | Deferred:
     return handler(state, request, parts)
 
 
-def _root(state: State, _: Request, parts: list[str]) -> Response:
+def _root(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
     groups = [f"/apis/{group}/{version}" for group, vs in state.registry.groups().items() if group for version in vs]
     paths = ["/api", "/api/v1", "/apis", *(f"/apis/{group}" for group in state.registry.groups() if group), *groups]
     return json_response(
@@ -51,14 +51,14 @@ def _root(state: State, _: Request, parts: list[str]) -> Response:
     )
 
 
-def _api(state: State, request: Request, parts: list[str]) -> Response:
+def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
     if len(parts) == 1:
         found = _aggregated(state, request, legacy=True)
         return found if found is not None else json_response(discovery.legacy_root(state.registry))
     return _document(discovery.resource_list(state.registry, "", parts[1]) if len(parts) == 2 else None)
 
 
-def _apis(state: State, request: Request, parts: list[str]) -> Response:
+def _apis(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
     if len(parts) == 1:
         found = _aggregated(state, request, legacy=False)
         return found if found is not None else json_response(discovery.group_list(state.registry))
@@ -67,24 +67,24 @@ def _apis(state: State, request: Request, parts: list[str]) -> Response:
     return _document(discovery.resource_list(state.registry, parts[1], parts[2]) if len(parts) == 3 else None)
 
 
-def _aggregated(state: State, request: Request, *, legacy: bool) -> Response | None:
+def _aggregated(state: State, request: HTTPRequest, *, legacy: bool) -> HTTPResponse | None:
     for entry in request.headers.get("accept", "").split(","):
         version = _AGGREGATED.get(entry.strip().lower().replace(" ", ""))
         if version is not None:
             answer = json_response(discovery.aggregated(state.registry, legacy=legacy, version=version))
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-            return Response(200, answer.body, kind)
+            return HTTPResponse(200, answer.body, kind)
         if entry.partition(";")[0].strip() in ("application/json", "*/*") and "as=" not in entry.lower():
             return None
     return None
 
 
-def _openapi(state: State, request: Request, parts: list[str]) -> Response | Deferred:
+def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse | Deferred:
     if parts == ["openapi", "v2"]:
         # In protobuf only: clients that request it validate, and a document without kinds rejects nothing.
         if _V2_PROTOBUF not in request.headers.get("accept", ""):
             raise not_acceptable((openapi.V2_TYPE,))
-        return Response(200, openapi.v2_document(), openapi.V2_TYPE)
+        return HTTPResponse(200, openapi.v2_document(), openapi.V2_TYPE)
     if parts == ["openapi", "v3"]:
         return json_response(openapi.of(state.registry).index())
     if parts[:3] == ["openapi", "v3", "api"] and len(parts) == 4:
@@ -98,13 +98,13 @@ def _openapi(state: State, request: Request, parts: list[str]) -> Response | Def
     return lambda: _openapi_document(state, group, version)
 
 
-def _openapi_document(state: State, group: str, version: str) -> Response:
+def _openapi_document(state: State, group: str, version: str) -> HTTPResponse:
     document = openapi.of(state.registry).document(group, version)
     # The group may have been removed since the request was routed.
-    return Response(200, document) if document is not None else text_response("404 page not found\n", 404)
+    return HTTPResponse(200, document) if document is not None else text_response("404 page not found\n", 404)
 
 
-def _health(state: State, request: Request, parts: list[str]) -> Response:
+def _health(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
     name = parts[0]
     if len(parts) > 1:
         if "/".join(parts[1:]) not in _CHECKS:
@@ -118,13 +118,13 @@ def _health(state: State, request: Request, parts: list[str]) -> Response:
     return text_response("ok")
 
 
-def _version(_: State, __: Request, parts: list[str]) -> Response:
+def _version(_: State, __: HTTPRequest, parts: list[str]) -> HTTPResponse:
     if len(parts) > 1:
         raise PageNotFound
     return json_response(VERSION)
 
 
-def _metrics(state: State, _: Request, parts: list[str]) -> Response:
+def _metrics(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
     lines = [
         "# HELP apiserver_request_total Counter of apiserver requests broken out for each verb, group, version,"
         " resource, scope, component and HTTP response code.",
@@ -140,16 +140,16 @@ def _metrics(state: State, _: Request, parts: list[str]) -> Response:
     for key in sorted(state.store.stored_keys()):
         name = f"{key[1]}.{key[0]}" if key[0] else key[1]
         lines.append(f'apiserver_storage_objects{{resource="{name}"}} {state.store.count(key)}')
-    return Response(200, ("\n".join(lines) + "\n").encode(), "text/plain; version=0.0.4; charset=utf-8")
+    return HTTPResponse(200, ("\n".join(lines) + "\n").encode(), "text/plain; version=0.0.4; charset=utf-8")
 
 
-def _document(found: dict[str, Any] | None) -> Response:
+def _document(found: dict[str, Any] | None) -> HTTPResponse:
     if found is None:
         raise PageNotFound
     return json_response(found)
 
 
-_HANDLERS: dict[str, Callable[[State, Request, list[str]], Response | Deferred]] = {
+_HANDLERS: dict[str, Callable[[State, HTTPRequest, list[str]], HTTPResponse | Deferred]] = {
     "": _root,
     "api": _api,
     "apis": _apis,

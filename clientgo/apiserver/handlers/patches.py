@@ -11,7 +11,7 @@ from clientgo.apiserver.apiextensions.structural import cached_by_identity
 from clientgo.apiserver.http.status import ApiFailure, bad_request
 from clientgo.apiserver.registry.metadata import json_type
 from clientgo.apiserver.registry.registry import Resource
-from clientgo.meta.apply.fieldsets import Path, Rules
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.managedfields import FieldManager
 from clientgo.meta.apply.mergerules import MergeRule, merge_rule
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
@@ -24,7 +24,7 @@ _ATOMIC = MergeRule(list_type="atomic")
 _METADATA_OF = "ConfigMap"
 
 
-def rules_of(resource: Resource) -> Rules:
+def rules_of(resource: Resource) -> MergeRules:
     """Return the merge rules of a resource's objects, by path of field names."""
     return _schema_rules(resource.schema or _NO_SCHEMA) if resource.custom else partial(_builtin_rule, resource.kind)
 
@@ -34,9 +34,9 @@ class SchemaRules:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
-        self._known: dict[Path, MergeRule | None] = {}
+        self._known: dict[FieldPath, MergeRule | None] = {}
 
-    def __call__(self, path: Path) -> MergeRule | None:
+    def __call__(self, path: FieldPath) -> MergeRule | None:
         """Return the rule at this path, or None."""
         if path in self._known:
             return self._known[path]
@@ -45,7 +45,7 @@ class SchemaRules:
         rule = self._known[path] = self._find(path)
         return rule
 
-    def _find(self, path: Path) -> MergeRule | None:
+    def _find(self, path: FieldPath) -> MergeRule | None:
         if path[:1] == ("metadata",):
             return _builtin_rule(_METADATA_OF, path)
         schema = self._schema
@@ -64,7 +64,7 @@ _schema_rules = cached_by_identity(SchemaRules)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _builtin_rule(kind: str, path: Path) -> MergeRule | None:
+def _builtin_rule(kind: str, path: FieldPath) -> MergeRule | None:
     return merge_rule(kind, path)
 
 
@@ -104,7 +104,7 @@ def _malformed(operations: Any) -> str:
     return ""
 
 
-def strategic_merge_patch(target: Object, patch: Any, rules: Rules) -> Any:
+def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:
     """Return `target` with a strategic merge patch applied by the kind's merge rules (400)."""
     try:
         return strategic.apply(target, patch, rules)
@@ -112,7 +112,7 @@ def strategic_merge_patch(target: Object, patch: Any, rules: Rules) -> Any:
         raise bad_request(str(error)) from error
 
 
-def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, force: bool, time: str) -> Applied:
+def apply(live: Object, config: Object, who: FieldManager, rules: MergeRules, *, force: bool, time: str) -> Applied:
     """Merge `config` into `live` (empty for a new object) for this field manager (409)."""
     try:
         return apply_config(live, config, who, rules, force=force, time=time)

@@ -8,14 +8,14 @@ from itertools import islice
 import msgspec
 
 from clientgo.apiserver.handlers import tables
-from clientgo.apiserver.http.messages import Form, Query, Response
+from clientgo.apiserver.http.messages import Form, HTTPResponse, Query
 from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, forbidden_field, invalid, not_found
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import as_stored, from_storage, has_its_defaults, prepare
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.bucket import Window
-from clientgo.apiserver.storage.selection import Selection
-from clientgo.apiserver.storage.stored import Entry, Expired, FutureRevision, Name
+from clientgo.apiserver.storage.selection import SelectionPredicate
+from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name
 
 _encode = msgspec.json.Encoder().encode
 _TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105
@@ -62,7 +62,9 @@ class Page:
     inconsistent: bool = False
 
 
-def list_objects(state: State, place: tuple[Resource, str], query: Query, selection: Selection, form: Form) -> Response:
+def list_objects(
+    state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
+) -> HTTPResponse:
     """Answer a list request (410, 504)."""
     resource, namespace = place
     page = read_page(state, query)
@@ -126,28 +128,28 @@ def _window(state: State, resource: Resource, namespace: str, page: Page) -> Win
         return state.store.window(resource.storage, namespace, after=page.after, at=page.at)
     except FutureRevision as error:
         raise _too_large(page.at, state.store.revision) from error
-    except Expired as error:
+    except ExpiredRevision as error:
         if page.after is None:
             raise expired(f"The resourceVersion for the provided list is too old: {page.at}") from error
         raise expired(_TOO_OLD, {"continue": _token(-1, page.after)}) from error
 
 
-def _answer(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> Response:
+def _answer(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
     if form.kind == "Table":
         objects = [from_storage(resource, entry.object) for entry in entries]
         table = tables.render(resource, objects, list_meta=meta, include=include)
-        return Response(200, _encode(_versioned(table, form)))
+        return HTTPResponse(200, _encode(_versioned(table, form)))
     if form.kind:
         objects = [from_storage(resource, entry.object) for entry in entries]
         plain = {field: value for field, value in meta.items() if value != ""}
-        return Response(200, _encode(_versioned(tables.partial_metadata_list(objects, plain), form)))
+        return HTTPResponse(200, _encode(_versioned(tables.partial_metadata_list(objects, plain), form)))
     head = _encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta})
     items = [raw_of(resource, entry) for entry in entries]
     if not resource.custom and as_stored(resource):
         # On a real server items of typed lists have no kind and apiVersion.
         start = _encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
         items = [b"{" + item[len(start) :] if item.startswith(start) else item for item in items]
-    return Response(200, b"".join((head[:-1], b',"items":[', b",".join(items), b"]}")))
+    return HTTPResponse(200, b"".join((head[:-1], b',"items":[', b",".join(items), b"]}")))
 
 
 def _versioned(value: Object, form: Form) -> Object:

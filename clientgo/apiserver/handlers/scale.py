@@ -14,12 +14,12 @@ from clientgo.apiserver.registry.registry import SCALE, Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.meta.patches import mergepatch
-from clientgo.meta.scheme import Scale
+from clientgo.meta.scheme import ScaleSubresource
 
 _PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 
 
-def scale_of(paths: Scale, obj: Object) -> Object:
+def scale_of(paths: ScaleSubresource, obj: Object) -> Object:
     """Return the Scale of an object."""
     meta = obj["metadata"]
     fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")

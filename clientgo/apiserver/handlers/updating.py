@@ -14,7 +14,7 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.apply.fieldsets import is_tree
 
-Tracker = Callable[[State, Write, Object, Object], Object]
+FieldTracker = Callable[[State, Write, Object, Object], Object]
 
 
 def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
@@ -32,7 +32,7 @@ def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     return replace(state, write, entry, {**obj, "metadata": meta}), False
 
 
-def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Tracker = track) -> Object:
+def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: FieldTracker = track) -> Object:
     """Replace the stored object by `obj`, whose metadata is normalized; return it as shown."""
     resource = write.resource
     old = entry.object

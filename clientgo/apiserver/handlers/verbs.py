@@ -13,20 +13,20 @@ from clientgo.apiserver.handlers.patching import patch
 from clientgo.apiserver.handlers.reading import get, list_objects, raw_of, render
 from clientgo.apiserver.handlers.scale import read_scale, write_scale
 from clientgo.apiserver.handlers.updating import update
-from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchStream
+from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo.apiserver.handlers.writes import Write, read_options, report_duplicates
 from clientgo.apiserver.http.decode import read_body, read_object
-from clientgo.apiserver.http.messages import Form, Request, Response, Stream, json_response, negotiate
+from clientgo.apiserver.http.messages import Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.selection import Selection, select
+from clientgo.apiserver.storage.selection import SelectionPredicate, select
 
 _TOKEN_VERSION = "authentication.k8s.io/v1"  # nosec B105  # an API group, no password
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 
 
-class Route(NamedTuple):
+class RequestInfo(NamedTuple):
     """Verb and target of a request."""
 
     resource: Resource
@@ -36,11 +36,11 @@ class Route(NamedTuple):
     verb: str
 
 
-def _form(request: Request) -> Form:
+def _form(request: HTTPRequest) -> Form:
     return negotiate(request.headers.get("accept", ""))
 
 
-def _write(request: Request, route: Route, options: str) -> Write:
+def _write(request: HTTPRequest, route: RequestInfo, options: str) -> Write:
     dry_run, manager, validation = read_options(request, options)
     return Write(
         resource=route.resource,
@@ -59,45 +59,45 @@ def _write(request: Request, route: Route, options: str) -> Write:
     )
 
 
-def _one(route: Route, request: Request, obj: Object, status: int) -> Response:
+def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
     include = request.query.get("includeObject") or "Metadata"
     return json_response(render(route.resource, obj, _form(request), include), status)
 
 
-def _written(state: State, route: Route, request: Request, obj: Object, status: int) -> Response:
+def _written(state: State, route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
     """Return the response to a write. The object is usually the stored one, which is encoded already."""
     if _form(request).plain:
         meta = obj["metadata"]
         entry = state.store.entry(route.resource.storage, meta.get("namespace", ""), meta["name"])
         if entry is not None and entry.object is obj:
-            return Response(status, entry.raw)
+            return HTTPResponse(status, entry.raw)
     return _one(route, request, obj, status)
 
 
-def _get(state: State, route: Route, request: Request) -> Response:
+def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     if route.subresource == "scale":
         return json_response(read_scale(state, route.resource, route.namespace, route.name))
     entry = get(state, route.resource, route.namespace, route.name)
     if _form(request).plain:
-        return Response(200, raw_of(route.resource, entry))
+        return HTTPResponse(200, raw_of(route.resource, entry))
     return _one(route, request, from_storage(route.resource, entry.object), 200)
 
 
-def _list(state: State, route: Route, request: Request) -> Response:
+def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     selection = _selection(route, request)
     place = (route.resource, route.namespace)
     return list_objects(state, place, request.query, selection, _form(request))
 
 
-def _watch(state: State, route: Route, request: Request) -> Stream:
+def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
     selection = _selection(route, request)
-    kind = WatchStream if route.resource.converter is None else ConvertingWatch
+    kind = WatchServer if route.resource.converter is None else ConvertingWatch
     return kind(
         state, route.resource, namespace=route.namespace, query=request.query, selection=selection, form=_form(request)
     )
 
 
-def _selection(route: Route, request: Request) -> Selection:
+def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
     fields = request.query.get("fieldSelector", "")
     if route.name:
         # The legacy way to watch one object: its name in the path.
@@ -105,7 +105,7 @@ def _selection(route: Route, request: Request) -> Selection:
     return select(route.resource, request.query.get("labelSelector", ""), fields)
 
 
-def _create(state: State, route: Route, request: Request) -> Response:
+def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write = _write(request, route, "CreateOptions")
     content_type = request.headers.get("content-type", "")
     if route.subresource == "token":
@@ -120,7 +120,7 @@ def _create(state: State, route: Route, request: Request) -> Response:
     return _written(state, route, request, _settled(state, route, create(state, write, obj)), 201)
 
 
-def _update(state: State, route: Route, request: Request) -> Response:
+def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write = _write(request, route, "UpdateOptions")
     content_type = request.headers.get("content-type", "")
     if route.subresource == "scale":
@@ -131,7 +131,7 @@ def _update(state: State, route: Route, request: Request) -> Response:
     return _written(state, route, request, _settled(state, route, updated), 201 if created else 200)
 
 
-def _patch(state: State, route: Route, request: Request) -> Response:
+def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write = _write(request, route, "PatchOptions")
     content_type = request.headers.get("content-type", "")
     if route.subresource == "scale":
@@ -140,7 +140,7 @@ def _patch(state: State, route: Route, request: Request) -> Response:
     return _written(state, route, request, _settled(state, route, patched), 201 if created else 200)
 
 
-def _settled(state: State, route: Route, written: Object) -> Object:
+def _settled(state: State, route: RequestInfo, written: Object) -> Object:
     """Return the written object after the simulated cluster has reacted to it.
 
     A real cluster reacts later. Here it may react at once (see `controllers.deployments`), so that the client sees the
@@ -155,30 +155,30 @@ def _settled(state: State, route: Route, written: Object) -> Object:
     return from_storage(route.resource, entry.object)
 
 
-def _check_duplicates(write: Write, request: Request) -> None:
+def _check_duplicates(write: Write, request: HTTPRequest) -> None:
     # Only requests with fieldValidation pay for the slower parsing.
     if "fieldValidation" in request.query:
         report_duplicates(write, request.body)
 
 
-def _delete(state: State, route: Route, request: Request) -> Response:
+def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     options = read_delete_options(request)
     write = _write(request, route, "DeleteOptions")
     answer, status = delete(state, write, options)
     return json_response(answer, status) if answer["kind"] == "Status" else _one(route, request, answer, status)
 
 
-def _deletecollection(state: State, route: Route, request: Request) -> Response:
+def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     options = read_delete_options(request)
     write = _write(request, route, "DeleteOptions")
     deleted = delete_collection(state, write, _selection(route, request), options)
     meta: Object = {"resourceVersion": str(state.store.revision)}
     resource = route.resource
     head = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta}
-    return Response(200, msgspec.json.encode({**head, "items": deleted}))
+    return HTTPResponse(200, msgspec.json.encode({**head, "items": deleted}))
 
 
-VERBS: dict[str, Callable[[State, Route, Request], Response | Stream]] = {
+VERBS: dict[str, Callable[[State, RequestInfo, HTTPRequest], HTTPResponse | Stream]] = {
     "get": _get,
     "list": _list,
     "watch": _watch,

@@ -19,15 +19,15 @@ from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, for
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.selection import Selection
-from clientgo.apiserver.storage.stored import Entry, Event, Expired, FutureRevision
+from clientgo.apiserver.storage.selection import SelectionPredicate
+from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, StorageEvent
 from clientgo.apiserver.suspension import Paused
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
 
 _encode = msgspec.json.Encoder().encode
 
 
-class WatchStream:
+class WatchServer:
     """One watch. `chunks` serves it over a connection; `take` returns pending frames, for use in process.
 
     If `direct` is set, frames are sent through it once `chunks` has sent the initial ones, together for each turn of
@@ -37,7 +37,14 @@ class WatchStream:
     status = 200
 
     def __init__(
-        self, state: State, resource: Resource, *, namespace: str, query: Query, selection: Selection, form: Form
+        self,
+        state: State,
+        resource: Resource,
+        *,
+        namespace: str,
+        query: Query,
+        selection: SelectionPredicate,
+        form: Form,
     ) -> None:
         self.content_type = "application/json"
         self._state = state
@@ -60,9 +67,9 @@ class WatchStream:
         self._begin(query)
 
     def __repr__(self) -> str:
-        return f"<WatchStream {self._resource.qualified} {self._namespace} {len(self._pending)} pending>"
+        return f"<WatchServer {self._resource.qualified} {self._namespace} {len(self._pending)} pending>"
 
-    def deliver(self, event: Event) -> None:
+    def deliver(self, event: StorageEvent) -> None:
         """Queue the event's frame if it is selected."""
         if event.revision <= self._sent:
             return
@@ -156,7 +163,7 @@ class WatchStream:
             # As on a real server, nothing up to that revision is sent.
             self._sent = since
             return True
-        except Expired:
+        except ExpiredRevision:
             failure = expired(f"too old resource version: {since} ({self._state.store.oldest})")
             self._push(_frame("ERROR", _encode(failure.body)))
             self._closed = True
@@ -166,7 +173,7 @@ class WatchStream:
         self._sent = self._state.store.revision
         return True
 
-    def _kind_of(self, event: Event) -> str:
+    def _kind_of(self, event: StorageEvent) -> str:
         """Return the event type for this stream, by whether the object is and was selected; "" for none."""
         if self._namespace and event.name[0] != self._namespace:
             return ""
@@ -181,7 +188,7 @@ class WatchStream:
     def _selected(self, entry: Entry) -> bool:
         return self._selection.everything or self._selection.matches(entry.object)
 
-    def _frame(self, kind: str, event: Event) -> bytes:
+    def _frame(self, kind: str, event: StorageEvent) -> bytes:
         headers = self._form.kind == "Table" and not self._headers_sent
         key = (kind, self._resource.api_version, self._form, self._include, headers)
         frame = event.frames.get(key)
@@ -237,7 +244,7 @@ class WatchStream:
         return frames
 
 
-def _event_object(kind: str, event: Event) -> Entry:
+def _event_object(kind: str, event: StorageEvent) -> Entry:
     """Return the object an event shows: one that left the selection as it was, at the new revision."""
     if kind != "DELETED" or event.type == "DELETED" or event.old is None:
         return event.new
@@ -273,7 +280,14 @@ class ConvertingWatch:
     content_type = "application/json"
 
     def __init__(
-        self, state: State, resource: Resource, *, namespace: str, query: Query, selection: Selection, form: Form
+        self,
+        state: State,
+        resource: Resource,
+        *,
+        namespace: str,
+        query: Query,
+        selection: SelectionPredicate,
+        form: Form,
     ) -> None:
         self._state = state
         self._resource = resource
@@ -281,7 +295,7 @@ class ConvertingWatch:
         self._include = query.get("includeObject") or "Metadata"
         self._headers_sent = False
         stored = dataclasses.replace(resource, converter=StoredForm())
-        self._inner = WatchStream(state, stored, namespace=namespace, query=query, selection=selection, form=_PLAIN)
+        self._inner = WatchServer(state, stored, namespace=namespace, query=query, selection=selection, form=_PLAIN)
 
     def __repr__(self) -> str:
         return f"<ConvertingWatch {self._inner!r}>"

@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.apiserver.auth.users import ANONYMOUS, User
 from clientgo.apiserver.handlers.patches import rules_of
 from clientgo.apiserver.http.gojson import duplicate_fields
-from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, not_supported
 from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
@@ -48,7 +48,7 @@ class Write:
         return FieldManager(self.manager, operation, self.resource.api_version, self.subresource)
 
 
-def read_options(request: Request, kind: str) -> tuple[bool, str, str]:
+def read_options(request: HTTPRequest, kind: str) -> tuple[bool, str, str]:
     """Parse dryRun, fieldManager and fieldValidation; `kind` (CreateOptions, ...) is for the message (422)."""
     query = request.query
     causes = []

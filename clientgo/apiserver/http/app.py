@@ -11,10 +11,10 @@ from typing import Any
 from clientgo.apiserver.api import Api
 from clientgo.apiserver.auth.users import ANONYMOUS
 from clientgo.apiserver.faults import Fault, Faults
-from clientgo.apiserver.handlers.watching import WatchStream
-from clientgo.apiserver.http.messages import Request, Response, Stream, json_response, parse_query, read_headers
+from clientgo.apiserver.handlers.watching import WatchServer
+from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, Stream, json_response, parse_query, read_headers
 from clientgo.apiserver.http.status import ApiFailure, too_large
-from clientgo.apiserver.http.wire import StallGuard, Transport, has_arrived, in_one_piece, sink, transport_of
+from clientgo.apiserver.http.wire import BufferedTransport, StallGuard, has_arrived, in_one_piece, sink, transport_of
 from clientgo.apiserver.suspension import Suspended
 
 Scope = MutableMapping[str, Any]
@@ -68,20 +68,20 @@ class App:
             return
         query = parse_query(scope["query_string"].decode("latin-1"))
         user = scope.get("state", {}).get("user", ANONYMOUS)  # from the client certificate
-        request = Request(scope["method"], scope["path"], query, headers, body, user)
+        request = HTTPRequest(scope["method"], scope["path"], query, headers, body, user)
         request.source = (scope.get("client") or ("",))[0]
         matching = self._faults.matching(request)
         answer = await (self._faulty(request, matching) if matching else self._answer(request))
         if answer is None:
             _drop(transport)
-        elif isinstance(answer, Response):
+        elif isinstance(answer, HTTPResponse):
             with in_one_piece(transport):
                 await _send_response(send, scope, answer)
             self._stalls.watch(transport)
         else:
             await self._stream(answer, receive, send, transport, matching)
 
-    async def _body(self, receive: Receive, transport: Transport | None) -> bytes | None:
+    async def _body(self, receive: Receive, transport: BufferedTransport | None) -> bytes | None:
         """Return the body within a time limit; None if it is too large."""
         options = self.api.state.options
         if has_arrived(transport):
@@ -92,7 +92,7 @@ class App:
         finally:
             patience.cancel()
 
-    async def _answer(self, request: Request) -> Response | Stream:
+    async def _answer(self, request: HTTPRequest) -> HTTPResponse | Stream:
         answer: Any = self.api.answer(request)
         if isinstance(answer, Suspended):
             answer = await self.api.state.executor.settled(answer)
@@ -112,11 +112,11 @@ class App:
         failure = await turn
         if failure is None:
             return answer
-        if not isinstance(answer, Response) and not callable(answer):
+        if not isinstance(answer, HTTPResponse) and not callable(answer):
             answer.close()
         return json_response(failure.body, failure.code)
 
-    async def _faulty(self, request: Request, matching: list[Fault]) -> Response | Stream | None:
+    async def _faulty(self, request: HTTPRequest, matching: list[Fault]) -> HTTPResponse | Stream | None:
         """Return the response after fault injection; None if the connection is closed instead."""
         for fault in matching:
             if fault.delay:
@@ -136,7 +136,7 @@ class App:
             stream.close()
 
     async def _stream(
-        self, stream: Stream, receive: Receive, send: Send, transport: Transport | None, matching: list[Fault]
+        self, stream: Stream, receive: Receive, send: Send, transport: BufferedTransport | None, matching: list[Fault]
     ) -> None:
         self._streams.add(stream)
         if self._ending:
@@ -147,7 +147,7 @@ class App:
             await send({"type": "http.response.start", "status": stream.status, "headers": head})
             # An empty chunk sends the head at once: clients wait for it before the first event.
             await send(_piece(b""))
-            if isinstance(stream, WatchStream) and transport is not None and not matching:
+            if isinstance(stream, WatchServer) and transport is not None and not matching:
                 stream.direct = sink(transport, self.api.state.options.watch_buffer)
             if await _carry(stream, send, matching):
                 async with asyncio.timeout(self.api.state.options.stall_seconds):
@@ -179,14 +179,14 @@ async def _carry(stream: Stream, send: Send, matching: list[Fault]) -> bool:
         await send(_piece(chunk))
         # Waits until the client has read it: later frames are buffered, and counted, by the stream.
         await send(_piece(b""))
-    return not (isinstance(stream, WatchStream) and stream.overflowed)
+    return not (isinstance(stream, WatchServer) and stream.overflowed)
 
 
 def _piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-def _drop(transport: Transport | None) -> None:
+def _drop(transport: BufferedTransport | None) -> None:
     """Abort the connection."""
     if transport is not None:
         transport.abort()
@@ -225,7 +225,7 @@ async def _read_body(receive: Receive, limit: int) -> bytes | None:
             return b"".join(parts)
 
 
-async def _send_response(send: Send, scope: Scope, answer: Response) -> None:
+async def _send_response(send: Send, scope: Scope, answer: HTTPResponse) -> None:
     head = [
         (_CONTENT_TYPE, answer.content_type.encode()),
         (b"content-length", str(len(answer.body)).encode()),

@@ -113,7 +113,7 @@ def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class Request:
+class HTTPRequest:
     """One request; header names are in lower case. `internal` marks the server's own controllers.
 
     `user` is set before authentication if a client certificate identifies it.
@@ -133,7 +133,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class Response:
+class HTTPResponse:
     """A complete response."""
 
     status: int
@@ -159,14 +159,14 @@ class Stream(Protocol):
         """End the stream soon; pending chunks may be lost."""
 
 
-def json_response(value: Any, status: int = 200) -> Response:
+def json_response(value: Any, status: int = 200) -> HTTPResponse:
     """Return a response with this value as JSON."""
-    return Response(status, _encode(value))
+    return HTTPResponse(status, _encode(value))
 
 
-def text_response(text: str, status: int = 200) -> Response:
+def text_response(text: str, status: int = 200) -> HTTPResponse:
     """Return a plain text response."""
-    return Response(status, text.encode(), "text/plain; charset=utf-8")
+    return HTTPResponse(status, text.encode(), "text/plain; charset=utf-8")
 
 
 _JSON_RANGES = ("*/*", "application/*", "application/json")

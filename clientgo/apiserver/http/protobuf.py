@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.http.nesting import MAX_DEPTH, MAX_NODES, json_error, value_error
-from clientgo.apiserver.http.protobuf_table import BYTES, FIXED32, FIXED64, VARINT, Field, Message, find_message
+from clientgo.apiserver.http.protobuf_table import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 """The content type of these bodies."""
@@ -109,7 +109,7 @@ class _Decoder:
         shape = _SHAPES.get(message.name)
         return found if shape is None else shape(found)
 
-    def _value(self, field: Field, raws: list[_Raw], depth: int) -> Any:
+    def _value(self, field: ProtobufField, raws: list[_Raw], depth: int) -> Any:
         if field.message is None:
             scalar = _SCALARS[field.type]
             return [scalar(raw) for raw in raws] if field.repeated else scalar(raws[-1])
@@ -120,9 +120,9 @@ class _Decoder:
         return {entry["key"]: entry["value"] for entry in found} if field.mapped else found
 
 
-def _fields(message: Message, data: bytes) -> dict[int, tuple[Field, list[_Raw]]]:
+def _fields(message: Message, data: bytes) -> dict[int, tuple[ProtobufField, list[_Raw]]]:
     """Collect the values on the wire by field number, of the wire type that the field has."""
-    found: dict[int, tuple[Field, list[_Raw]]] = {}
+    found: dict[int, tuple[ProtobufField, list[_Raw]]] = {}
     known = message.fields
     for number, wire_type, raw in _parts(message, data):
         field = known.get(number)
@@ -140,7 +140,7 @@ def _fields(message: Message, data: bytes) -> dict[int, tuple[Field, list[_Raw]]
     return found
 
 
-def _packed(field: Field, data: bytes) -> Iterator[int]:
+def _packed(field: ProtobufField, data: bytes) -> Iterator[int]:
     at = 0
     while at < len(data):
         value, at = _varint(data, at) if field.wire_type == VARINT else _fixed(data, at, 8)

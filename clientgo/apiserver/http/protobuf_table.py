@@ -43,16 +43,16 @@ class Message:
         self._scope = scope
 
     @cached_property
-    def fields(self) -> "dict[int, Field]":
+    def fields(self) -> "dict[int, ProtobufField]":
         """The fields by number."""
         return dict(map(self._field, self._columns.split()))
 
     @cached_property
-    def defaulted(self) -> "tuple[tuple[int, Field], ...]":
+    def defaulted(self) -> "tuple[tuple[int, ProtobufField], ...]":
         """The fields that JSON has even when they are not on the wire."""
         return tuple((number, field) for number, field in self.fields.items() if field.always)
 
-    def _field(self, column: str) -> "tuple[int, Field]":
+    def _field(self, column: str) -> "tuple[int, ProtobufField]":
         number, name, marked = column.split(":")
         bare = marked.strip("*%!=")
         mapped = marked.startswith("%")
@@ -61,7 +61,7 @@ class Message:
             message = Message(f"{self.name}.{name}", f"1:key:s= 2:value:{bare}=", self._scope)
         elif bare not in SCALARS:
             message = self._scope[bare]
-        field = Field(
+        field = ProtobufField(
             name=name,
             type=bare,
             message=message,
@@ -75,7 +75,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ProtobufField:
     """A field of a message; `message` is its type (of a map: that of an entry) unless that is a scalar."""
 
     name: str

@@ -20,7 +20,7 @@ _TOO_LARGE = (
 )
 
 
-class Transport:
+class BufferedTransport:
     """Transport that can hold back writes to send them together: one system call, one packet.
 
     uvicorn writes the head of a response and then its body. Sending both at once saves a tenth of a request's time.
@@ -90,7 +90,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Store the transport of the new connection."""
-        self._buffered = Transport(transport)
+        self._buffered = BufferedTransport(transport)
         super().connection_made(self._buffered)  # type: ignore[arg-type]
         # Copied into the `state` of every request on this connection.
         self.app_state = {**self.app_state, "transport": self._buffered}
@@ -133,23 +133,23 @@ class Connection(HttpToolsProtocol):
             self._waiting = None
 
 
-def transport_of(scope: Any) -> Transport | None:
+def transport_of(scope: Any) -> BufferedTransport | None:
     """Return the transport of a request, or None if the server does not provide it."""
-    found: Transport | None = scope.get("state", {}).get("transport")
+    found: BufferedTransport | None = scope.get("state", {}).get("transport")
     return found
 
 
-def in_one_piece(transport: Transport | None) -> AbstractContextManager[None]:
+def in_one_piece(transport: BufferedTransport | None) -> AbstractContextManager[None]:
     """Send everything that is written in the block together."""
     return transport if transport is not None else nullcontext()
 
 
-def has_arrived(transport: Transport | None) -> bool:
+def has_arrived(transport: BufferedTransport | None) -> bool:
     """Return whether the whole request, including its body, has arrived."""
     return transport is not None and transport.arrived
 
 
-def sink(transport: Transport, limit: int) -> Callable[[bytes], None]:
+def sink(transport: BufferedTransport, limit: int) -> Callable[[bytes], None]:
     """Return a function that writes chunks of a started response directly to the transport.
 
     It takes a tenth of the time of a task that wakes up for each chunk. A client with more than `limit` unread bytes is
@@ -172,16 +172,16 @@ class StallGuard:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
-    def watch(self, transport: Transport | None) -> None:
+    def watch(self, transport: BufferedTransport | None) -> None:
         """Watch the unsent data of a transport, if any; on the server's loop."""
         if transport is not None and transport.get_write_buffer_size():
             self._later(transport)
 
-    def _later(self, transport: Transport) -> None:
+    def _later(self, transport: BufferedTransport) -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(self._seconds, self._check, transport, transport.get_write_buffer_size())
 
-    def _check(self, transport: Transport, before: int) -> None:
+    def _check(self, transport: BufferedTransport, before: int) -> None:
         left = transport.get_write_buffer_size()
         if not left:
             return

@@ -9,7 +9,7 @@ discovery documents.
 from collections.abc import Iterator
 
 from clientgo.apiserver.registry.registry import ALL_VERBS, Registry, Resource
-from clientgo.meta.scheme import Scale
+from clientgo.meta.scheme import ScaleSubresource
 
 _TABLE: dict[str, str] = {
     "v1": """
@@ -96,7 +96,7 @@ _SELECTABLE: dict[str, str] = {
 }
 _SINGULARS = {"endpoints": "endpoints"}
 _STORAGE_VERSIONS = {"autoscaling": "v2", "events.k8s.io": "v1"}
-_REPLICAS = Scale(".spec.replicas", ".status.replicas", ".spec.selector")
+_REPLICAS = ScaleSubresource(".spec.replicas", ".status.replicas", ".spec.selector")
 
 
 def builtin_resources() -> Iterator[Resource]:

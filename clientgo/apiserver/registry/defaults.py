@@ -13,7 +13,7 @@ from typing import Any
 from clientgo.apiserver.apiextensions import crdschema
 from clientgo.apiserver.registry.registry import Object, Resource
 
-Defaulter = Callable[[Any], Any]
+ValueDefaulter = Callable[[Any], Any]
 
 _SERVICE_NETWORK = ipaddress.ip_network("10.96.0.0/16")
 _NODE_PORTS = (30000, 32767)
@@ -47,22 +47,22 @@ def fill(value: Any, fields: Mapping[str, Any]) -> Object:
     return filled
 
 
-def _struct(**fields: Any) -> Defaulter:
+def _struct(**fields: Any) -> ValueDefaulter:
     """Fill in a struct that is created if it is absent."""
     return lambda value: fill(value, fields)
 
 
-def _pointer(**fields: Any) -> Defaulter:
+def _pointer(**fields: Any) -> ValueDefaulter:
     """Fill in a struct only if it is present."""
     return lambda value: value if value is None else fill(value, fields)
 
 
-def _items(**fields: Any) -> Defaulter:
+def _items(**fields: Any) -> ValueDefaulter:
     """Fill in each item of a list."""
     return _each(_struct(**fields))
 
 
-def _each(default: Defaulter) -> Defaulter:
+def _each(default: ValueDefaulter) -> ValueDefaulter:
     return lambda value: [default(item) for item in value] if isinstance(value, list) else value
 
 
@@ -141,7 +141,7 @@ def _with_requests(container: Object) -> Object:
     return {**container, "resources": {**resources, "requests": requests}}
 
 
-def _strategy(**rolling: Any) -> Defaulter:
+def _strategy(**rolling: Any) -> ValueDefaulter:
     def default(value: Any) -> Object:
         strategy = fill(value, {"type": "RollingUpdate"})
         return (
@@ -306,7 +306,7 @@ _WEBHOOK = {
 }
 _ROLE_BINDING = {"subjects": _each(_subject), "roleRef": _pointer(apiGroup=_RBAC)}
 
-_DEFAULTS: dict[tuple[str, str], Mapping[str, Any] | Defaulter] = {
+_DEFAULTS: dict[tuple[str, str], Mapping[str, Any] | ValueDefaulter] = {
     ("", "namespaces"): _namespace,
     ("", "events"): _event,
     ("", "services"): _service,

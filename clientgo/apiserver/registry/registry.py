@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from clientgo.meta.scheme import Column, Scale
+from clientgo.meta.scheme import Column, ScaleSubresource
 
 Object = dict[str, Any]
 """An API object as decoded JSON."""
@@ -42,7 +42,7 @@ class Resource:
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
     status: bool = False
-    scale: Scale | None = None
+    scale: ScaleSubresource | None = None
     columns: tuple[Column, ...] = ()
     schema: dict[str, Any] | None = None
     storage_version: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 
-from clientgo.apiserver.storage.stored import Entry, Event, Name, Watcher
+from clientgo.apiserver.storage.stored import Entry, Name, StorageEvent, Watcher
 
 _UNCHANGED: Mapping[Name, Entry | None] = {}
 
@@ -75,7 +75,7 @@ class Bucket:
     def __init__(self) -> None:
         self.entries: dict[Name, Entry] = {}
         self.names: list[Name] = []  # sorted, as etcd orders keys
-        self.events: deque[Event] = deque()
+        self.events: deque[StorageEvent] = deque()
         self.watchers: list[Watcher] = []
 
     def put(self, name: Name, entry: Entry) -> None:
@@ -89,16 +89,16 @@ class Bucket:
         del self.entries[name]
         del self.names[bisect_left(self.names, name)]
 
-    def restore(self, event: Event) -> None:
+    def restore(self, event: StorageEvent) -> None:
         """Restore the entry from before the event, the latest of this name."""
         if event.old is not None:
             self.put(event.name, event.old)
         else:
             self.drop(event.name)
 
-    def since(self, revision: int) -> list[Event]:
+    def since(self, revision: int) -> list[StorageEvent]:
         """Return the events after `revision`, in order."""
-        found: list[Event] = []
+        found: list[StorageEvent] = []
         for event in reversed(self.events):
             if event.revision <= revision:
                 break

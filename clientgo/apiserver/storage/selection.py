@@ -16,7 +16,7 @@ _BOTH = ("metadata.name", "metadata.namespace")
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SelectionPredicate:
     """Label and field selectors of a list, watch or deletecollection."""
 
     labels: Selector
@@ -39,14 +39,14 @@ class Selection:
         return self.labels.empty or self.labels.matches(obj["metadata"].get("labels") or {})
 
 
-ALL = Selection(everything())
+ALL = SelectionPredicate(everything())
 
 
-def select(resource: Resource, labels: str, fields: str) -> Selection:
+def select(resource: Resource, labels: str, fields: str) -> SelectionPredicate:
     """Parse both selectors of a request (400)."""
     if not labels and not fields:
         return ALL
-    return Selection(parse_labels(labels), parse_fields(resource, fields) if fields else ())
+    return SelectionPredicate(parse_labels(labels), parse_fields(resource, fields) if fields else ())
 
 
 @lru_cache(maxsize=256)

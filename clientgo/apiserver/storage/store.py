@@ -17,13 +17,13 @@ from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.bucket import Bucket, Range, Window
 from clientgo.apiserver.storage.stored import (
     Entry,
-    Event,
-    Expired,
+    ExpiredRevision,
     FutureRevision,
     Journal,
     Key,
-    Listener,
     Name,
+    StorageEvent,
+    StoreListener,
     Watcher,
 )
 
@@ -35,8 +35,8 @@ _decode = msgspec.json.Decoder().decode
 # Named here because inside `Store` `list` is a method.
 Objects = list[Object]
 Entries = list[Entry]
-Events = list[Event]
-Listeners = list[Listener]
+StorageEvents = list[StorageEvent]
+Listeners = list[StoreListener]
 Watchers = list[Watcher]
 Waiters = list[Callable[[ApiFailure | None], object]]
 
@@ -57,11 +57,11 @@ class Store:
     ) -> None:
         self._buckets: dict[Key, Bucket] = {}
         self._history = history
-        self._events: deque[Event] = deque()
+        self._events: deque[StorageEvent] = deque()
         self._listeners: Listeners = []
         self._journal = journal
         self._later = later
-        self._batch: Events = []  # in memory, neither committed nor delivered
+        self._batch: StorageEvents = []  # in memory, neither committed nor delivered
         self._waiters: Waiters = []
         self.full = False  # rejects every write, like a full disk
         self.failing = False  # writes were undone, and none committed since
@@ -125,7 +125,7 @@ class Store:
         bucket = self._bucket(key)
         old = bucket.entries.get(name)
         bucket.put(name, entry)
-        self._publish(bucket, Event("ADDED" if old is None else "MODIFIED", key, name, old, entry))
+        self._publish(bucket, StorageEvent("ADDED" if old is None else "MODIFIED", key, name, old, entry))
         return entry
 
     def remove(self, key: Key, namespace: str, name: str) -> Entry | None:
@@ -139,7 +139,7 @@ class Store:
         last = {**old.object, "metadata": {**old.object["metadata"], "resourceVersion": str(revision)}}
         bucket.drop((namespace, name))
         entry = Entry(last, revision)
-        self._publish(bucket, Event("DELETED", key, (namespace, name), old, entry))
+        self._publish(bucket, StorageEvent("DELETED", key, (namespace, name), old, entry))
         return entry
 
     @property
@@ -165,7 +165,7 @@ class Store:
                 self._deliver(event)
         self._release(None)
 
-    def events_since(self, key: Key, revision: int) -> Events:
+    def events_since(self, key: Key, revision: int) -> StorageEvents:
         """Return every event of the key after `revision`, in order.
 
         Raises:
@@ -189,7 +189,7 @@ class Store:
         """Return the watchers of this key."""
         return self._bucket(key).watchers[:]
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: StoreListener) -> Callable[[], None]:
         """Call `listener(type, key, old, new)` after each write until the returned callable is called.
 
         The listener must not write: events would reach other listeners out of order.
@@ -198,7 +198,7 @@ class Store:
         return lambda: self._listeners.remove(listener)
 
     def compact(self, revision: int | None = None) -> None:
-        """Drop the history up to `revision` (all by default): older versions are Expired from now on."""
+        """Drop the history up to `revision` (all by default): older versions raise `ExpiredRevision`."""
         floor = self.revision if revision is None else min(revision, self.revision)
         while self._events and self._events[0].revision <= floor:
             self._drop_oldest()
@@ -212,7 +212,7 @@ class Store:
 
     def _check(self, revision: int) -> None:
         if revision < self.oldest:
-            raise Expired(f"{revision} is older than {self.oldest}")
+            raise ExpiredRevision(f"{revision} is older than {self.oldest}")
         if revision > self.revision:
             raise FutureRevision(f"{revision} is newer than {self.revision}")
 
@@ -230,7 +230,7 @@ class Store:
             self._undo(error)  # the journal has undone the writes before this one as well
             raise
 
-    def _publish(self, bucket: Bucket, event: Event) -> None:
+    def _publish(self, bucket: Bucket, event: StorageEvent) -> None:
         self.revision = event.revision
         bucket.events.append(event)
         self._events.append(event)
@@ -244,11 +244,11 @@ class Store:
                 self._later(self.commit)
         self._notify(event.type, event, event.old, None if event.type == "DELETED" else event.new)
 
-    def _deliver(self, event: Event) -> None:
+    def _deliver(self, event: StorageEvent) -> None:
         for watcher in self._buckets[event.key].watchers[:]:
             watcher.deliver(event)
 
-    def _notify(self, kind: str, event: Event, old: Entry | None, new: Entry | None) -> None:
+    def _notify(self, kind: str, event: StorageEvent, old: Entry | None, new: Entry | None) -> None:
         before = old.object if old is not None else None
         after = new.object if new is not None else None
         for listener in self._listeners[:]:

@@ -9,12 +9,12 @@ from clientgo.apiserver.registry.registry import Object, Resource
 
 Key = tuple[str, str]  # (group, plural): what objects are stored under
 Name = tuple[str, str]  # (namespace, name); namespace is "" for cluster-scoped objects
-Listener = Callable[[str, Key, Object | None, Object | None], None]
+StoreListener = Callable[[str, Key, Object | None, Object | None], None]
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Expired(Exception):
+class ExpiredRevision(Exception):
     """The requested revision is older than the history."""
 
 
@@ -40,7 +40,7 @@ class Entry:
         return self._raw
 
 
-class Event:
+class StorageEvent:
     """One change. `new` is the object after it; for a deletion, its last state with the deletion's revision.
 
     `frames` caches the frames of streams, by form: all streams of one form share them.
@@ -61,7 +61,7 @@ class Event:
 class Watcher(Protocol):
     """Receives each event of one key as it happens, on the store's loop."""
 
-    def deliver(self, event: Event) -> None:
+    def deliver(self, event: StorageEvent) -> None:
         """Receive one event; must return at once and must not write."""
 
     def unserved(self, resource: Resource) -> None:

@@ -21,7 +21,7 @@ from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.applyconfigurations import package_text
 from clientgo.codegen.render.clients import render
 from clientgo.codegen.render.templatefiles import Layout, Text
-from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale, plural_of
+from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource, plural_of
 
 PACKAGE = "clientgo.kubernetes"
 SOURCE = f"the models of kubernetes {OFFICIAL_VERSION}"
@@ -84,7 +84,7 @@ def _kind(module: str, official: OfficialKind) -> Kind:
         singular=name.lower(),
         scope="Namespaced" if official.namespaced else "Cluster",
         status=official.status,
-        scale=Scale(".spec.replicas", ".status.replicas") if official.scale else None,
+        scale=ScaleSubresource(".spec.replicas", ".status.replicas") if official.scale else None,
         verbs=tuple(verb for verb in ALL_VERBS if verb in official.verbs),
     )
     place = f"{PACKAGE}.types.{module}"

@@ -80,7 +80,7 @@ def _mark(kind: OfficialKind) -> tuple[str, ...]:
     if not kind.status:
         mark.append("status=False")
     if kind.scale:
-        mark.append('scale=Scale(".spec.replicas", ".status.replicas")')
+        mark.append('scale=ScaleSubresource(".spec.replicas", ".status.replicas")')
     if kind.verbs != set(ALL_VERBS) - (set() if kind.status else set(STATUS_VERBS)):
         mark.append(tuple_text((verb for verb in ALL_VERBS if verb in kind.verbs), prefix="verbs="))
     return tuple(mark)
@@ -115,7 +115,7 @@ def _type_imports(classes: str, borrowed: dict[str, set[str]]) -> str:
     ]
     ours = {
         "clientgo.meta.objects": used("EMPTY_MAP", "MicroTime", *OURS.values()),
-        "clientgo.meta.scheme": used("Scale", "api_type"),
+        "clientgo.meta.scheme": used("ScaleSubresource", "api_type"),
         **{module: sorted(names) for module, names in borrowed.items()},
     }
     local = [import_line(module, names) for module, names in sorted(ours.items()) if names]

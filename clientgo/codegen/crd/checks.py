@@ -17,7 +17,7 @@ from clientgo.codegen.inputs.fields import members, unwrap
 from clientgo.codegen.problems import Problems
 
 Schema = dict[str, Any]
-Path = tuple[str, ...]
+SchemaPath = tuple[str, ...]
 
 _EACH = "[*]"
 """Path element for the items of a list and the values of a map."""
@@ -41,21 +41,21 @@ _UNSET = re.compile(r"!has\(oldSelf\.(\w+)\) \|\| has\(self\.\1\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SchemaProblem:
     """A message about the schema at a path."""
 
-    path: Path
+    path: SchemaPath
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    path: Path = ()
+    path: SchemaPath = ()
     times: int | None = 1
     """Limit of the number of values at this place; None if unlimited."""
-    unlimited: tuple[Path, ...] = ()
+    unlimited: tuple[SchemaPath, ...] = ()
     """Enclosing lists and maps without a limit."""
-    unordered: Path | None = None
+    unordered: SchemaPath | None = None
     """Enclosing list whose items have no identity."""
 
 
@@ -69,7 +69,7 @@ def check_version(own: OwnKind, schema: Schema, problems: Problems) -> None:
             problems.at_class(cls, f"{cls.__name__}: {fault.message}")
 
 
-def _class_at(cls: type[Any], path: Path) -> tuple[type[Any], str]:
+def _class_at(cls: type[Any], path: SchemaPath) -> tuple[type[Any], str]:
     """Return the class and field at a path, or the last of the user's classes on the way."""
     found: tuple[type[Any], str] = (cls, "")
     hint: Any = cls
@@ -86,21 +86,21 @@ def _class_at(cls: type[Any], path: Path) -> tuple[type[Any], str]:
     return found
 
 
-def _format_path(path: Path) -> str:
+def _format_path(path: SchemaPath) -> str:
     return "".join(part if part == _EACH else f".{part}" for part in path)
 
 
-def _at_root(schema: Schema, *, status: bool) -> Iterator[Fault]:
+def _at_root(schema: Schema, *, status: bool) -> Iterator[SchemaProblem]:
     forbidden = sorted(key for key in schema.keys() - _ROOT_WITH_STATUS if schema[key] is not False)
     if schema.get("type") != "object" or schema.get("nullable"):
-        yield Fault((), "a whole object must have the type object, and cannot be null")
+        yield SchemaProblem((), "a whole object must have the type object, and cannot be null")
     elif status and forbidden:
-        yield Fault(
+        yield SchemaProblem(
             (), f"{', '.join(forbidden)} cannot be set for a whole object with a status: constrain a field instead"
         )
 
 
-def _walked(schema: Schema) -> Iterator[Fault]:
+def _walked(schema: Schema) -> Iterator[SchemaProblem]:
     total = 0
     waiting = [(schema, _Place())]
     while waiting:
@@ -112,8 +112,10 @@ def _walked(schema: Schema) -> Iterator[Fault]:
             total += cost
         waiting += _children(here, place)
     if total > CRD_LIMIT:
-        yield Fault((), f"the rules cost {total / CRD_LIMIT:.1f} times what the API server allows for a version:"
-                    " limit lists, maps and texts with rules (max_items, max_properties, max_length)")  # fmt: skip
+        most = f"the rules cost {total / CRD_LIMIT:.1f} times what the API server allows for a version:"
+        yield SchemaProblem(
+            (), f"{most} limit lists, maps and texts with rules (max_items, max_properties, max_length)"
+        )
 
 
 def _children(schema: Schema, place: _Place) -> Iterator[tuple[Schema, _Place]]:
@@ -132,46 +134,48 @@ def _children(schema: Schema, place: _Place) -> Iterator[tuple[Schema, _Place]]:
         yield part, _Place((*place.path, _EACH), times, unlimited, unordered)
 
 
-def _structure(schema: Schema, place: _Place) -> Iterator[Fault]:
+def _structure(schema: Schema, place: _Place) -> Iterator[SchemaProblem]:
     kind, preserving = schema.get("type"), schema.get("x-kubernetes-preserve-unknown-fields")
     if kind is not None and kind not in _TYPES:
-        yield Fault(place.path, f"invalid type {kind!r}: expected one of {', '.join(_TYPES)}")
+        yield SchemaProblem(place.path, f"invalid type {kind!r}: expected one of {', '.join(_TYPES)}")
     if kind is None and place.path and not preserving and not schema.get("x-kubernetes-int-or-string"):
-        yield Fault(place.path, "a field must have a type: give Meta(type=...), or Meta(preserve_unknown=True)")
+        yield SchemaProblem(place.path, "a field must have a type: give Meta(type=...), or Meta(preserve_unknown=True)")
     if kind == "array" and "items" not in schema:
-        yield Fault(place.path, "a list must say what its items are: write tuple[X, ...]")
+        yield SchemaProblem(place.path, "a list must say what its items are: write tuple[X, ...]")
     if schema.get("x-kubernetes-int-or-string") and preserving:
-        yield Fault(place.path, "int_or_string and preserve_unknown exclude each other: leave one out")
+        yield SchemaProblem(place.path, "int_or_string and preserve_unknown exclude each other: leave one out")
     if schema.get("x-kubernetes-embedded-resource") and kind == "object":
         yield from _embedded(schema, place)
 
 
-def _embedded(schema: Schema, place: _Place) -> Iterator[Fault]:
+def _embedded(schema: Schema, place: _Place) -> Iterator[SchemaProblem]:
     properties = schema.get("properties", {})
     if "additionalProperties" in schema or not (properties or schema.get("x-kubernetes-preserve-unknown-fields")):
-        yield Fault(place.path, "an embedded resource has fields or keeps unknown ones: write Mapping[str, Any]")
+        yield SchemaProblem(
+            place.path, "an embedded resource has fields or keeps unknown ones: write Mapping[str, Any]"
+        )
     for name, kind in (("apiVersion", "string"), ("kind", "string"), ("metadata", "object")):
         if properties.get(name, {}).get("type", kind) != kind:
-            yield Fault((*place.path, name), f"the {name} of an embedded resource must be of the type {kind}")
+            yield SchemaProblem((*place.path, name), f"the {name} of an embedded resource must be of the type {kind}")
 
 
-def _ruled(schema: Schema, rules: list[Schema], place: _Place) -> tuple[list[Fault], int]:
+def _ruled(schema: Schema, rules: list[Schema], place: _Place) -> tuple[list[SchemaProblem], int]:
     """Return the errors in the rules of a schema, and their cost."""
     bounds = cel_type(schema)
     if bounds is None:
         told = "rules and immutable need a typed value, and Any has no type: write a type, or Mapping[str, Any]"
-        return [Fault(place.path, told)], 0
+        return [SchemaProblem(place.path, told)], 0
     faults, total = [], 0
     for entry in rules:
         rule = str(entry["rule"])
-        faults += [Fault(place.path, f"invalid rule {rule!r}: {told}") for told in _rule(schema, entry)]
+        faults += [SchemaProblem(place.path, f"invalid rule {rule!r}: {told}") for told in _rule(schema, entry)]
         uses_old = _OLD.search(_STRINGS.sub("''", rule)) is not None
         if uses_old and place.unordered is not None and not _UNSET.fullmatch(rule):
-            faults.append(Fault(place.path, _uncorrelated(rule, place)))
+            faults.append(SchemaProblem(place.path, _uncorrelated(rule, place)))
             continue
         cost = cost_of(rule, bounds, times=place.times)
         if cost > RULE_LIMIT:
-            faults.append(Fault(place.path, _expensive(rule, cost, schema, place)))
+            faults.append(SchemaProblem(place.path, _expensive(rule, cost, schema, place)))
         total += cost
     return faults, total if not faults else 0
 
@@ -234,7 +238,7 @@ def _schema_at(schema: Schema, path: str) -> Schema | None:
     return here
 
 
-def _paths(own: OwnKind, schema: Schema) -> Iterator[Fault]:
+def _paths(own: OwnKind, schema: Schema) -> Iterator[SchemaProblem]:
     api = own.kind.api
     paths = [*(column.json_path for column in api.columns), *api.selectable_fields]
     if api.scale is not None:
@@ -242,11 +246,15 @@ def _paths(own: OwnKind, schema: Schema) -> Iterator[Fault]:
     for path in paths:
         missing = _missing(schema, path)
         if missing:
-            yield Fault((), f"path not found: {path} ({own.cls.__name__} has no {missing})")
+            yield SchemaProblem((), f"path not found: {path} ({own.cls.__name__} has no {missing})")
     if len(set(api.selectable_fields)) > _MOST_SELECTABLE:
-        yield Fault((), f"{len(set(api.selectable_fields))} selectable fields: at most {_MOST_SELECTABLE} are allowed")
+        yield SchemaProblem(
+            (), f"{len(set(api.selectable_fields))} selectable fields: at most {_MOST_SELECTABLE} are allowed"
+        )
     for path in api.selectable_fields:
-        yield from (Fault((), f"invalid selectable field {path!r}: {told}") for told in _selectable(own, schema, path))
+        yield from (
+            SchemaProblem((), f"invalid selectable field {path!r}: {told}") for told in _selectable(own, schema, path)
+        )
 
 
 def _selectable(own: OwnKind, schema: Schema, path: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ import msgspec
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.names import misnamed
 from clientgo.codegen.problems import Problems, reason_of
-from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale, Scope
+from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource, Scope
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
 Schema = Mapping[str, Any]
@@ -92,8 +92,8 @@ def _api(spec: Schema, version: Schema) -> ApiType:
     )
 
 
-def _scale(scale: Schema) -> Scale:
-    return Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", ""))
+def _scale(scale: Schema) -> ScaleSubresource:
+    return ScaleSubresource(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", ""))
 
 
 def check_foreign(own: Iterable[OwnKind], foreign: Iterable[ForeignKind], problems: Problems, *, needed: bool) -> None:

@@ -31,7 +31,7 @@ class Declared:
 
 
 @dataclass(slots=True)
-class Source:
+class SourceModule:
     """A parsed module, with its imports and constants."""
 
     name: str
@@ -71,7 +71,7 @@ class Source:
         return ast.literal_eval(node)
 
 
-def parsed(name: str, problems: Problems) -> Source | None:
+def parsed(name: str, problems: Problems) -> SourceModule | None:
     """Parse a module; return None and report an error if that fails."""
     try:
         spec = importlib.util.find_spec(name)
@@ -92,7 +92,7 @@ def parsed(name: str, problems: Problems) -> Source | None:
     except (OSError, UnicodeDecodeError) as error:
         problems.at_module(shown(spec.origin), 0, f"cannot read the module: {reason_of(error)}")
         return None
-    return Source(name.replace(".", "/") + below, shown(spec.origin), tree)
+    return SourceModule(name.replace(".", "/") + below, shown(spec.origin), tree)
 
 
 def read_declarations(names: Iterable[str], problems: Problems) -> list[Declared]:
@@ -108,7 +108,7 @@ def read_declarations(names: Iterable[str], problems: Problems) -> list[Declared
     return found
 
 
-def _calls(source: Source) -> list[ast.Call]:
+def _calls(source: SourceModule) -> list[ast.Call]:
     found = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
     made = (call for call in found if source.full_name(call.func) in _MAKERS)
     return sorted(made, key=lambda call: (call.lineno, call.col_offset))
@@ -120,7 +120,7 @@ def _named(keyword: ast.keyword) -> str:
     return keyword.arg
 
 
-def _declared(call: ast.Call, source: Source, problems: Problems) -> Iterator[Declared]:
+def _declared(call: ast.Call, source: SourceModule, problems: Problems) -> Iterator[Declared]:
     make = _MAKERS[source.full_name(call.func)]
     words: dict[str, Any] = {}
     for keyword in call.keywords:

@@ -15,7 +15,7 @@ import msgspec
 from clientgo.codegen.inputs.crds import ForeignKind, NoDefinition, check_schema, told_source, without_nulls
 from clientgo.codegen.names import misnamed
 from clientgo.codegen.problems import Problems, reason_of
-from clientgo.meta.scheme import ALL_VERBS, ApiType, Scale
+from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource
 
 _GVK = "x-kubernetes-group-version-kind"
 _PATH = re.compile(r"/(?:api|apis/[^/]+)/[^/]+(?P<space>/namespaces/\{namespace\})?/(?P<plural>[^/{]+)(?P<rest>/.*)?")
@@ -158,7 +158,7 @@ def _api(kind: _Gvk, served: _Served) -> ApiType:
         singular=kind.kind.lower(),
         scope="Namespaced" if served.namespaced else "Cluster",
         status="/status" in served.rests,
-        scale=Scale(".spec.replicas", ".status.replicas") if "/scale" in served.rests else None,
+        scale=ScaleSubresource(".spec.replicas", ".status.replicas") if "/scale" in served.rests else None,
         verbs=tuple(verb for verb in ALL_VERBS if verb in served.verbs),
     )
 

@@ -137,7 +137,8 @@ _IMPORTED = frozenset({
     "Any", "ApplyConfiguration", "BaseClientset", "Clientset", "CreateClient", "FakeClientset", "FakeClientsetMixin",
     "GroupVersionKind", "GroupVersionResource", "InformerFactory", "KindInformer", "Lister", "Mapping",
     "ObjectApplyConfiguration", "ObjectMeta", "ObjectMetaApplyConfiguration", "Requester", "Scale", "ScaleClient",
-    "Scheme", "Sequence", "SharedInformerFactory", "StatusClient", "SubresourceClient", "TypedClient", "UnsetType",
+    "ScaleSubresource", "Scheme", "Sequence", "SharedInformerFactory", "StatusClient", "SubresourceClient",
+    "TypedClient", "UnsetType",
 })  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from clientgo.meta.scheme import ALL_VERBS, ApiType
 STANDARD = {"collections.abc": ("Mapping",), "datetime": ("datetime",), "typing": ("Any",)}
 _OURS = {
     "clientgo.meta.objects": ("EMPTY_MAP", "ObjectMeta", "no_entries", "no_items"),
-    "clientgo.meta.scheme": ("Scale", "api_type"),
+    "clientgo.meta.scheme": ("ScaleSubresource", "api_type"),
 }
 
 
@@ -79,7 +79,7 @@ def _mark(api: ApiType) -> tuple[str, ...]:
         mark.append("status=False")
     if api.scale is not None:
         paths = (api.scale.spec_path, api.scale.status_path, api.scale.selector_path)
-        mark.append(f"scale=Scale({', '.join(quoted(path) for path in paths if path)})")
+        mark.append(f"scale=ScaleSubresource({', '.join(quoted(path) for path in paths if path)})")
     if set(api.verbs) != set(ALL_VERBS) - (set() if api.status else set(STATUS_VERBS)) and api.verbs != ALL_VERBS:
         mark.append(tuple_text(api.verbs, prefix="verbs="))
     lists = (("short_names=", api.short_names), ("categories=", api.categories))

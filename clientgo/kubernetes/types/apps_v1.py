@@ -140,7 +140,7 @@ from clientgo.kubernetes.types.shared import (
     VsphereVirtualDiskVolumeSource,
 )
 from clientgo.meta.objects import ObjectMeta
-from clientgo.meta.scheme import Scale, api_type
+from clientgo.meta.scheme import ScaleSubresource, api_type
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSource",
@@ -449,7 +449,7 @@ class DeploymentStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """Total number of non-terminating pods targeted by this deployment that have the desired template spec."""
 
 
-@api_type(group="apps", version="v1", scale=Scale(".spec.replicas", ".status.replicas"))
+@api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Deployment enables declarative updates for Pods and ReplicaSets."""
 
@@ -503,7 +503,7 @@ class ReplicaSetStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """The number of terminating pods for this replica set."""
 
 
-@api_type(group="apps", version="v1", scale=Scale(".spec.replicas", ".status.replicas"))
+@api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ReplicaSet ensures that a specified number of pod replicas are running at any given time."""
 
@@ -613,7 +613,7 @@ class StatefulSetStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     """updatedReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by updateRevision."""
 
 
-@api_type(group="apps", version="v1", scale=Scale(".spec.replicas", ".status.replicas"))
+@api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class StatefulSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """StatefulSet represents a set of pods with consistent identities."""
 

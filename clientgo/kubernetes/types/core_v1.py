@@ -162,7 +162,7 @@ from clientgo.kubernetes.types.volumes import (
     VolumeNodeAffinity,
 )
 from clientgo.meta.objects import EMPTY_MAP, MicroTime, ObjectMeta
-from clientgo.meta.scheme import Scale, api_type
+from clientgo.meta.scheme import ScaleSubresource, api_type
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSource",
@@ -1235,7 +1235,7 @@ class ReplicationControllerStatus(
     """Replicas is the most recently observed number of replicas."""
 
 
-@api_type(group="", version="v1", scale=Scale(".spec.replicas", ".status.replicas"))
+@api_type(group="", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class ReplicationController(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ReplicationController represents the configuration of a replication controller."""
 

@@ -13,8 +13,8 @@ import msgspec
 from clientgo.meta.apply.mergerules import MergeRule
 
 Tree = dict[str, Any]
-Path = tuple[str, ...]
-Rules = Callable[[Path], MergeRule | None]
+FieldPath = tuple[str, ...]
+MergeRules = Callable[[FieldPath], MergeRule | None]
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
@@ -27,7 +27,7 @@ _UNMANAGED_META = frozenset(
 )
 
 
-def contains(tree: Tree, path: Path) -> bool:
+def contains(tree: Tree, path: FieldPath) -> bool:
     """Report whether the set contains exactly this path."""
     for element in path:
         if element not in tree:
@@ -36,7 +36,7 @@ def contains(tree: Tree, path: Path) -> bool:
     return not tree or "." in tree
 
 
-def add(tree: Tree, path: Path) -> Tree:
+def add(tree: Tree, path: FieldPath) -> Tree:
     """Return the set with this path added."""
     if not path:
         return {**tree, ".": {}} if tree and "." not in tree else tree
@@ -48,7 +48,7 @@ def add(tree: Tree, path: Path) -> Tree:
     return {**tree, path[0]: add(child, path[1:])}
 
 
-def remove(tree: Tree, path: Path) -> Tree:
+def remove(tree: Tree, path: FieldPath) -> Tree:
     """Return the set without this path and the branches that become empty."""
     child = tree.get(path[0])
     if child is None:
@@ -63,7 +63,7 @@ def remove(tree: Tree, path: Path) -> Tree:
     return {**rest, path[0]: smaller} if smaller else rest
 
 
-def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
+def paths(tree: Tree, prefix: FieldPath = ()) -> Iterator[FieldPath]:
     """Iterate over all paths of the set."""
     for element, node in tree.items():
         if element == ".":
@@ -74,7 +74,7 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
             yield from paths(node, (*prefix, element))
 
 
-def tree_of(found: Iterable[Path]) -> Tree:
+def tree_of(found: Iterable[FieldPath]) -> Tree:
     """Return the set of these paths."""
     tree: Tree = {}
     for path in found:
@@ -94,7 +94,7 @@ def managed(obj: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "metadata": meta} if meta else kept
 
 
-def fields_of(value: Any, rules: Rules, where: Path = (), prefix: Path = ()) -> Iterator[Path]:
+def fields_of(value: Any, rules: MergeRules, where: FieldPath = (), prefix: FieldPath = ()) -> Iterator[FieldPath]:
     """Iterate over the paths of all fields of a value, which is at `where` by field names and `prefix` by elements."""
     rule = rules(where)
     if isinstance(value, dict) and value and not _atomic(rule):
@@ -110,7 +110,7 @@ def fields_of(value: Any, rules: Rules, where: Path = (), prefix: Path = ()) -> 
         yield prefix
 
 
-def all_of(obj: dict[str, Any], rules: Rules) -> Tree:
+def all_of(obj: dict[str, Any], rules: MergeRules) -> Tree:
     """Return the set of all fields of a new object.
 
     It equals `tree_of` the changes of a `Difference` from nothing, but takes one pass: most writes create an object.
@@ -128,16 +128,16 @@ class Difference:
 
     __slots__ = ("_rules", "changed", "removed")
 
-    def __init__(self, old: Any, new: Any, rules: Rules) -> None:
-        self.changed: list[Path] = []
-        self.removed: list[Path] = []
+    def __init__(self, old: Any, new: Any, rules: MergeRules) -> None:
+        self.changed: list[FieldPath] = []
+        self.removed: list[FieldPath] = []
         self._rules = rules
         self._compare(old, new, (), ())
 
     def __bool__(self) -> bool:
         return bool(self.changed or self.removed)
 
-    def _compare(self, old: Any, new: Any, where: Path, prefix: Path) -> None:
+    def _compare(self, old: Any, new: Any, where: FieldPath, prefix: FieldPath) -> None:
         if old is new or old == new:
             return
         rule = self._rules(where)
@@ -156,7 +156,9 @@ class Difference:
         else:
             self._replaced(old, new, where, prefix)
 
-    def _members(self, old: list[tuple[str, Path, Any]], new: list[tuple[str, Path, Any]], prefix: Path) -> None:
+    def _members(
+        self, old: list[tuple[str, FieldPath, Any]], new: list[tuple[str, FieldPath, Any]], prefix: FieldPath
+    ) -> None:
         before = {element: child for element, _, child in old}
         after = {element for element, _, _ in new}
         for element, where, child in new:
@@ -169,12 +171,12 @@ class Difference:
             if element not in after:
                 self.removed += self._all(child, where, (*prefix, element))
 
-    def _replaced(self, old: Any, new: Any, where: Path, prefix: Path) -> None:
+    def _replaced(self, old: Any, new: Any, where: FieldPath, prefix: FieldPath) -> None:
         gone, come = set(self._all(old, where, prefix)), self._all(new, where, prefix)
         self.changed += come
         self.removed += sorted(gone - set(come))
 
-    def _all(self, value: Any, where: Path, prefix: Path) -> list[Path]:
+    def _all(self, value: Any, where: FieldPath, prefix: FieldPath) -> list[FieldPath]:
         own = [prefix] if isinstance(value, dict) and value and not _atomic(self._rules(where)) else []
         return [*own, *(path for path in fields_of(value, self._rules, where, prefix) if path not in own)]
 
@@ -197,7 +199,7 @@ def read_element(element: str) -> Any:
     return _decode(element[2:].encode())
 
 
-def show(path: Path) -> str:
+def show(path: FieldPath) -> str:
     """Return a path in the notation of conflicts: `.spec.containers[name="nginx"].image`."""
     text = ""
     for element in path:
@@ -214,14 +216,14 @@ def _atomic(rule: MergeRule | None) -> bool:
     return rule is not None and rule.list_type == "atomic"
 
 
-def _chain(path: Path) -> Tree:
+def _chain(path: FieldPath) -> Tree:
     tree: Tree = {}
     for element in reversed(path):
         tree = {element: tree}
     return tree
 
 
-def _grow(node: Tree, value: Any, rules: Rules, where: Path, *, held: bool) -> None:
+def _grow(node: Tree, value: Any, rules: MergeRules, where: FieldPath, *, held: bool) -> None:
     """Add all fields of a value below its node; with `held`, the set contains the node's own path as well."""
     if isinstance(value, dict):
         if value and not _atomic(rules(where)):
@@ -243,7 +245,7 @@ def _grow(node: Tree, value: Any, rules: Rules, where: Path, *, held: bool) -> N
         node["."] = {}  # another item with the same key had fields here
 
 
-def _grow_members(node: Tree, value: dict[str, Any], rules: Rules, where: Path) -> None:
+def _grow_members(node: Tree, value: dict[str, Any], rules: MergeRules, where: FieldPath) -> None:
     for field, child in value.items():
         element = f"f:{field}"
         known = node.get(element)
@@ -255,7 +257,7 @@ def _grow_members(node: Tree, value: dict[str, Any], rules: Rules, where: Path) 
             _grow(inner, child, rules, (*where, field), held=False)
 
 
-def _insert(tree: Tree, path: Path) -> None:
+def _insert(tree: Tree, path: FieldPath) -> None:
     node = tree
     fresh = False
     for element in path:

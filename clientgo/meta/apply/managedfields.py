@@ -7,7 +7,18 @@ fields it changes; an Apply that changes the fields of other managers is a confl
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import Difference, Path, Rules, Tree, add, all_of, contains, managed, remove, tree_of
+from clientgo.meta.apply.fieldsets import (
+    Difference,
+    FieldPath,
+    MergeRules,
+    Tree,
+    add,
+    all_of,
+    contains,
+    managed,
+    remove,
+    tree_of,
+)
 
 Object = dict[str, Any]
 
@@ -44,7 +55,7 @@ class FieldManager:
 
 
 def after_update(
-    entries: list[Object], old: Object, new: Object, who: FieldManager, *, rules: Rules, time: str
+    entries: list[Object], old: Object, new: Object, who: FieldManager, *, rules: MergeRules, time: str
 ) -> list[Object]:
     """Return the entries after an update from `old` to `new` by `who`, which then owns the changed fields alone."""
     if not old and not entries:
@@ -71,7 +82,7 @@ def after_update(
     return sort([*others, who.entry(own, time)] if own else others)
 
 
-def without(tree: Tree, lost: list[Path]) -> Tree:
+def without(tree: Tree, lost: list[FieldPath]) -> Tree:
     """Return the set without these paths; the same object if it contains none of them."""
     for path in lost:
         if contains(tree, path):

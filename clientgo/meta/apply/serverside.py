@@ -5,8 +5,8 @@ from typing import Any
 
 from clientgo.meta.apply.fieldsets import (
     Difference,
-    Path,
-    Rules,
+    FieldPath,
+    MergeRules,
     Tree,
     contains,
     fields_of,
@@ -38,7 +38,7 @@ class Applied:
     entries: list[Object]
 
 
-def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, force: bool, time: str) -> Applied:
+def apply(live: Object, config: Object, who: FieldManager, rules: MergeRules, *, force: bool, time: str) -> Applied:
     """Merge `config` into `live` (empty for a new object) for this manager.
 
     Raises:
@@ -60,7 +60,7 @@ def apply(live: Object, config: Object, who: FieldManager, rules: Rules, *, forc
     return Applied(merged, sort([*kept, *mine]))
 
 
-def merge(live: Any, config: Any, rules: Rules, where: Path) -> Any:
+def merge(live: Any, config: Any, rules: MergeRules, where: FieldPath) -> Any:
     """Return the live value merged with the configuration; lists that merge keep the items of other managers."""
     rule = rules(where)
     atomic = rule is not None and rule.list_type == "atomic"
@@ -80,7 +80,7 @@ def merge(live: Any, config: Any, rules: Rules, where: Path) -> Any:
     return config
 
 
-def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rules: Rules) -> Object:
+def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rules: MergeRules) -> Object:
     """Remove fields that this manager set before and does not set now, unless another manager owns them."""
     dropped = [
         path
@@ -94,12 +94,12 @@ def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rul
     return merged
 
 
-def _is_key(path: Path) -> bool:
+def _is_key(path: FieldPath) -> bool:
     """Report whether the path is the key of a list item, which is kept with the item."""
     return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in read_element(path[-2])
 
 
-def _within(tree: Tree, path: Path) -> bool:
+def _within(tree: Tree, path: FieldPath) -> bool:
     """Report whether the set contains the path or a path below it."""
     for element in path:
         if element not in tree:
@@ -108,7 +108,7 @@ def _within(tree: Tree, path: Path) -> bool:
     return True
 
 
-def _drop(value: Any, path: Path, rules: Rules, where: Path) -> Any:
+def _drop(value: Any, path: FieldPath, rules: MergeRules, where: FieldPath) -> Any:
     """Return the value without the field at the path."""
     element, rest = path[0], path[1:]
     if element.startswith("f:") and isinstance(value, dict):
@@ -126,11 +126,11 @@ def _drop(value: Any, path: Path, rules: Rules, where: Path) -> Any:
     return value
 
 
-def _conflicts(others: list[Object], changed: list[Path]) -> list[tuple[Object, Path]]:
+def _conflicts(others: list[Object], changed: list[FieldPath]) -> list[tuple[Object, FieldPath]]:
     return [(entry, path) for entry in others for path in changed if contains(entry.get("fieldsV1", {}), path)]
 
 
-def _conflict(conflicts: list[tuple[Object, Path]]) -> ApplyConflict:
+def _conflict(conflicts: list[tuple[Object, FieldPath]]) -> ApplyConflict:
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {_named(entry)}", "field": show(path)}
         for entry, path in conflicts

@@ -6,7 +6,7 @@ and `$setElementOrder/<field>`.
 
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import Path, Rules
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.patches import PatchError
 
@@ -14,7 +14,7 @@ _DELETE = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
 
 
-def apply(target: Any, patch: Any, rules: Rules, where: Path = ()) -> Any:
+def apply(target: Any, patch: Any, rules: MergeRules, where: FieldPath = ()) -> Any:
     """Return `target` with the patch merged in by the merge rules of its kind.
 
     Raises:
@@ -46,7 +46,7 @@ def apply(target: Any, patch: Any, rules: Rules, where: Path = ()) -> Any:
     return merged
 
 
-def _member(target: Any, value: Any, rules: Rules, where: Path) -> Any:
+def _member(target: Any, value: Any, rules: MergeRules, where: FieldPath) -> Any:
     if isinstance(value, list):
         rule = rules(where)
         if rule is None or not rule.merge:
@@ -55,7 +55,7 @@ def _member(target: Any, value: Any, rules: Rules, where: Path) -> Any:
     return apply(target, value, rules, where)
 
 
-def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tuple[Rules, Path]) -> list[Any]:
+def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tuple[MergeRules, FieldPath]) -> list[Any]:
     if not rule.patch_key:
         return [*target, *(value for value in patch if value not in target)]
     if any(isinstance(item, dict) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
@@ -87,7 +87,7 @@ def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
             merged[name] = [value for value in merged.get(name) or () if value not in values]
 
 
-def _order_members(merged: dict[str, Any], patch: dict[str, Any], rules: Rules, where: Path) -> None:
+def _order_members(merged: dict[str, Any], patch: dict[str, Any], rules: MergeRules, where: FieldPath) -> None:
     for field, order in patch.items():
         if not field.startswith(_ORDER) or not isinstance(merged.get(field[len(_ORDER) :]), list):
             continue

@@ -13,7 +13,7 @@ from clientgo.manager import (
     Controller,
     Finalizer,
     Manager,
-    Outcome,
+    OperationResult,
     Result,
     controller,
     create_or_patch,
@@ -79,7 +79,7 @@ class RedisClusterReconciler:
         part, outcome = create_or_patch(
             self.client, kind(metadata=name), lambda found: made(cluster, set_controller_reference(cluster, found))
         )
-        if outcome is not Outcome.UNCHANGED:
+        if outcome is not OperationResult.UNCHANGED:
             log.info("part written", extra={"kind": kind.__name__, "outcome": str(outcome)})
             self.recorder.event(cluster, "Normal", outcome.capitalize(), f"{kind.__name__} {outcome}")
         return part

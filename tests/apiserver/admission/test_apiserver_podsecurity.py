@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.admission.podsecuritychecks import described, violations
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from tests.apiserver.inprocess import Kube, deployment
 
 Object = dict[str, Any]
@@ -74,7 +74,7 @@ def test_workloads_only_get_warnings(kube: Kube) -> None:
 
 def test_warn_and_audit_reject_nothing() -> None:
     events: list[Object] = []
-    kube = Kube(Options(audit=events.append))
+    kube = Kube(ServerOptions(audit=events.append))
     labelled(kube, warn="baseline", audit="restricted")
     assert not warnings(kube.send("POST", PODS, pod()))
     assert events[-1]["annotations"][f"{PREFIX}/audit-violations"] == NGINX.replace("violates", "would violate")

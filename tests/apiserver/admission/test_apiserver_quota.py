@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.quantities import Quantity, total
+from clientgo.meta.quantities import ParsedQuantity, total
 from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, Kube, foo
 
 Object = dict[str, Any]
@@ -105,19 +105,19 @@ def test_dry_run_is_checked_and_uses_no_quota(kube: Kube) -> None:
     ],
 )
 def test_quantities_add_up(parts: list[str], printed: str) -> None:
-    assert str(total(Quantity(part) for part in parts)) == printed
+    assert str(total(ParsedQuantity(part) for part in parts)) == printed
 
 
 @given(st.integers(0, 10**15), st.sampled_from(["", "n", "u", "m", "k", "M", "G", "Ki", "Mi", "Gi"]))
 def test_printed_quantity_is_equal(number: int, suffix: str) -> None:
-    quantity = Quantity(f"{number}{suffix}")
-    assert Quantity(str(quantity)).value == quantity.value
+    quantity = ParsedQuantity(f"{number}{suffix}")
+    assert ParsedQuantity(str(quantity)).value == quantity.value
 
 
 @given(st.text())
 def test_invalid_quantity_is_rejected(text: str) -> None:
     try:
-        value = Quantity(text).value
+        value = ParsedQuantity(text).value
     except ValueError:
         return
     assert value is not None

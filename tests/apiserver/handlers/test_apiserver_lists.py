@@ -2,7 +2,7 @@ import pytest
 
 from clientgo.apiserver.auth.users import ADMIN
 from clientgo.apiserver.http.status import ApiFailure
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.selection import parse_labels
 from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo, names
 
@@ -24,7 +24,7 @@ def test_pages_show_the_state_of_the_first_page_to_the_end(kube: Kube) -> None:
 
 
 def test_page_older_than_history_is_expired_with_inconsistent_token() -> None:
-    kube = Kube(Options(history=3))
+    kube = Kube(ServerOptions(history=3))
     for name in "abc":
         kube.ok("POST", FOOS, foo(name))
     token = kube.ok("GET", f"{FOOS}?limit=1")["metadata"]["continue"]
@@ -101,7 +101,7 @@ def test_unserved_path_is_not_found(kube: Kube) -> None:
 
 
 def test_invalid_credentials_are_rejected_and_none_are_anonymous() -> None:
-    kube = Kube(Options(tokens={"secret": ADMIN}))
+    kube = Kube(ServerOptions(tokens={"secret": ADMIN}))
     assert kube.send("GET", FOOS, authorization="Bearer wrong").status == 401
     assert kube.send("GET", FOOS, authorization="Bearer secret").status == 200
     assert kube.send("GET", FOOS).status == 200

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clientgo.apiserver.handlers.watching import WatchStream
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.handlers.watching import WatchServer
+from clientgo.apiserver.state import ServerOptions
 from tests.apiserver.inprocess import DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
 from tests.budget import examples
 
 
-def kinds(watch: WatchStream) -> list[tuple[str, str]]:
+def kinds(watch: WatchServer) -> list[tuple[str, str]]:
     return [(frame["type"], frame["object"]["metadata"].get("name", "")) for frame in watch.take()]
 
 
@@ -41,7 +41,7 @@ def test_a_watch_without_a_version_begins_with_what_is_there(kube: Kube) -> None
 
 
 def test_a_version_outside_the_history_ends_the_watch_with_an_expired_error() -> None:
-    kube = Kube(Options(history=1))
+    kube = Kube(ServerOptions(history=1))
     watch = kube.watch(f"{FOOS}?resourceVersion=1")
     [frame] = watch.take()
     assert (frame["type"], frame["object"]["code"], frame["object"]["reason"]) == ("ERROR", 410, "Expired")
@@ -160,7 +160,7 @@ def direct(kube: Kube, url: str, *, ending: str = "") -> list[bytes]:
     return sent
 
 
-async def _read(watch: WatchStream, into: list[bytes]) -> None:
+async def _read(watch: WatchServer, into: list[bytes]) -> None:
     into.extend([chunk async for chunk in watch.chunks()])
 
 

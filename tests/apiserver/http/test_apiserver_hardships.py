@@ -10,7 +10,7 @@ import pytest
 
 from clientgo.apiserver.http.nesting import MAX_DEPTH
 from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.testing.eventually import eventually
 from tests.apiserver.inprocess import (
     APPLY,
@@ -31,7 +31,7 @@ STALL = 0.5
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[BundledServer]:
-    with BundledServer(options=Options(stall_seconds=STALL, watch_buffer=200_000), simulate=False) as running:
+    with BundledServer(options=ServerOptions(stall_seconds=STALL, watch_buffer=200_000), simulate=False) as running:
         yield running
 
 
@@ -239,7 +239,7 @@ def test_unread_watch_is_closed_and_others_continue(server: BundledServer) -> No
 
 @pytest.mark.integration
 def test_a_watch_may_begin_with_more_than_a_watcher_may_fall_behind() -> None:
-    with BundledServer(options=Options(watch_buffer=20_000), simulate=False) as server:
+    with BundledServer(options=ServerOptions(watch_buffer=20_000), simulate=False) as server:
         for number in range(20):
             post(server, f"old-{number}", 50_000)
         with connect(server) as reader:

@@ -12,7 +12,7 @@ from clientgo.apiserver.auth.users import ADMIN, authenticated
 from clientgo.apiserver.controllers.deployments import DeploymentSimulation
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.journal import DataUnusable, load_or_create_key
 from clientgo.envtest import Environment
 from clientgo.errors import ApiError, ConnectionFailed, NotFound, Unauthorized
@@ -141,7 +141,7 @@ def test_an_expired_certificate_is_refused_until_it_is_renewed() -> None:
 
 
 def test_replaced_ca_must_be_trusted_anew() -> None:
-    with BundledServer(tls=True, options=Options(anonymous=False)) as server:
+    with BundledServer(tls=True, options=ServerOptions(anonymous=False)) as server:
         old = server.ca
         assert old is not None
         certificate, key = server.client_certificate("carol", "system:masters")
@@ -158,7 +158,7 @@ def test_replaced_ca_must_be_trusted_anew() -> None:
 
 
 def test_expired_client_certificate_is_rejected() -> None:
-    with BundledServer(tls=True, options=Options(anonymous=False)) as server:
+    with BundledServer(tls=True, options=ServerOptions(anonymous=False)) as server:
         certificate, key = server.certificates.client("carol", ["system:masters"], timedelta(seconds=-1))
         config = Config(
             server.url,
@@ -171,7 +171,7 @@ def test_expired_client_certificate_is_rejected() -> None:
 
 
 def test_removed_token_is_rejected() -> None:
-    with BundledServer(options=Options(anonymous=False)) as server:
+    with BundledServer(options=ServerOptions(anonymous=False)) as server:
         server.add_user("t", authenticated("bob"))
         ask(config_of(server, "t"))
         server.remove_user("t")
@@ -180,7 +180,7 @@ def test_removed_token_is_rejected() -> None:
 
 
 def test_authority_and_tokens_outlive_a_restart_with_the_data(tmp_path: Path) -> None:
-    options = Options(tokens={"admin": ADMIN}, anonymous=False)
+    options = ServerOptions(tokens={"admin": ADMIN}, anonymous=False)
     accounts = "/api/v1/namespaces/default/serviceaccounts"
     with BundledServer(tls=True, data_dir=tmp_path, options=options) as server:
         ca = server.ca
@@ -188,7 +188,7 @@ def test_authority_and_tokens_outlive_a_restart_with_the_data(tmp_path: Path) ->
             headers = {"Authorization": "Bearer admin"}
             http.request("POST", server.url + accounts, json={"metadata": {"name": "robot"}}, headers=headers)
             made = http.request("POST", f"{server.url}{accounts}/robot/token", json={}, headers=headers).json()
-    options = Options(tokens={}, anonymous=False)
+    options = ServerOptions(tokens={}, anonymous=False)
     with BundledServer(tls=True, data_dir=tmp_path, options=options) as server:
         assert server.ca == ca
         ask(config_of(server, made["status"]["token"]))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clientgo.apiserver.http.decode import read_body
 from clientgo.apiserver.http.protobuf import MEDIA_TYPE
-from clientgo.apiserver.http.protobuf_table import Field, Message, find_message
+from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo.apiserver.registry.builtin import builtin_resources
 from clientgo.apiserver.registry.openapi_builtin import schema_for
 from tests.apiserver.http.protobufs import envelope, message
@@ -32,9 +32,9 @@ OF_ANOTHER_RELEASE = {
 }
 
 
-def members(of: Message) -> dict[str, Field]:
+def members(of: Message) -> dict[str, ProtobufField]:
     """Return the fields of a message by JSON name, with those of its embedded structs."""
-    found: dict[str, Field] = {}
+    found: dict[str, ProtobufField] = {}
     for field in of.fields.values():
         found.update(members(field.message) if not field.name and field.message else {field.name: field})
     return found

@@ -11,7 +11,7 @@ from clientgo.apiserver.http.messages import text_response
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.state import ServerOptions
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.lifecycle import Group
 from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, Kube, foo
@@ -81,7 +81,7 @@ def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.P
 
 @pytest.mark.integration
 def test_a_body_over_the_limit_is_refused_however_it_comes(http: urllib3.PoolManager) -> None:
-    with BundledServer(options=Options(max_body=100_000), simulate=False) as server:
+    with BundledServer(options=ServerOptions(max_body=100_000), simulate=False) as server:
         answer = http.request("POST", server.url + CONFIG_MAPS, body=b"x" * 300_000)
         assert (answer.status, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
         assert http.request("GET", f"{server.url}/readyz").data == b"ok"

@@ -5,7 +5,7 @@ import pytest
 from clientgo.apiserver.registry import discovery
 from clientgo.apiserver.registry.builtin import builtin_registry
 from clientgo.apiserver.registry.registry import Registry, Resource
-from clientgo.meta.scheme import Scale
+from clientgo.meta.scheme import ScaleSubresource
 
 GROUP = "samplecontroller.k8s.io"
 
@@ -13,7 +13,7 @@ GROUP = "samplecontroller.k8s.io"
 @pytest.fixture
 def registry() -> Registry:
     found = builtin_registry()
-    paths = Scale(".spec.replicas", ".status.availableReplicas")
+    paths = ScaleSubresource(".spec.replicas", ".status.availableReplicas")
     for version in ("v1alpha1", "v1"):
         found.add(
             Resource(

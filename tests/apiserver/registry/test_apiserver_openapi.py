@@ -8,7 +8,7 @@ from clientgo.apiserver.registry.builtin import builtin_registry
 from clientgo.apiserver.registry.openapi import OpenAPI
 from clientgo.apiserver.registry.openapi_builtin import schema_for
 from clientgo.apiserver.registry.registry import Registry, Resource
-from clientgo.meta.scheme import Scale
+from clientgo.meta.scheme import ScaleSubresource
 
 GROUP = "samplecontroller.k8s.io"
 SCHEMA = {
@@ -20,7 +20,7 @@ SCHEMA = {
 
 
 def foo(**more: Any) -> Resource:
-    more = {"schema": SCHEMA, "status": True, "scale": Scale(".spec.replicas", ".status.replicas"), **more}
+    more = {"schema": SCHEMA, "status": True, "scale": ScaleSubresource(".spec.replicas", ".status.replicas"), **more}
     return Resource(GROUP, "v1", "foos", "Foo", "foo", "FooList", True, custom=True, **more)
 
 

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from clientgo.apiserver.handlers.watching import WatchStream
-from clientgo.apiserver.state import Options
+from clientgo.apiserver.handlers.watching import WatchServer
+from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.journal import SqliteJournal
 from tests.apiserver.inprocess import FOOS, MERGE, Kube, foo
 from tests.budget import examples
@@ -37,7 +37,7 @@ class Watching:
         self.relists = 0
         self.known: dict[str, Object] = {}
         self.version = ""
-        self.stream: WatchStream | None = None
+        self.stream: WatchServer | None = None
         self.resume()
 
     def resume(self) -> None:
@@ -79,7 +79,7 @@ class Consistency(RuleBasedStateMachine):
     @initialize(history=st.sampled_from([1, 3, 1000]))
     def begin(self, history: int) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        self.options = Options(history=history)
+        self.options = ServerOptions(history=history)
         self.journal: SqliteJournal | None = None
         self.model: dict[str, Object] = {}
         self.held: list[dict[str, Object]] = [{}, {}, {}]

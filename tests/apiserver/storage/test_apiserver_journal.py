@@ -13,7 +13,7 @@ import urllib3
 
 from clientgo.apiserver.api import Api, result_of
 from clientgo.apiserver.server import BundledServer, build
-from clientgo.apiserver.state import ManualScheduler, Options
+from clientgo.apiserver.state import ManualScheduler, ServerOptions
 from clientgo.apiserver.storage.journal import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo.apiserver.storage.store import Store
 from clientgo.testing.clock import FakeClock
@@ -113,7 +113,7 @@ def full_disk(room: int) -> Iterator[None]:
 
 def served(journal: SqliteJournal) -> Api:
     scheduler = ManualScheduler(FakeClock())
-    api = build(scheduler, Options(), simulate=False, clock=FakeClock(), journal=journal)
+    api = build(scheduler, ServerOptions(), simulate=False, clock=FakeClock(), journal=journal)
     scheduler.run()
     return api
 
@@ -126,7 +126,7 @@ def call(api: Api, method: str, path: str, body: Any = None) -> Any:
 
 def test_full_disk_fails_the_write_and_the_server_continues(tmp_path: Path) -> None:
     with closing(SqliteJournal(tmp_path)) as journal:
-        api = build(ManualScheduler(FakeClock()), Options(), simulate=False, clock=FakeClock(), journal=journal)
+        api = build(ManualScheduler(FakeClock()), ServerOptions(), simulate=False, clock=FakeClock(), journal=journal)
         url = "/api/v1/namespaces/default/configmaps"
         assert call(api, "POST", url, b'{"metadata":{"name":"a"}}')[0] == 201
         before = api.state.store.revision

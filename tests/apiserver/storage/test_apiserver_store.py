@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from clientgo.apiserver.http.status import ApiFailure, internal_error
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.storage.stored import Event, Expired, FutureRevision
+from clientgo.apiserver.storage.stored import ExpiredRevision, FutureRevision, StorageEvent
 
 KEY = ("", "things")
 
@@ -23,9 +23,9 @@ def names(store: Store, **options: Any) -> list[str]:
 
 class Recorder:
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[StorageEvent] = []
 
-    def deliver(self, event: Event) -> None:
+    def deliver(self, event: StorageEvent) -> None:
         self.events.append(event)
 
     def unserved(self, resource: Resource) -> None:
@@ -76,9 +76,9 @@ def test_history_outside_the_window_is_expired_and_the_future_is_unknown() -> No
     old = store.put(KEY, thing("a")).revision
     for value in range(3):
         store.put(KEY, thing("a", value=value))
-    with pytest.raises(Expired):
+    with pytest.raises(ExpiredRevision):
         store.events_since(KEY, old)
-    with pytest.raises(Expired):
+    with pytest.raises(ExpiredRevision):
         store.window(KEY, at=old)
     with pytest.raises(FutureRevision):
         store.events_since(KEY, store.revision + 1)
@@ -90,7 +90,7 @@ def test_compaction_drops_history_and_keeps_objects() -> None:
     store.put(KEY, thing("a"))
     store.put(KEY, thing("a", value=1))
     store.compact()
-    with pytest.raises(Expired):
+    with pytest.raises(ExpiredRevision):
         store.events_since(KEY, store.revision - 1)
     assert store.events_since(KEY, store.revision) == []
     assert names(store) == ["a"]
@@ -187,7 +187,7 @@ def test_store_restored_from_journal_has_every_write_and_revision() -> None:
     again = Store(journal=journal)
     assert again.revision == store.revision
     assert again.list(KEY) == store.list(KEY)
-    with pytest.raises(Expired):
+    with pytest.raises(ExpiredRevision):
         again.events_since(KEY, store.revision - 1)
 
 

@@ -12,7 +12,7 @@ from clientgo.codegen.inputs.apichecks import check_api
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.model import Kind
 from clientgo.codegen.problems import Problems
-from clientgo.meta import Column, Duration, Meta, ObjectMeta, Quantity, Rule, Scale, api_type
+from clientgo.meta import Column, Duration, Meta, ObjectMeta, Quantity, Rule, ScaleSubresource, api_type
 from clientgo.meta.constraints import constrained
 from clientgo.meta.scheme import WebhookConversion, api_of
 
@@ -226,7 +226,7 @@ def test_selectable_field_must_be_a_scalar(hint: Any, path: str, expected: str) 
         pytest.param({"columns": (Column("", "string", ".spec.field"),)}, "has no name", id="column's name"),
         pytest.param({"columns": (Column("A", "string", ".spec.field", format="x"),)}, "invalid format 'x'",
                      id="column's format"),
-        pytest.param({"scale": Scale(".spec.field", ".status.replicas", ".metadata.name")},
+        pytest.param({"scale": ScaleSubresource(".spec.field", ".status.replicas", ".metadata.name")},
                      "expected one that begins with .status. or .spec.", id="selector's path"),
         pytest.param({"list_kind": "Foo"}, "invalid list kind 'Foo'", id="list kind"),
         pytest.param({"group": ".".join(["a" * 60] * 4), "plural": "f" * 20}, "are too long: 264 of", id="too long"),

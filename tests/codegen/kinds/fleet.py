@@ -19,7 +19,7 @@ from clientgo.meta import (
     ObjectMeta,
     Quantity,
     Rule,
-    Scale,
+    ScaleSubresource,
     api_type,
     constrained,
 )
@@ -108,7 +108,7 @@ class ShipStatus:
     group="fleet.example.com",
     version="v1",
     short_names=("sh",),
-    scale=Scale(".spec.crew", ".status.aboard", ".status.selector"),
+    scale=ScaleSubresource(".spec.crew", ".status.aboard", ".status.selector"),
     columns=(Column("Crew", "integer", ".spec.crew", "Number of sailors.", "int32", 1),),
 )
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from clientgo.meta import Column, Int32, Meta, ObjectMeta, Scale, api_type
+from clientgo.meta import Column, Int32, Meta, ObjectMeta, ScaleSubresource, api_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class FooStatus:
 @api_type(
     group="samplecontroller.c9g.io",
     version="v1",
-    scale=Scale(".spec.replicas", ".status.availableReplicas"),
+    scale=ScaleSubresource(".spec.replicas", ".status.availableReplicas"),
     columns=(Column("Image", "string", ".spec.image"),),
 )
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from clientgo.kubernetes.types.shared import Condition
-from clientgo.meta import Column, Int32, Int64, Meta, ObjectMeta, Quantity, Scale, api_type
+from clientgo.meta import Column, Int32, Int64, Meta, ObjectMeta, Quantity, ScaleSubresource, api_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class RedisClusterStatus:
     group="cache.example.com",
     version="v1",
     short_names=("redis",),
-    scale=Scale(".spec.replicas", ".status.replicas", ".status.selector"),
+    scale=ScaleSubresource(".spec.replicas", ".status.replicas", ".status.selector"),
     columns=(
         Column("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
         Column("Replicas", "integer", ".spec.replicas"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from clientgo.kubernetes.types.shared import Condition
-from clientgo.meta import Column, Int32, Int64, Meta, ObjectMeta, Quantity, Scale, api_type
+from clientgo.meta import Column, Int32, Int64, Meta, ObjectMeta, Quantity, ScaleSubresource, api_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RedisClusterStatus:
     group="cache.example.com",
     version="v1alpha1",
     short_names=("redis",),
-    scale=Scale(".spec.size", ".status.size", ".status.selector"),
+    scale=ScaleSubresource(".spec.size", ".status.size", ".status.selector"),
     columns=(
         Column("Ready", "integer", ".status.ready"),
         Column("Size", "integer", ".spec.size"),
