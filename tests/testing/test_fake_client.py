@@ -5,7 +5,7 @@ import pytest
 from clientgo.errors import ApiError, BadRequest, Conflict, Forbidden, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.manager import Client, Finalizer, Outcome, create_or_patch, set_controller_reference
+from clientgo.manager import Client, Finalizer, OperationResult, create_or_patch, set_controller_reference
 from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
@@ -44,7 +44,7 @@ class Reconciler:
                 found, replace(old, spec=DeploymentSpec(replicas=found.spec.replicas))
             ),
         )
-        if outcome is not Outcome.UNCHANGED:
+        if outcome is not OperationResult.UNCHANGED:
             self.recorder.event(found, "Normal", "Synced", outcome)
         self.client.update_status(replace(found, status=FooStatus(available_replicas=found.spec.replicas or 0)))
 
