@@ -2,6 +2,7 @@
 
 from clientgo.meta.codec import ObjectList, Undecodable, decode, encode, from_dict, replace, to_dict
 from clientgo.meta.constraints import DNS_LABEL, Duration, ExternalDocs, Int32, Int64, Meta, Quantity, Rule, constrained
+from clientgo.meta.lens import change
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import (
     EMPTY_MAP,
@@ -22,7 +23,7 @@ __all__ = [
     "DNS_LABEL", "EMPTY_MAP", "ApiObject", "ApiType", "Column", "Duration", "ExternalDocs", "GroupVersionKind",
     "GroupVersionResource", "Int32", "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta", "ObjectName",
     "OwnerReference", "Quantity", "Rule", "ScaleSubresource", "Scheme", "Selector", "Undecodable", "WebhookConversion",
-    "api_of", "api_type", "compare_resource_versions", "constrained", "controller_of", "decode", "encode", "everything",
-    "from_dict", "is_controlled_by", "new_controller_ref", "nothing", "object_name", "parse_selector", "replace",
-    "selector_for", "to_dict",
+    "api_of", "api_type", "change", "compare_resource_versions", "constrained", "controller_of", "decode", "encode",
+    "everything", "from_dict", "is_controlled_by", "new_controller_ref", "nothing", "object_name", "parse_selector",
+    "replace", "selector_for", "to_dict",
 ]  # fmt: skip

@@ -1,0 +1,86 @@
+"""`replace` and `change` for type checkers: wrong names and types of attributes are errors.
+
+Those of `replace` are found for targets of Python 3.13 and later.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+REPLACE = """\
+from dataclasses import dataclass
+from typing import TypeVar
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ApiObject, ObjectMeta, replace
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    name: str
+    replicas: int | None = None
+
+
+def edited(spec: Spec, meta: ObjectMeta) -> tuple[Spec, ObjectMeta]:
+    replace(spec, replica=3)  # wrong
+    replace(spec, replicas="3")  # wrong
+    replace(meta, label={})  # wrong
+    replace(meta, generation="3")  # wrong
+    replace(ConfigMap(), metadata=3)  # wrong
+    return replace(spec, replicas=3), replace(meta, labels={**meta.labels, "a": "b"})
+
+
+def of_any_kind(obj: T) -> T:
+    return replace(obj, metadata=replace(obj.metadata, labels={}))
+"""
+CHANGE = """\
+from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentStrategy
+from clientgo.meta import change
+
+
+def edited(old: Deployment) -> Deployment:
+    change(old, lambda d: d.spec.replica).to(3)  # wrong
+    change(old, lambda d: d.spec.replicas).to("3")  # wrong
+    change(old, lambda d: d.spec.replicas).by(lambda n: n + 1)  # wrong: may be None
+    change(old, lambda d: d.spec.strategy.type).to("Recreate")  # wrong: may be None
+    change(old, lambda d: d.spec.template.spec.containers[0].imag).to("nginx")  # wrong
+    change(old, lambda d: d.spec.template.spec.containers[0].image).to(2)  # wrong
+    change(old, lambda d: d.metadata.labels).to({"a": 1})  # wrong
+    change(old, lambda d: d.metadata.labels["a"]).to(1)  # wrong
+    old = change(old, lambda d: d.spec.replicas).to(3)
+    old = change(old, lambda d: d.spec.replicas).by(lambda n: (n or 0) + 1)
+    old = change(old, lambda d: d.spec.strategy).to(DeploymentStrategy(type="Recreate"))
+    old = change(old, lambda d: d.metadata.labels).by(lambda labels: {**labels, "a": "b"})
+    return change(old, lambda d: next(c for c in d.spec.template.spec.containers if c.name == "a").image).to("nginx")
+"""
+ARGUMENTS = {
+    "mypy": ("--strict", "--config-file=", "--python-version={}", "--cache-dir=cache"),
+    "basedpyright": ("--pythonversion={}", f"--pythonpath={sys.executable}", "--level=error"),
+}
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(("version", "source"), [("3.11", CHANGE), ("3.13", REPLACE)], ids=["change", "replace"])
+@pytest.mark.parametrize("checker", ARGUMENTS)
+def test_a_checker_rejects_wrong_names_and_types_of_attributes(
+    checker: str, version: str, source: str, tmp_path: Path
+) -> None:
+    program = shutil.which(checker, path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip(f"{checker} is not installed")
+    (tmp_path / "use.py").write_text(source)
+    (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{ROOT}"]}}')
+    environment = {"MYPYPATH": str(ROOT), "PATH": str(Path(program).parent), "HOME": str(tmp_path)}
+    answer = subprocess.run(
+        [program, *(argument.format(version) for argument in ARGUMENTS[checker]), "use.py"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    found = {int(line) for line in re.findall(r"use\.py:(\d+):(?:\d+ -)? error", answer.stdout)}
+    assert found == {n for n, line in enumerate(source.splitlines(), 1) if "  # wrong" in line}, answer.stdout
