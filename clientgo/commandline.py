@@ -189,4 +189,9 @@ class LoggingFlags:
         metavar="N",
         type=natural,
     )
-    log_format: str = flag("text", "format of the lines (default: text)", group=LOGGING, choices=FORMATS)
+    log_format: str = flag(
+        "auto",
+        "format of the lines (default: auto, which is human on a terminal and otherwise text)",
+        group=LOGGING,
+        choices=FORMATS,
+    )

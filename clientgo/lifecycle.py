@@ -4,7 +4,6 @@ Every thread of the library is started by a `Group`. An exception that ends a th
 `join` raises it. So no thread is lost silently, and none outlives its owner unnoticed.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +11,9 @@ from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
 from clientgo.errors import ClientGoError
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class StillRunning(RuntimeError):

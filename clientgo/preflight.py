@@ -3,7 +3,6 @@
 Transient errors are logged once and retried; configuration errors end with a one-line message.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from dataclasses import dataclass
 from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConfigError, ConnectionFailed, Forbidden, NotFound, Unauthorized
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 RETRY_BACKOFF = Backoff(duration=0.5, factor=1.5, jitter=0.2, cap=10.0)
 

@@ -22,12 +22,12 @@ from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld
-from clientgo.log import Repeats, context
+from clientgo.log import Repeats, context, get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.meta.uids import random_uuid
 from clientgo.metrics import provider
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 REPEAT_SECONDS = 300.0
 """Seconds between two warnings about one object."""

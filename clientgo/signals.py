@@ -6,7 +6,6 @@ the interpreter's C handler writes each signal's number to a socket (`signal.set
 reads it and calls back, free to take locks and to log. Go's `os/signal` is built the same way.
 """
 
-import logging
 import os
 import signal
 import socket
@@ -15,8 +14,9 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 Callback = Callable[[int], object]
 

@@ -5,7 +5,6 @@ compares the current state with the spec and does not know which event led to it
 times. If `sync` raises, the name is retried with backoff; if it returns, nothing happens until the next event.
 """
 
-import logging
 import threading
 
 from clientgo.cache import DeletedFinalStateUnknown, MutationCache, last_known, wait_for_cache_sync
@@ -16,6 +15,7 @@ from clientgo.kubernetes.clients.apps_v1 import AppsV1
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.meta import ObjectName, controller_of, object_name, replace
 from clientgo.meta.declarations import rbac
 from clientgo.reconcile import Attempts
@@ -33,7 +33,7 @@ from controller.desired import Create, Foreign, Nothing, Resize, plan
 from generated.clientset.samplecontroller_v1alpha1 import SamplecontrollerV1alpha1
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 SYNCED, MESSAGE_SYNCED = "Synced", "Foo synced successfully"
 ERR_RESOURCE_EXISTS = "ErrResourceExists"
@@ -157,7 +157,7 @@ class Controller:
             raise ResourceExists(message)
         reported = foo.status.available_replicas
         if isinstance(step, Create) and reported is not None and not self._exists(foo):
-            log.info("Foo %s is gone", key)
+            log.info("deleted meanwhile")
             return
         deployment = self._carry_out(step)
         available = deployment.status.available_replicas or 0
@@ -166,7 +166,7 @@ class Controller:
         if reported is None or not isinstance(step, Nothing):
             self._recorder.event(foo, "Normal", SYNCED, MESSAGE_SYNCED)
         if reported != available or not isinstance(step, Nothing):
-            log.info("Foo %s synced", key, extra={"deployment": object_name(deployment), "available": available})
+            log.info("synced", extra={"deployment": object_name(deployment), "available": available})
 
     def update_foo_status(self, foo: Foo, available: int) -> None:
         """Write the number of available replicas to the Foo's status."""

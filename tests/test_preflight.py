@@ -42,10 +42,10 @@ def test_transient_error_is_logged_once_and_retried(
 ) -> None:
     caplog.set_level("INFO")
     assert ready(error, error, error)
-    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    warnings = [record.msg for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
     assert words in warnings[0]
-    assert caplog.records[-1].getMessage() == "the API server is ready"
+    assert caplog.records[-1].msg == "the API server is ready"
 
 
 def test_each_new_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,7 +4,6 @@
 slow documents (deferred) and requests that call webhooks (suspended) leave work to the caller.
 """
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,8 +36,9 @@ from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.state import Call, State
 from clientgo.apiserver.storage.selection import one_name
 from clientgo.apiserver.suspension import Paused, Suspended
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 Answer = HTTPResponse | Stream | nonresource.Deferred | Suspended
 # Runs before every request; a response from a hook replaces the server's.

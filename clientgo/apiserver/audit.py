@@ -8,7 +8,6 @@ Events are emitted before the response, so that a client finds its own. If a sin
 and the request continues, as by default on a real server.
 """
 
-import logging
 import os
 import uuid
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Key
 from clientgo.clock import Clock
+from clientgo.log import get_logger
 
 AuditSink = Callable[[Object], object]
 
@@ -34,7 +34,7 @@ REVISION = "apiserver.clientgo.dev/resource-version"
 _READS = frozenset({"get", "list", "watch", "head", "options"})
 _VERBS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
 _SERVER = authenticated("system:apiserver", MASTERS)
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class AuditFile:

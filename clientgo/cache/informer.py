@@ -5,7 +5,6 @@ one lock. So a handler receives changes in order, and never before the store has
 the stored objects and then every later change, each exactly once.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
@@ -37,11 +36,12 @@ from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, Transform,
 from clientgo.cache.watcher import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.meta.listwatch import ListerWatcher, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -5,7 +5,6 @@ slow handler therefore delays no other handler. The thread also runs the resync 
 notification, until the next resync at the latest.
 """
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -15,10 +14,11 @@ import msgspec
 
 from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler
 from clientgo.clock import Clock
+from clientgo.log import get_logger
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

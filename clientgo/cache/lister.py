@@ -1,16 +1,16 @@
 """Listers: read-only access to a cache by name or label selector, without requests to the server."""
 
-import logging
 from typing import Any, ClassVar, Generic, TypeVar
 
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, List
 from clientgo.errors import NotFound, StatusDetails
+from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.meta.selectors import Selector, everything
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -52,11 +52,12 @@ from clientgo.cache.watchlist import (
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, NotFound, TooManyRequests
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListerWatcher, ListOptions
 from clientgo.meta.objects import ApiObject
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

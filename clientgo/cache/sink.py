@@ -1,6 +1,5 @@
 """Sink of a reflector: puts the objects it receives into an informer, except those that cannot be cached."""
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
@@ -8,6 +7,7 @@ from msgspec.structs import replace
 
 from clientgo.cache.metrics import InformerMetrics
 from clientgo.cache.store import Indexer, Transform
+from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
@@ -15,7 +15,7 @@ from clientgo.meta.objects import ApiObject
 from clientgo.meta.resourceversion import at_least
 from clientgo.metrics import provider
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -1,6 +1,5 @@
 """State of informers: snapshots for debug pages and health checks, and waiting until caches have synced."""
 
-import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -8,8 +7,9 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 POLL = 0.01
 """Seconds between two checks; client-go's 100 ms would be longer than the first list itself."""

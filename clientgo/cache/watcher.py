@@ -1,6 +1,5 @@
 """Watches of a reflector: opens one watch after another and puts their events into the sink."""
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar
@@ -11,12 +10,13 @@ from clientgo.cache.sink import Sink
 from clientgo.cache.validation import RejectReason
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.log import get_logger
 from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.resourceversion import compare_resource_versions
 from clientgo.rest.transport import IdleTimeout
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -8,7 +8,6 @@ The former comes from the server's watch cache, the latter from its storage: if 
 every cache may be. The program ends then.
 """
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -19,12 +18,13 @@ from clientgo.cache.validation import RejectReason
 from clientgo.cache.watcher import SHORT_WATCH_SECONDS
 from clientgo.clock import Clock
 from clientgo.errors import ClientGoError
+from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

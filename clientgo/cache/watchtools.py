@@ -7,7 +7,6 @@ A condition is called with each event and returns True once it holds; an excepti
 condition is then called with the same event first.
 """
 
-import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,10 +22,11 @@ from clientgo.cache.store import Indexer
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, InternalError, Unauthorized
 from clientgo.lifecycle import Group, StillRunning
+from clientgo.log import get_logger
 from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 

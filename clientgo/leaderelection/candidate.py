@@ -5,7 +5,6 @@ fails. Other candidates read, and write if the lease is free. In coordinated lea
 lease: the API server assigns it to one, and ends its term by naming a preferred holder.
 """
 
-import logging
 import math
 from collections.abc import Callable
 
@@ -14,12 +13,13 @@ from clientgo.errors import ClientGoError, NotFound
 from clientgo.leaderelection.bounded import CallStopped
 from clientgo.leaderelection.lock import Lock
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation, claim, released
+from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable
 from clientgo.meta.objects import MicroTime
 from clientgo.metrics import provider
 from clientgo.retry import retry_on_conflict
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class ElectionMetrics:

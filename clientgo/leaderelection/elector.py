@@ -7,7 +7,6 @@ and is named in an error. Work that must never run twice also needs a check at t
 process that was suspended just before it writes.
 """
 
-import logging
 import random
 import threading
 from collections.abc import Callable
@@ -21,8 +20,9 @@ from clientgo.leaderelection.lock import Lock, request_timeout
 from clientgo.leaderelection.reporter import Reporter
 from clientgo.leaderelection.timing import JITTER_FACTOR, Timing, check_parts
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 A_MOMENT = 0.1
 """Minimum seconds for work to end, even after the lease is lost: time to check an event once."""

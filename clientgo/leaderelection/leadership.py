@@ -9,7 +9,6 @@ lease last, so that the next leader never works at the same time. If the lease i
 and may not write any more (`may_write`), and the program ends, to be restarted as a standby.
 """
 
-import logging
 import threading
 from collections.abc import Callable
 
@@ -18,8 +17,9 @@ from clientgo.errors import ClientGoError
 from clientgo.leaderelection.elector import LeaderElector
 from clientgo.leaderelection.lock import Lock
 from clientgo.lifecycle import Group, StillRunning
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 Work = Callable[[threading.Event], object]
 """Work of the leader until the event is set; must end soon afterwards."""

@@ -11,7 +11,6 @@ in the lease once another candidate is better. `LeaseCandidate` is coordination.
 and later serve if enabled.
 """
 
-import logging
 import threading
 
 import msgspec
@@ -20,6 +19,7 @@ from clientgo.cache.informer import SharedInformer
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.errors import ClientGoError, NotFound
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.objects import MicroTime, ObjectMeta
@@ -29,7 +29,7 @@ from clientgo.typed.client import TypedClient
 from clientgo.typed.clientset import BaseClientset
 from clientgo.workqueue import RateLimitingQueue, ShutDown
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 OLDEST_EMULATION_VERSION = "OldestEmulationVersion"
 """Strategy: oldest emulation version first, then oldest binary version, then oldest candidate."""

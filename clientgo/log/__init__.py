@@ -1,11 +1,12 @@
 """Logging: formats, context fields and redaction of credentials on top of the standard `logging`.
 
-    setup(level="info", style="text")
+    setup(level="info")
     with context(namespace="default", name="example-foo", kind="Foo", reconcile_id="3f2a"):
         logging.getLogger("mine").info("synced", extra={"replicas": 3})
 
-A program calls `setup` once. The library logs through `logging.getLogger("clientgo...")` with `extra={...}`; the values
-in `extra` and of the enclosing `context` are printed after the message, as text in klog's format or as JSON.
+A program calls `setup` once. The values in `extra` and of the enclosing `context` are printed with the message: for
+people on a terminal, otherwise in klog's format or as JSON. The library logs through `get_logger("clientgo...")`, whose
+messages contain these values also in programs that do not call `setup`.
 
 Two guarantees hold for every line. It is one line without control characters, so no value can forge another line. And
 it contains no credential that can be recognised: by `register_secret`, by its format, or by its name. This is the last
@@ -14,11 +15,13 @@ line of defence; the library itself logs no credentials.
 
 from clientgo.log.config import LEVELS, current_level, level_of, set_level, setup, verbosity
 from clientgo.log.credentials import REDACTED, redact, register_secret
+from clientgo.log.facts import Logger, get_logger
 from clientgo.log.fields import context
-from clientgo.log.formats import FORMATS, JSONFormatter, TextFormatter
+from clientgo.log.formats import FORMATS, HumanFormatter, JSONFormatter, TextFormatter
 from clientgo.log.repeats import Repeats
 
 __all__ = [
     "setup", "set_level", "current_level", "level_of", "verbosity", "context", "Repeats",
-    "register_secret", "redact", "REDACTED", "TextFormatter", "JSONFormatter", "FORMATS", "LEVELS",
+    "register_secret", "redact", "REDACTED", "TextFormatter", "JSONFormatter", "HumanFormatter", "FORMATS", "LEVELS",
+    "get_logger", "Logger",
 ]  # fmt: skip

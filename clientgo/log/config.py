@@ -1,30 +1,46 @@
 """Configuration of logging: output, format and levels, which can be changed at run time."""
 
 import logging
+import os
 import sys
+from collections.abc import Mapping
 from typing import TextIO
 
-from clientgo.log.formats import DEBUG_VERBOSITY, FORMATS, JSONFormatter, TextFormatter
+from clientgo.log.formats import DEBUG_VERBOSITY, FORMATS, HumanFormatter, JSONFormatter, TextFormatter
 
 LEVELS = ("debug", "info", "warning", "error")
 
 
-def setup(*, level: str | int = "info", style: str = "text", stream: TextIO | None = None) -> None:
+def setup(*, level: str | int = "info", style: str = "auto", stream: TextIO | None = None) -> None:
     """Log to `stream` (standard error by default), from a level's name or klog's verbosity on.
+
+    The style "auto" means "human" on a terminal, and otherwise "text", which is klog's format.
 
     Raises:
         ValueError: an unknown level or style.
     """
     name = level_of(level)
-    if style not in FORMATS:
-        raise ValueError(f"unknown log format {style!r}: use one of {', '.join(FORMATS)}")
     handler = LineHandler(stream if stream is not None else sys.stderr)
-    handler.setFormatter(TextFormatter() if style == "text" else JSONFormatter())
+    handler.setFormatter(formatter_for(style, handler.stream, os.environ))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(name.upper())
     # urllib3 logs as warnings what we raise as ConnectionFailed.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
+
+
+def formatter_for(style: str, stream: TextIO, environ: Mapping[str, str]) -> logging.Formatter:
+    """Return the formatter of a style; colors are for terminals, unless NO_COLOR is set or TERM is "dumb".
+
+    Raises:
+        ValueError: an unknown style.
+    """
+    if style not in FORMATS:
+        raise ValueError(f"unknown log format {style!r}: use one of {', '.join(FORMATS)}")
+    terminal = stream.isatty()
+    if style == "human" or (style == "auto" and terminal):
+        return HumanFormatter(colors=terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb")
+    return JSONFormatter() if style == "json" else TextFormatter()
 
 
 class LineHandler(logging.StreamHandler[TextIO]):

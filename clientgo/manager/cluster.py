@@ -6,13 +6,13 @@ The manager's attributes are those of its own cluster. Others are added to it:
     controller(manager).for_(Foo).watches_source(KindSource(east.cache, Secret, foos_with)).complete(reconciler)
 """
 
-import logging
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
 from clientgo.cache.metrics import InformerName
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
 from clientgo.manager.client import Client
 from clientgo.manager.kinds import ApiReader, Kinds
@@ -34,7 +34,7 @@ from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Requester
 from clientgo.typed.clientset import BaseClientset
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class Cluster:

@@ -4,7 +4,6 @@ A request is only a name: `reconcile` looks at the current state and does not le
 or `Result()` means that nothing happens until the next event; an exception means a retry with backoff.
 """
 
-import logging
 import threading
 import weakref
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from clientgo.cache.state import Synced, wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
@@ -34,7 +34,7 @@ from clientgo.workqueue import (
     default_controller_rate_limiter,
 )
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

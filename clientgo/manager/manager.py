@@ -8,7 +8,6 @@ It starts servers, webhooks, caches, the runnables of every replica, the lease, 
 order; it stops them in the opposite order, within `graceful_shutdown_timeout` seconds.
 """
 
-import logging
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ from clientgo.cache import SharedInformer
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.coordination import Coordinator, coordinator_for
 from clientgo.lifecycle import StillRunning
+from clientgo.log import get_logger
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.controllers import Controller, release_name
 from clientgo.manager.options import ClusterOptions, Options
@@ -29,7 +29,7 @@ from clientgo.rest.request import Requester
 from clientgo.serving import Check, Diagnostics, serve_diagnostics
 from clientgo.typed.clientset import BaseClientset
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class Manager:

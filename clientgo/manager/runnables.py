@@ -1,6 +1,5 @@
 """Runnables of a manager, in groups that start one after another and stop in the opposite order."""
 
-import logging
 import math
 import threading
 from collections.abc import Callable
@@ -8,8 +7,9 @@ from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group, StillRunning
+from clientgo.log import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 SERVERS, WEBHOOKS, CACHES, OTHERS, LEADER = "servers", "webhooks", "caches", "others", "leader"
 ORDER = (SERVERS, WEBHOOKS, CACHES, OTHERS, LEADER)

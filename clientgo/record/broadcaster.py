@@ -6,7 +6,6 @@ the queued ones within a time limit.
 """
 
 import json
-import logging
 import platform
 import queue
 import random
@@ -18,6 +17,7 @@ from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
 from clientgo.lifecycle import Group, StillRunning
+from clientgo.log import get_logger
 from clientgo.metrics import provider
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.events import Occurrence, UniqueTimestamps
@@ -26,7 +26,7 @@ from clientgo.record.sender import PAUSE, EventSender
 from clientgo.record.series import SeriesCache, SeriesSender
 from clientgo.record.sinks import EventSink
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 QUEUE_LENGTH = 1000
 """Maximum number of events queued for one consumer (client-go)."""

@@ -1,15 +1,15 @@
 """Event recorders for core/v1 and events.k8s.io/v1."""
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
 from clientgo.kubernetes.types.core_v1 import EventSource
+from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.record.events import TYPES, Occurrence, UniqueTimestamps, make_event
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class EventRecorder(Protocol):

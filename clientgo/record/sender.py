@@ -9,11 +9,12 @@ from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import AlreadyExists, ApiError, ConfigError, LeaseNotHeld, NotFound
 from clientgo.kubernetes.types.core_v1 import Event
+from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, replace
 from clientgo.record.correlator import Correlated, Correlator
 from clientgo.record.sinks import EventSink
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 C = TypeVar("C", bound=Correlator)
 

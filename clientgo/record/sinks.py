@@ -3,17 +3,17 @@
 Both groups serve the same stored objects under different field names, so events.k8s.io/v1 may fall back to core/v1.
 """
 
-import logging
 from typing import Protocol
 
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types import core_v1, events_v1
 from clientgo.kubernetes.types.core_v1 import Event
+from clientgo.log import get_logger
 from clientgo.rest.request import STRATEGIC_PATCH, Requester
 from clientgo.typed.client import TypedClient
 from clientgo.typed.clientset import BaseClientset
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class EventSink(Protocol):

@@ -5,18 +5,17 @@ token in place; a plugin runs again when its credential expires or the server re
 """
 
 import base64
-import logging
 import threading
 from pathlib import Path
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError, ConnectionFailed
-from clientgo.log import register_secret
+from clientgo.log import get_logger, register_secret
 from clientgo.rest.auth_plugins import REREAD_SECONDS, Credential, DelegatedSource, one_line
 from clientgo.rest.config import ClientCertificate, Config
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 LEEWAY_SECONDS = 10.0
 """Seconds before its expiry at which a credential is renewed (client-go's transport/token_source)."""

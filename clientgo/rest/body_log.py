@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from clientgo.log import REDACTED, redact
+from clientgo.log import REDACTED, get_logger, redact
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 SHORT, LONG, WHOLE = 6, 5, 4
 """The logger's levels for klog's 8, 9 and 10: one below DEBUG, which is klog's 4, for each step above 4."""

@@ -3,7 +3,6 @@
 It sends and returns bytes, which `clientgo.typed` encodes and decodes. Error responses are raised as `ApiError`.
 """
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed, error_from_response
+from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.metrics import provider
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
@@ -42,7 +42,7 @@ from clientgo.rest.urls import MAX_REDIRECTS, query_string, redirect_target, sec
 from clientgo.rest.warnings import WarningHandler, WarningLogger, warnings_in
 from clientgo.rest.watchstream import EmptyStream, WatchStream
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 SILENCE = 75.0
 """Seconds that a server may be silent during a request by default; it ends ordinary requests after 60 s."""

@@ -10,10 +10,11 @@ from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.log import get_logger
 from clientgo.rest.limits import require_permission, stop_of_request, time_left
 from clientgo.tokenbucket import TokenBucket
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 DEBUG_ABOVE = 0.05
 """Seconds of waiting that are logged at DEBUG (client-go: 50 ms)."""

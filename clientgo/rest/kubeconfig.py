@@ -7,7 +7,6 @@ sentence: the problem, the file and the fix.
 
 import base64
 import binascii
-import logging
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,11 +16,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from clientgo.errors import ConfigError
+from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
 from clientgo.rest.config import Config, Delegated, Impersonation
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class ClusterInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):

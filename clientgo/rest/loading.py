@@ -3,16 +3,16 @@
 Both are read without the official `kubernetes` package, whose import costs as much as the rest of a small controller.
 """
 
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from clientgo.errors import ConfigError
+from clientgo.log import get_logger
 from clientgo.rest.config import Config
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 """The folder of the service account's files in a pod (rest.InClusterConfig)."""

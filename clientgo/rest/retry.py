@@ -6,7 +6,6 @@ failing, where the environment asks for them: KUBE_CLIENT_BACKOFF_BASE and KUBE_
 and the longest pause in whole seconds. Without both there is none.
 """
 
-import logging
 import threading
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,10 +13,11 @@ from typing import NamedTuple
 from clientgo.backoff import KeyedBackoff
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.log import get_logger
 from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, Transport
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 BASE = "KUBE_CLIENT_BACKOFF_BASE"
 DURATION = "KUBE_CLIENT_BACKOFF_DURATION"

@@ -1,10 +1,11 @@
 """Warnings of the API server: the header `Warning`, code 299 (RFC 7234), and their handlers."""
 
-import logging
 import re
 from collections.abc import Callable
 
-log = logging.getLogger(__name__)
+from clientgo.log import get_logger
+
+log = get_logger(__name__)
 
 WarningHandler = Callable[[str], None]
 

@@ -6,7 +6,6 @@ must not grant access. Tokens are stored only as hashes, and are never logged.
 """
 
 import hashlib
-import logging
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -21,9 +20,10 @@ from clientgo.kubernetes.types.authorization_v1 import (
     SubjectAccessReview,
     SubjectAccessReviewSpec,
 )
+from clientgo.log import get_logger
 from clientgo.serving.message import Response, ServingRequest
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 ReviewToken = Callable[[TokenReview], TokenReview]
 ReviewAccess = Callable[[SubjectAccessReview], SubjectAccessReview]

@@ -5,18 +5,18 @@ certificate they started with. If a pair is invalid (half written, or key and ce
 is logged once, and the previous one stays in use until the files change again.
 """
 
-import logging
 import ssl
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 
 from clientgo.errors import ConfigError
+from clientgo.log import get_logger
 from clientgo.metrics import provider
 from clientgo.serving.server import TLSSource
 from clientgo.tls import server_context
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 CERTIFICATE, KEY = "tls.crt", "tls.key"
 """File names in a Secret of type kubernetes.io/tls."""

@@ -5,14 +5,14 @@ a single check. The reason of a failure appears only under the check's own path 
 public.
 """
 
-import logging
 from collections.abc import Mapping
 
+from clientgo.log import get_logger
 from clientgo.serving.checks import Check, ping
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Access, Handler, Route, below
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 def probe_routes(checks: Mapping[str, Check], *, path: str = "/healthz") -> dict[str, Handler]:

@@ -2,13 +2,13 @@
 
 import enum
 import ipaddress
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from clientgo.log import get_logger
 from clientgo.serving.message import Response, ServingRequest
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 Handler = Callable[[ServingRequest], Response]
 """Handles a request; thread-safe."""

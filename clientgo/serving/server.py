@@ -5,7 +5,6 @@ and none is reset. Time and size limits hold for a whole request, and the TLS ha
 """
 
 import ipaddress
-import logging
 import selectors
 import socket
 import ssl
@@ -18,12 +17,13 @@ from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.flags import address as parse
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.serving.connection import Closed, Limits, ServingConnection
 from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
 from clientgo.serving.message import RejectedRequest, Response, ServingRequest
 from clientgo.serving.routing import Authorizer, Handler, Router
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 _POLL_INTERVAL = 0.5
 """Seconds between checks whether the group stops; `Server.stop` takes effect at once."""

@@ -6,13 +6,12 @@ The log level is read and changed as in Kubernetes' components; the body is klog
     curl -X PUT -d 4 localhost:8080/debug/flags/v
 """
 
-import logging
 import platform
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.log import REDACTED, current_level, set_level
+from clientgo.log import REDACTED, current_level, get_logger, set_level
 from clientgo.log.credentials import is_secret_name, redact
 from clientgo.serving.checks import Informer, Queue
 from clientgo.serving.introspection import informers_table, table
@@ -99,7 +98,7 @@ def _up(seconds: float) -> str:
     return f"{minutes // 60} hr {minutes % 60:02} min {rest:02} sec"
 
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 def log_level_route() -> Route:

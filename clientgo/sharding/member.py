@@ -6,7 +6,6 @@ which another slot owns the key) only after it has finished with the key. Other 
 that was not confirmed, so it counts as both.
 """
 
-import logging
 import math
 import random
 import threading
@@ -17,11 +16,12 @@ from clientgo.errors import AlreadyExists, Conflict
 from clientgo.leaderelection.candidate import FAILURES
 from clientgo.leaderelection.record import claim, released
 from clientgo.leaderelection.timing import JITTER_FACTOR, Timing
+from clientgo.log import get_logger
 from clientgo.meta.objects import MicroTime
 from clientgo.sharding.ownership import NOTHING, Ownership, View
 from clientgo.sharding.slots import ObservedSlots, Slots
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 MOVING_FACTOR = 4
 """While keys move, slots are read this many times as often as leases are renewed."""

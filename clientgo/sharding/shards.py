@@ -6,7 +6,6 @@ nothing more after `renew_deadline`, and may not write for the work in progress 
 start.
 """
 
-import logging
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.leaderelection import new_identity
 from clientgo.leaderelection.timing import Timing
+from clientgo.log import get_logger
 from clientgo.metrics import provider
 from clientgo.rest.request import Requester
 from clientgo.sharding.member import ShardMember
@@ -25,7 +25,7 @@ from clientgo.sharding.ownership import MOST_SLOTS, Ownership
 from clientgo.sharding.slots import LeaseSlots
 from clientgo.typed.clientset import BaseClientset
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 LOOK_AT_WORK = 0.05
 """Seconds between checks whether work has ended before the slot is released."""

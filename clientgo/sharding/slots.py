@@ -6,7 +6,6 @@ resourceVersion decides. Slots are read by one list without a resourceVersion, w
 safety argument needs that.
 """
 
-import logging
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -18,13 +17,14 @@ from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
 from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection import LeaderElectionRecord
 from clientgo.leaderelection.record import NO_HOLDER
+from clientgo.log import get_logger
 from clientgo.meta.codec import replace
 from clientgo.meta.objects import ObjectMeta
 from clientgo.rest.request import Requester
 from clientgo.sharding.ownership import MOST_SLOTS, View
 from clientgo.typed.clientset import BaseClientset
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 PREFIX_LABEL = "sharding.clientgo/prefix"
 VIEW_ANNOTATION = "sharding.clientgo/view"

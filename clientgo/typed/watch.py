@@ -1,18 +1,18 @@
 """A client's open watch: raw frames decoded into events of one kind."""
 
-import logging
 from collections.abc import Iterator
 from typing import Generic, Literal, TypeVar, cast
 
 import msgspec
 
 from clientgo.errors import api_error, decode_status
+from clientgo.log import get_logger
 from clientgo.meta.codec import Codec, Undecodable, identity
 from clientgo.meta.listwatch import INITIAL_EVENTS_END, BadEvent, Bookmark, ChangeType, WatchEvent
 from clientgo.rest.request import EventStream, RawEvent
 from clientgo.rest.transport import IdleTimeout
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T")
 

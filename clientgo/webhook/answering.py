@@ -5,13 +5,12 @@ with a uid gets a response with 200, even if its handler has a bug: the request 
 review, and the user sees the reason.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.log import context
+from clientgo.log import context, get_logger
 from clientgo.metrics import Counter, provider
 from clientgo.serving import Access, Response, Route, ServingRequest
 from clientgo.serving.message import JSON
@@ -24,7 +23,7 @@ from clientgo.webhook.admission import (
 )
 from clientgo.webhook.handlers import AdmissionHandler, with_rejections
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds in seconds. The last is an API server's default timeout."""

@@ -4,14 +4,13 @@ The response contains all objects in their order, or none: if one cannot be conv
 reason.
 """
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.log import context
+from clientgo.log import context, get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.serving import Route
 from clientgo.webhook.admission import BadReview
@@ -20,7 +19,7 @@ from clientgo.webhook.field import Errors
 from clientgo.webhook.handlers import raised_at
 from clientgo.webhook.hub import ConversionError, Hub
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 API_VERSION, KIND = "apiextensions.k8s.io/v1", "ConversionReview"
 

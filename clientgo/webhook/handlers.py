@@ -4,7 +4,6 @@ A `Defaulter` returns the object with defaults, a `Validator` raises for invalid
 the only interface that the server knows.
 """
 
-import logging
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from http import HTTPStatus
 from typing import Protocol, TypeVar
 
 from clientgo.errors import ApiError, Status
+from clientgo.log import get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.patches import PatchError, jsonpatch
@@ -29,7 +29,7 @@ from clientgo.webhook.admission import (
 from clientgo.webhook.field import Errors
 from clientgo.webhook.overlay import changed
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)

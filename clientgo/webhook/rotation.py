@@ -9,7 +9,6 @@ the server uses a certificate of the new one, and only then the old one is remov
 `overlap_seconds`, because API servers learn of configurations through a watch. In production use cert-manager.
 """
 
-import logging
 import os
 import tempfile
 import threading
@@ -20,12 +19,13 @@ from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError
+from clientgo.log import get_logger
 from clientgo.pki import CertificateAuthority, merge_bundle
 from clientgo.rest.request import Requester
 from clientgo.serving.certificates import CERTIFICATE, KEY
 from clientgo.webhook.injection import Targets, inject_ca, server_names
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 NAME = "clientgo-webhook-ca"
 CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"

@@ -8,7 +8,6 @@ It is a runnable: a manager starts it before its caches. It speaks only HTTP/1.1
 vulnerabilities of HTTP/2, as controller-runtime does.
 """
 
-import logging
 import os
 import ssl
 import tempfile
@@ -23,6 +22,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.serving import Check, Handler, Limits, Server, TLSSource, Unhealthy
 from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory
 from clientgo.tls import add_authorities
@@ -32,7 +32,7 @@ from clientgo.webhook.conversion import conversion_route
 from clientgo.webhook.handlers import AdmissionHandler
 from clientgo.webhook.hub import Hub
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 DEFAULT_PORT = 9443
 

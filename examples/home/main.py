@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     add("--metrics-cert-path", help="folder with tls.crt and tls.key for the metrics (default: self-signed)")
     add("--leader-elect", action="store_true", help="enable leader election: one active replica at a time")
     add("--log-level", choices=LEVELS, default="info", help="minimum level to log (default: %(default)s)")
-    add("--log-format", choices=FORMATS, default="text", help="log format (default: %(default)s)")
+    add("--log-format", choices=FORMATS, default="auto", help="log format (default: human on a terminal, else text)")
     add_webhook_flags(made)
     # +clientgo:scaffold:flags
     return made

@@ -133,7 +133,7 @@ def test_handler_that_raises_pauses_a_second_and_is_logged(running: Running, cap
     for round_ in range(1, 6):
         running.clock.wait_for_sleeps(2 * round_)
         running.clock.step(1.0)
-    raised = [vars(r)["handler"] for r in caplog.records if "handler raised" in r.getMessage()]
+    raised = [vars(r)["handler"] for r in caplog.records if "handler raised" in r.msg]
     assert sorted(raised) == ["listener-configmap-0"] * 5 + ["listener-configmap-1"] * 5
     assert running.clock.slept == [1.0] * 10
 
@@ -246,7 +246,7 @@ def test_handler_that_takes_more_than_a_second_is_logged(
     assert seen.acquire(timeout=10)
     assert seen.acquire(timeout=10)
     running.end()
-    told = [vars(record) for record in caplog.records if record.message == "handler was slow"]
+    told = [vars(record) for record in caplog.records if record.msg == "handler was slow"]
     assert [(one["object"], one["seconds"], "slow" in one["functions"]) for one in told] == [
         ("ns/slow", took, True)
     ] * lines

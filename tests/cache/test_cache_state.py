@@ -89,7 +89,7 @@ def test_watch_error_is_reported_until_a_watch_opens(
         handler.wait_for(1)
     state = running.informer.state()
     assert (state.lists, state.watches, state.watching_since, state.last_error) == (1, 2, 60.0, "")
-    told_of = [record.message for record in caplog.records if record.levelno == logging.INFO]
+    told_of = [record.msg for record in caplog.records if record.levelno == logging.INFO]
     assert told_of == ["listing and watching works again"]
 
 
@@ -184,7 +184,7 @@ def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 
 def lines(log: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
-    return [(r.getMessage(), str(getattr(r, "instance", ""))) for r in log.records]
+    return [(r.msg, str(getattr(r, "instance", ""))) for r in log.records]
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ def test_missing_caches_are_named_after_the_timeout(clock: FakeClock, log: pytes
     assert (result.missing, result.cause) == (("second",), "deadline exceeded")
     assert clock.now() == pytest.approx(60.0, abs=0.02)
     record = log.records[-1]
-    assert (record.getMessage(), vars(record)["cause"], vars(record)["instances"]) == (
+    assert (record.msg, vars(record)["cause"], vars(record)["instances"]) == (
         "Timed out waiting", "deadline exceeded", ["second"],
     )  # fmt: skip
     with pytest.raises(TimeoutError, match="second: deadline exceeded"):

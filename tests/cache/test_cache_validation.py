@@ -78,7 +78,7 @@ def test_unexpected_objects_are_skipped_and_do_not_end_the_watch(caplog: pytest.
     source = Script(page(), watch(stranger, nameless, added("a", 13)), watch(added("b", 14)))
     run(source, sink)
     assert sink.told[1:3] == ["ADDED a", "ADDED b"]
-    said = [str(vars(record)["err"]) for record in caplog.records if "skipped" in record.getMessage()]
+    said = [str(vars(record)["err"]) for record in caplog.records if "skipped" in record.msg]
     assert said == ["expected a ConfigMap, got a Secret", "it has no name"]
 
 

@@ -146,7 +146,7 @@ def test_error_handler_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -
     source, sink = Script(Forbidden("no"), page(config_map("a", 10))), Sink()
     Reflector(source, sink, clock=FakeClock(auto=True), on_error=complain).run(source.stop)
     assert sink.stored == {"a": "10"}
-    assert [record.message for record in caplog.records] == ["the handler of watch errors raised"]
+    assert [record.msg for record in caplog.records] == ["the handler of watch errors raised"]
     assert caplog.records[0].exc_info is not None
 
 

@@ -222,7 +222,7 @@ def test_list_without_an_end_is_logged_every_ten_seconds(caplog: pytest.LogCaptu
             clock.wait_for_sleeps(sleeps)
             clock.step(10.0)
         clock.wait_for_sleeps(3)
-    assert [r.getMessage().rpartition(" ")[2] for r in caplog.records if "required bookmark" in r.getMessage()] == [
+    assert [r.msg.rpartition(" ")[2] for r in caplog.records if "required bookmark" in r.msg] == [
         "10s", "20s",
     ]  # fmt: skip
 
@@ -314,7 +314,7 @@ def test_fallback_to_a_regular_list_is_logged_once_for_each_reason(
     answers = [answer for error in errors for answer in (error, Forbidden("lists neither"))]
     with caplog.at_level(logging.INFO, logger="clientgo"):
         run(Script(*answers), watch_list=True)
-    assert sum("falling back to a regular list" in record.message for record in caplog.records) == lines
+    assert sum("falling back to a regular list" in record.msg for record in caplog.records) == lines
 
 
 @pytest.mark.parametrize(

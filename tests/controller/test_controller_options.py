@@ -10,7 +10,7 @@ from controller.options import parse
 def test_defaults_are_two_workers_all_namespaces_and_resync_of_30_seconds() -> None:
     options = parse([])
     assert (options.workers, options.namespaces, options.resync_period) == (2, (), 30.0)
-    assert (options.qps, options.log_level, options.log_format, options.embedded) == (0.0, "info", "text", False)
+    assert (options.qps, options.log_level, options.log_format, options.embedded) == (0.0, "info", "auto", False)
 
 
 def test_namespace_flag_can_be_repeated() -> None:

@@ -217,7 +217,7 @@ def test_five_hundred_foos_cost_three_writes_each_and_no_conflict(
         writes = cluster.writes()
     assert writes.pop(("POST", "foos", "")) == 500
     assert sum(writes.values()) <= writes_each * 500, writes
-    assert [record.getMessage() for record in caplog.records if record.levelno >= 30] == []
+    assert [record.msg for record in caplog.records if record.levelno >= 30] == []
 
 
 def all_report(cluster: Cluster, count: int, available: int) -> bool:
@@ -255,7 +255,7 @@ def test_an_undecodable_foo_is_skipped_and_logged_once(cluster: Cluster, caplog:
     assert [foo.metadata.name for foo in listed.items] == ["fine"]
     assert [error.metadata.name for error in listed.undecodable] == ["odd"]
     assert cluster.foo_informer.undecodable.total == 1
-    skipped = [record for record in caplog.records if "can't be decoded" in record.getMessage()]
+    skipped = [record for record in caplog.records if "can't be decoded" in record.msg]
     assert len(skipped) == 1
     with pytest.raises(NotFound):
         cluster.deployments.get("odd")

@@ -35,7 +35,7 @@ def free_port() -> int:
 def test_embedded_needs_no_cluster_and_reaches_a_synced_foo(tmp_path: Path) -> None:
     program = Program(["--embedded"], tmp_path)
     program.wait_for(r"export KUBECONFIG=(\S+)")
-    program.wait_for(r'"Foo default/example-foo synced".* available=1')
+    program.wait_for(r'"synced" kind="Foo" namespace="default" name="example-foo".* available=1')
     path = tmp_path / ".embedded" / "kubeconfig"
     assert path.stat().st_mode & 0o777 == 0o600
     client = RESTClient(load_config(kubeconfig=str(path)))
@@ -166,6 +166,7 @@ def test_only_the_named_namespaces_are_looked_after(kubeconfig: Path, tmp_path: 
     with namespace(config, "one") as one, namespace(config, "two") as two, namespace(config, "three") as three:
         program = Program([f"--kubeconfig={kubeconfig}", f"--namespace={one}", f"--namespace={two}"], tmp_path)
         program.wait_for("starting workers")
+        synced = '"synced" kind="Foo" namespace="{}" name="f"'
         client = RESTClient(config)
         for place in (three, one, two):
             foo = (
@@ -174,11 +175,11 @@ def test_only_the_named_namespaces_are_looked_after(kubeconfig: Path, tmp_path: 
             )
             client.raw("POST", f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{place}/foos", body=foo)
         client.close()
-        program.wait_for(f"Foo {two}/f synced")
+        program.wait_for(synced.format(two))
         code, output = program.end(signal.SIGTERM)
     assert code == 0
-    assert f"Foo {one}/f synced" in output
-    assert f"Foo {three}/f synced" not in output
+    assert synced.format(one) in output
+    assert synced.format(three) not in output
 
 
 def test_json_logs_are_json(kubeconfig: Path, tmp_path: Path) -> None:

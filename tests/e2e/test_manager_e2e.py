@@ -102,7 +102,7 @@ def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
         writes = cluster.writes()
     assert writes.pop(("POST", "foos", "")) == 500
     assert sum(writes.values()) <= 3 * 500, writes
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert [record.msg for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 class SharingCluster(ManagedCluster):

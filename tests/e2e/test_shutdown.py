@@ -85,7 +85,7 @@ def test_work_in_progress_is_finished_and_reported_while_readiness_fails(slow: S
         events = Kubernetes(client).core_v1.events(place).list().items
     assert foo.status.available_replicas is not None
     assert [event.reason for event in events] == ["Synced"]
-    assert output.index('slow synced"') < output.index("stopped leading")
+    assert output.index('"synced" ') < output.index("stopped leading")
 
 
 def test_what_does_not_end_in_time_is_named_and_left(slow: Slow, place: str) -> None:

@@ -199,7 +199,7 @@ def test_rejected_request_is_logged_and_nothing_is_held(caplog: pytest.LogCaptur
     one = candidate(script.clientset, FakeClock())
     assert not one.try_acquire_or_renew()
     (record,) = caplog.records
-    assert record.getMessage() == "cannot read or write lease"
+    assert record.msg == "cannot read or write lease"
     assert str(vars(record)["err"]) == "you may not"
     assert one.expires < 0
 
@@ -298,7 +298,7 @@ def test_a_lease_that_cannot_be_released_is_logged(caplog: pytest.LogCaptureFixt
     one = candidate(script.clientset, FakeClock())
     one.observed = held_by("baz", 0.0)
     assert not one.release()
-    assert [record.getMessage() for record in caplog.records] == ["cannot release lease"]
+    assert [record.msg for record in caplog.records] == ["cannot release lease"]
 
 
 def test_lease_counts_as_released_after_a_failed_release() -> None:

@@ -128,7 +128,7 @@ def test_a_leader_gives_up_when_the_renew_deadline_passes(caplog: pytest.LogCapt
             assert not bench.ended.is_set()
         bench.step_through_sleep(6, 2.0)
         group.join(SECONDS)
-    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == ["leadership lost"]
+    assert [record.msg for record in caplog.records if record.levelname == "ERROR"] == ["leadership lost"]
     assert bench.clock.slept == [2.0] * 6
     assert bench.clock.now() == 12.0
     assert bench.calls == ["began", "ended", "stopped"]
@@ -224,9 +224,7 @@ def test_requests_that_all_hang_end_leadership_before_the_lease_ends(caplog: pyt
         group.join(SECONDS)
     assert bench.clock.now() == 12.0
     assert bench.calls == ["began", "ended", "stopped"]
-    (record,) = [
-        record for record in caplog.records if record.getMessage() == "abandoned requests are still in progress"
-    ]
+    (record,) = [record for record in caplog.records if record.msg == "abandoned requests are still in progress"]
     assert vars(record)["threads"] == "lease-update-foo/bar, lease-get-foo/bar"
     gate.open()
 

@@ -194,4 +194,4 @@ def test_rejected_requests_are_logged_and_retried(caplog: pytest.LogCaptureFixtu
         assert refused.wait(SECONDS)
         # Step after step, for nothing tells when the queue has begun to wait.
         assert any(candidacy.step(0.01) or created.wait(0.01) for _ in range(1000)), "not within ten seconds"
-    assert "cannot update lease candidate" in [record.getMessage() for record in caplog.records]
+    assert "cannot update lease candidate" in [record.msg for record in caplog.records]

@@ -1,4 +1,4 @@
-"""Log formats: text in klog's format, and JSON."""
+"""Log formats: text in klog's format, JSON, and lines for people."""
 
 import ast
 import io
@@ -15,12 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo import log
-from clientgo.log.formats import MAX_EXCEPTIONS, MAX_TEXT
+from clientgo.log.values import MAX_EXCEPTIONS, MAX_TEXT
 
 KLOG = re.compile(
     r"(?P<letter>[IWEF])\d{4} \d{2}:\d{2}:\d{2}\.\d{6} (?P<pid>[ \d]{7,}) (?P<place>\S+:\d+)\] (?P<rest>.*)"
 )
 """What parsers of Kubernetes' logs look for at the beginning of a line."""
+
+HUMAN = re.compile(r"\d{2}:\d{2}:\d{2}\.\d{3} (?P<level>[A-Z]{4,5}) +(?P<rest>.*)")
+"""Line for people without colors."""
 
 
 @pytest.fixture(autouse=True)
@@ -154,6 +157,8 @@ def test_value_does_not_override_the_header(style: str) -> None:
         entry = json.loads(stream.getvalue())
         assert (entry["level"], entry["v"], entry["name"]) == ("info", 0, "example")
         assert (entry["level_"], entry["ts_"], entry["v_"]) == ("error", "never", 9)
+    elif style == "human":
+        assert stream.getvalue().endswith(" INFO  true  level_=error ts_=never v_=9 name=example\n")
     else:
         assert pairs(stream) == '"true" level_="error" ts_="never" name="example" v_=9'
 
@@ -221,6 +226,8 @@ def test_every_message_and_value_is_logged_as_one_printable_line(
     assert text[:-1].isprintable()
     if style == "json":
         assert len(json.loads(text)) >= 6
+    elif style == "human":
+        assert HUMAN.fullmatch(text[:-1])
     else:
         assert KLOG.fullmatch(text[:-1])
 

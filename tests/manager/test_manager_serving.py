@@ -75,7 +75,7 @@ def test_start_is_logged_in_order(caplog: pytest.LogCaptureFixture) -> None:
             assert ask(f"{manager.urls['metrics']}/debug/queue")[0] == 200
     set_provider(before)
     lines = [record for record in caplog.records if record.levelno == logging.INFO]
-    assert [record.getMessage() for record in lines][:7] == [
+    assert [record.msg for record in lines][:7] == [
         "Starting metrics server", "starting server", "starting manager", "starting server", "Starting EventSource",
         "Starting Controller", "Starting workers",
     ]  # fmt: skip

@@ -163,7 +163,7 @@ def test_structured_log_has_its_keys_in_order(caplog: pytest.LogCaptureFixture) 
     (record,) = caplog.records
     keys = {"object", "fieldPath", "kind", "apiVersion", "type", "reason", "note"}
     extras = [(key, value) for key, value in vars(record).items() if key in keys]
-    assert record.getMessage() == "Event occurred"
+    assert record.msg == "Event occurred"
     assert extras == [
         ("object", "baz/foo"), ("fieldPath", "spec.containers[2]"), ("kind", "Pod"), ("apiVersion", "v1"),
         ("type", "Normal"), ("reason", "Started"), ("note", "hello"),
@@ -251,7 +251,7 @@ def test_events_of_unknown_type_or_object_kind_are_logged_and_dropped(caplog: py
         recorder.event(object(), "Normal", "R", "m")
         recorder.event(POD, "Warning", "R", "100% m")
     assert [event.message for event in seen] == ["100% m"]
-    assert [record.getMessage() for record in caplog.records] == [
+    assert [record.msg for record in caplog.records] == [
         "event of an unsupported type dropped", "event can't be recorded"
     ]  # fmt: skip
 
@@ -301,7 +301,7 @@ def test_watcher_that_raises_receives_the_next_event(caplog: pytest.LogCaptureFi
         recorder.event(POD, "Normal", "R", "1")
         recorder.event(POD, "Normal", "R", "2")
     assert seen == ["1", "2"]
-    assert [record.getMessage() for record in caplog.records] == ["event handler failed"] * 2
+    assert [record.msg for record in caplog.records] == ["event handler failed"] * 2
 
 
 def test_shutdown_sends_queued_events() -> None:
@@ -351,7 +351,7 @@ def test_shutdown_does_not_wait_for_a_sink_that_hangs(caplog: pytest.LogCaptureF
         recorder.event(POD, "Normal", f"Reason{number}", "m")
     assert entered.wait(SECONDS)
     broadcaster.shutdown(timeout=0.02)
-    assert [(r.getMessage(), vars(r)["events"]) for r in caplog.records] == [("events were dropped at the end", 2)]
+    assert [(r.msg, vars(r)["events"]) for r in caplog.records] == [("events were dropped at the end", 2)]
     release.set()
     recording.join(SECONDS)
     assert sink.calls.qsize() == 1

@@ -265,4 +265,4 @@ def test_unknown_types_are_logged_and_dropped(caplog: pytest.LogCaptureFixture) 
         broadcaster.start_event_watcher(seen.append)
         broadcaster.new_recorder("c").eventf(POD, "Nonsense", "R", "a", "n")
     assert seen == []
-    assert [record.getMessage() for record in caplog.records] == ["event of an unsupported type dropped"]
+    assert [record.msg for record in caplog.records] == ["event of an unsupported type dropped"]

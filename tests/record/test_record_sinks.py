@@ -79,9 +79,7 @@ def test_fallback_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="clientgo"):
         sink.create(EVENT)
         sink.create(replace(EVENT, metadata=replace(EVENT.metadata, name="foo.2")))
-    assert [record.message for record in caplog.records] == [
-        "events.k8s.io/v1 is not served; events are sent as core/v1"
-    ]
+    assert [record.msg for record in caplog.records] == ["events.k8s.io/v1 is not served; events are sent as core/v1"]
     assert repr(sink) == "<SeriesSink core/v1>"
 
 

@@ -135,7 +135,7 @@ def test_home_directory_is_not_used_if_all_listed_files_are_missing(
     home.environ["KUBECONFIG"] = str(home.folder / "missing")
     with pytest.raises(ConfigError, match="no Kubernetes configuration found"):
         home.load()
-    assert [record.getMessage() for record in caplog.records] == ["none of the files in KUBECONFIG exists"]
+    assert [record.msg for record in caplog.records] == ["none of the files in KUBECONFIG exists"]
     home.be_a_pod()
     assert home.load().host == "https://10.0.0.1:443"
 

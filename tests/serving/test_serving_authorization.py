@@ -140,7 +140,7 @@ def test_access_is_denied_while_the_api_server_is_unreachable(
 ) -> None:
     case.cluster.fault = fault
     assert [case.status() for _ in range(3)] == [500] * 3
-    assert [record.getMessage() for record in caplog.records] == ["cannot review tokens; denying access"]
+    assert [record.msg for record in caplog.records] == ["cannot review tokens; denying access"]
     case.cluster.fault = None
     assert case.status() == 200, "a failure must not be cached"
     case.cluster.fault = fault

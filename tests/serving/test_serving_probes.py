@@ -83,5 +83,5 @@ def test_a_failure_is_logged_when_it_begins_and_when_it_ends(caplog: pytest.LogC
     ill.clear()
     for _ in range(3):
         assert get(routes, "/healthz").status == 200
-    assert [record.getMessage() for record in caplog.records] == ["check failing", "check passing again"]
+    assert [record.msg for record in caplog.records] == ["check failing", "check passing again"]
     assert vars(caplog.records[0])["reason"] == "the canary has died"

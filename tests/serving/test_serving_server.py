@@ -241,9 +241,7 @@ def test_further_clients_wait_until_a_connection_ends(caplog: pytest.LogCaptureF
             # Told to close it: this connection is the only one there may be.
             assert b"\r\nConnection: close\r\n" in until_closed(first)
             assert second.recv(4096).startswith(b"HTTP/1.1 200 OK")
-    assert [record.getMessage() for record in caplog.records].count(
-        "all connections in use; new clients must wait"
-    ) == 1
+    assert [record.msg for record in caplog.records].count("all connections in use; new clients must wait") == 1
 
 
 def test_an_idle_connection_makes_room_for_another_client() -> None:
@@ -334,7 +332,7 @@ def test_access_log_has_no_query_or_headers(caplog: pytest.LogCaptureFixture) ->
     caplog.set_level(logging.DEBUG, "clientgo.serving")
     with serving(ROUTES, name="metrics") as server:
         ask(server, "/hello?name=canary", headers={"Authorization": "Bearer canary"})
-    [record] = [record for record in caplog.records if record.getMessage() == "request handled"]
+    [record] = [record for record in caplog.records if record.msg == "request handled"]
     assert record.levelno == logging.DEBUG
     facts = vars(record)
     assert (facts["server"], facts["method"], facts["path"], facts["status"]) == ("metrics", "GET", "/hello", 200)

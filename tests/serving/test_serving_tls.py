@@ -124,9 +124,7 @@ def test_invalid_pair_is_logged_once_and_the_previous_one_stays(
                 key.write_bytes(b"")
         assert [shown(server.port).encode() for _ in range(3)] == [first] * 3
         told = [record for record in caplog.records if record.levelname == "ERROR"]
-        assert [record.getMessage() for record in told] == [
-            "cannot reload the serving certificate; keeping the previous one"
-        ]
+        assert [record.msg for record in told] == ["cannot reload the serving certificate; keeping the previous one"]
         second = issue(authority, tmp_path)
         assert shown(server.port).encode() == second
 

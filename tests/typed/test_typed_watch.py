@@ -33,7 +33,7 @@ def test_object_watch_returns_changes_only(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.WARNING, "clientgo"), Gadgets(Recorder(frames), "ns").watch() as watch:
         assert [event.object.metadata.name for event in watch] == ["g"]
     assert frames.closed
-    assert [record.getMessage() for record in caplog.records] == ["undecodable object skipped in a watch"]
+    assert [record.msg for record in caplog.records] == ["undecodable object skipped in a watch"]
 
 
 def test_watch_from_returns_bookmarks_and_undecodable_objects() -> None:

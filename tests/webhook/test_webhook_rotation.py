@@ -229,7 +229,7 @@ def test_failed_rotation_is_retried_after_a_minute(
     clock.look = lambda: stop.set() if len(caplog.records) == 2 else None
     missing.start(stop)
     assert clock.slept[0] == 60.0
-    assert {record.getMessage() for record in caplog.records} == {"cannot rotate the webhook certificate; will retry"}
+    assert {record.msg for record in caplog.records} == {"cannot rotate the webhook certificate; will retry"}
 
 
 def test_another_replica_s_authority_stays_trusted(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:

@@ -1,6 +1,5 @@
 """Base class of the controllers that watch the store and write through `Internal`."""
 
-import logging
 from collections.abc import Callable
 
 from clientgo.apiserver.http.status import ApiFailure
@@ -8,8 +7,9 @@ from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.stored import Key, Name
+from clientgo.log import get_logger
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class InternalController:
@@ -61,7 +61,7 @@ class InternalController:
         except ApiFailure as failure:
             if failure.code >= 500:
                 raise
-            _log.warning("cannot %s", action, extra={"object": place, "reason": failure.message})
+            _log.warning(f"cannot {action}", extra={"object": place, "err": failure.message})
 
     def _write_status(self, key: Key, obj: Object, status: Object) -> None:
         """Merge `status` into the object's status."""

@@ -6,7 +6,6 @@ background (the owner is removed at once, its dependents follow), foreground (fi
 waits for every dependent that blocks it) and orphan (finalizer `orphan`: the dependents lose the owner and stay).
 """
 
-import logging
 from collections import defaultdict, deque
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.stored import Key
 from clientgo.boundeddict import BoundedDict
+from clientgo.log import get_logger
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """The finalizers that record how an owner is deleted."""
@@ -25,7 +25,7 @@ _BATCH = 64  # items per turn of the event loop, so that a large collection does
 _MAX_DELETED = 4096  # uids of deleted owners, for dependents that are created after the owner's kind was removed
 _RETRY_SECONDS, _RETRIES = 0.05, 8
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ Files are checked for every new connection and, because connections are kept ali
 certificate or CA bundle is used without a restart.
 """
 
-import logging
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import NamedTuple
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
+from clientgo.log import get_logger
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.tls import client_context, load_key_pair
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 REREAD_SECONDS = 60.0
 """Seconds between checks of certificate files while connections are kept alive (client-go: five minutes)."""

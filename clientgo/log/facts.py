@@ -1,0 +1,107 @@
+"""Facts of a log line in a form for people: the object, the message with its reason, the rest as `key=value`.
+
+    Foo default/x  cannot reconcile; will retry: connection refused  attempt=3 retry_in=0.04s
+
+Lines on a terminal have this form. So have the library's messages where a handler ignores `extra`, such as the one of
+`logging.basicConfig` or Python's handler of last resort.
+"""
+
+import logging
+import re
+from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
+from typing import Any
+
+from clientgo.log.credentials import redact
+from clientgo.log.fields import current_fields
+from clientgo.log.values import Clean, one_line, to_json, to_json_value, truncate
+
+HEADER = frozenset({"ts", "level", "v", "logger", "caller", "thread", "msg", "stacktrace"})
+"""Names that a line's header uses."""
+
+BOLD, FAINT = "1", "2"
+
+# A reason without its key reads better; the id only serves to search a log.
+_OBJECT, _REASON, _HIDDEN = ("kind", "namespace", "name"), "err", "reconcile_id"
+_UNQUOTED = re.compile(r'[^\s"=\\]+')
+
+
+def facts_of(fields: Mapping[str, Any], clean: Clean) -> dict[str, Any]:
+    """Return the printed names and values."""
+    return {_name(key): to_json_value(key, value, clean) for key, value in fields.items()}
+
+
+@lru_cache(maxsize=512)
+def _name(key: str) -> str:
+    """Return the printed name: `name_` is printed as `name`, which `logging` rejects; a header's name gets a `_`."""
+    plain = key.removesuffix("_")
+    return f"{plain}_" if plain in HEADER else plain
+
+
+@lru_cache(maxsize=512)
+def key_text(key: str) -> str:
+    """Return the name as it is printed before a `=`."""
+    return key if key.isidentifier() else to_json(key)
+
+
+def describe(message: str, facts: Mapping[str, Any], *, colors: bool = False) -> str:
+    """Return the line for people, without facts that are None, or control characters other than those of its colors."""
+    facts = {key: value for key, value in facts.items() if value is not None}
+    rest = {key: value for key, value in facts.items() if key not in (*_OBJECT, _REASON, _HIDDEN)}
+    parts = []
+    if "name" in facts and "kind" in facts:
+        parts.append(paint(f"{facts['kind']} {_full_name(facts)}", BOLD, on=colors))
+    else:
+        rest.update((key, facts[key]) for key in _OBJECT if key in facts)
+    parts.append(one_line(f"{message}: {facts[_REASON]}" if _REASON in facts else message))
+    if rest:
+        parts.append(" ".join([paint(f"{key_text(key)}=", FAINT, on=colors) + _text(rest[key]) for key in rest]))
+    return "  ".join(parts)
+
+
+def _full_name(facts: Mapping[str, Any]) -> str:
+    return f"{facts['namespace']}/{facts['name']}" if facts.get("namespace") else str(facts["name"])
+
+
+def _text(value: Any) -> str:
+    plain = isinstance(value, str) and value.isprintable() and _UNQUOTED.fullmatch(value)
+    return value if plain else one_line(to_json(value))
+
+
+def paint(text: str, color: str, *, on: bool) -> str:
+    """Return the text in one line, in a color of a terminal if `on`."""
+    return f"\x1b[{color}m{one_line(text)}\x1b[0m" if on else one_line(text)
+
+
+class LogMessage(str):
+    """Constant message of a log record; `str` adds its facts, for handlers that format it themselves."""
+
+    __slots__ = ("_facts",)
+    _facts: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, plain: str, facts: Mapping[str, Any]) -> "LogMessage":
+        """Return the message with its facts."""
+        made = cls(plain)
+        made._facts = facts
+        return made
+
+    def plain(self) -> str:
+        """Return the message without its facts."""
+        return str.__str__(self)
+
+    def __str__(self) -> str:
+        return describe(truncate(self.plain(), redact), facts_of(self._facts, redact))
+
+
+class Logger(logging.LoggerAdapter[logging.Logger]):
+    """Logger for messages without arguments, whose facts are in `extra`."""
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[LogMessage, MutableMapping[str, Any]]:
+        """Return a message with the facts of `extra` and of the context."""
+        return LogMessage.of(msg, {**current_fields(), **(kwargs.get("extra") or {})}), kwargs
+
+
+def get_logger(name: str) -> Logger:
+    """Return the logger of that name, for messages that tell their facts with every handler."""
+    return Logger(logging.getLogger(name))

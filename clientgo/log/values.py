@@ -1,0 +1,114 @@
+"""Values of log lines: conversion to what JSON can encode, truncated and redacted by name; tracebacks; escaping."""
+
+import json
+import math
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from clientgo.log.credentials import REDACTED, is_secret_name, redact
+
+MAX_EXCEPTIONS = 20
+"""Maximum number of exceptions shown of one chain or group."""
+
+MAX_TEXT = 16384
+"""Maximum number of characters shown of one text."""
+
+MAX_SCANNED = 16 * MAX_TEXT
+"""Maximum number of characters of one text scanned for credentials; a server may send any number."""
+
+MAX_DEPTH = 4
+"""Maximum nesting of a value; deeper values are shown as text."""
+
+Clean = Callable[[str], str]
+"""`redact`, or `str` for a line without credentials."""
+
+_SEQUENCES = (list, tuple, set, frozenset)
+
+# Created once: json.dumps creates one per call.
+to_json = json.JSONEncoder(ensure_ascii=False).encode
+"""Return the value as JSON."""
+
+
+def one_line(text: str) -> str:
+    """Escape control characters, line separators, bidirectional marks and surrogates as JSON does."""
+    # One check of the whole line; nearly all lines need no escaping.
+    return text if text.isprintable() else "".join([c if c.isprintable() else json.dumps(c)[1:-1] for c in text])
+
+
+def to_json_value(key: str, value: object, clean: Clean) -> Any:
+    """Convert the value to one that JSON can encode, redacted by its name and truncated; never raises."""
+    if type(value) is str:  # the common case
+        return REDACTED if is_secret_name(key) else truncate(value, clean)
+    try:
+        return _json_value(key, value, clean, 0)
+    except Exception as error:  # noqa: BLE001  # such as a dict that another thread changes: the line must be logged
+        return f"<{type(value).__name__} that can't be shown: {type(error).__name__}>"
+
+
+def truncate(text: str, clean: Clean) -> str:
+    """Redact the text and truncate it to `MAX_TEXT` characters."""
+    if len(text) <= MAX_TEXT:
+        return clean(text)
+    # Scan more than is shown, up to the end of a word: a part of a credential would not be recognised.
+    read = text if len(text) <= MAX_SCANNED else text[:MAX_SCANNED].rsplit(maxsplit=1)[0]
+    return f"{redact(read)[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more)"
+
+
+def _json_value(key: str, value: object, clean: Clean, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if is_secret_name(key):
+        return REDACTED
+    if isinstance(value, str):
+        return truncate(value, clean)
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, int) and value.bit_length() <= 64:
+        return value
+    if depth < MAX_DEPTH and isinstance(value, Mapping):
+        return {text: _json_value(text, item, clean, depth + 1) for text, item in _items(value)}
+    # Exactly these types: a named tuple is shown by its own repr.
+    if depth < MAX_DEPTH and isinstance(value, _SEQUENCES) and type(value) in _SEQUENCES:
+        return [_json_value(key, item, clean, depth + 1) for item in value]
+    return truncate(text_of(value), clean)
+
+
+def _items(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+    return [(text_of(key), item) for key, item in value.items()]
+
+
+def exception_lines(error: BaseException) -> Iterator[str]:
+    """Yield the lines of the traceback, causes first, each message in one line; may contain credentials."""
+    yield from _exception_lines(error, seen=set())
+
+
+def _exception_lines(error: BaseException, seen: set[int]) -> Iterator[str]:
+    # A chain of exceptions may have a cycle, and may be arbitrarily long.
+    seen.add(id(error))
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None and id(before) not in seen and len(seen) < MAX_EXCEPTIONS:
+        yield from _exception_lines(before, seen)
+        yield "which was the cause of:" if before is error.__cause__ else "and while that was handled:"
+    if error.__traceback__ is not None:
+        yield "Traceback (most recent call last):"
+        for entry in traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__)).format():
+            yield from entry.splitlines()
+    message = text_of(error)
+    yield f"{type(error).__qualname__}: {message}" if message else type(error).__qualname__
+    for note in getattr(error, "__notes__", ()):
+        yield f"  {text_of(note)}"
+    if isinstance(error, BaseExceptionGroup):
+        for number, one in enumerate(error.exceptions, 1):
+            if len(seen) >= MAX_EXCEPTIONS:
+                return
+            yield f"  {number} of {len(error.exceptions)}:"
+            yield from (f"    {line}" for line in _exception_lines(one, seen))
+
+
+def text_of(value: object) -> str:
+    """Return `str(value)`, or the name of its type if that fails."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001  # a failing __str__ must not prevent the line from being logged
+        return f"<{type(value).__name__} that can't be shown>"
