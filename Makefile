@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+DOCS_VENV ?= .venv-docs
 CONTAINER_TOOL ?= docker
 KUBECTL ?= kubectl
 IMG ?= sample-controller:latest
@@ -13,6 +14,7 @@ ARGS ?=
 
 RUNTIME := $(VENV)/.embedded
 DEV := $(VENV)/.dev
+DOCS := $(DOCS_VENV)/.docs
 # Not `export PATH`: the make of macOS resolves commands with its initial PATH. Bytecode is written even if the user's
 # environment disables it: nothing is compiled at installation, and tests start many processes.
 IN_VENV := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(VENV))/bin:$$PATH"
@@ -48,6 +50,9 @@ $(RUNTIME): $(PACKAGING)
 $(DEV): $(PACKAGING)
 	@hack/venv.sh "$(PYTHON)" "$(VENV)" dev
 	@touch $(RUNTIME)
+
+$(DOCS): $(PACKAGING)
+	@hack/venv.sh "$(PYTHON)" "$(DOCS_VENV)" docs
 
 .PHONY: venv
 venv: $(DEV) ## Install the development tools into .venv (other targets do so when needed)
@@ -149,6 +154,10 @@ verify-codegen: $(DEV) ## Fail with a diff if generated code does not match the 
 .PHONY: build
 build: $(DEV) ## Build the library's wheel into dist/
 	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . && ls dist/*.whl
+
+.PHONY: docs
+docs: $(DOCS) ## Build the documentation site into build/site; REPO_URL=address links it to the source files
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --strict $(ARGS) && echo build/site/index.html
 
 .PHONY: lock
 lock: $(DEV) ## Lock the image's packages with hashes; ARGS=--upgrade selects the newest releases
