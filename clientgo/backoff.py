@@ -142,20 +142,6 @@ class KeyedBackoff(Generic[K]):
         entry = self._entries.get(key)
         return 0.0 if entry is None else max(0.0, entry.updated + entry.delay - self._clock.now())
 
-    def is_in_backoff_since(self, key: K, since: float) -> bool:
-        """Return True if less than the key's delay has passed since the time `since`."""
-        entry = self._entries.get(key)
-        if entry is None or self._has_expired(since, entry.updated, self._maximum):
-            return False
-        return self._clock.now() - since < entry.delay
-
-    def is_in_backoff_since_update(self, key: K, at: float) -> bool:
-        """Return True if the time `at` is less than the key's delay after its last failure."""
-        entry = self._entries.get(key)
-        if entry is None or self._has_expired(at, entry.updated, self._maximum):
-            return False
-        return at - entry.updated < entry.delay
-
     def reset(self, key: K) -> None:
         """Start again with the first delay, after a success."""
         with self._lock:

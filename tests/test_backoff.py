@@ -191,20 +191,11 @@ def test_keys_have_independent_delays(clock: FakeClock) -> None:
 
 
 @pytest.mark.feature("B-FC-02")
-def test_key_is_in_backoff_since_a_time_or_since_its_update(clock: FakeClock) -> None:
+def test_remaining_delay_of_a_key_ends_after_its_last_delay(clock: FakeClock) -> None:
     keyed = KeyedBackoff[str](4.0, 50.0, clock=clock)
-    assert not keyed.is_in_backoff_since("a", 0.0)
-    assert not keyed.is_in_backoff_since_update("a", 0.0)
     clock.step(10)
     keyed.next("a")
     clock.step(3)
-    assert keyed.is_in_backoff_since("a", 10.0)
-    assert not keyed.is_in_backoff_since("a", 9.0)
-    assert keyed.is_in_backoff_since_update("a", 13.9)
-    assert not keyed.is_in_backoff_since_update("a", 14.0)
     assert keyed.remaining("a") == 1.0
     clock.step(1)
     assert (keyed.remaining("a"), keyed.remaining("b")) == (0.0, 0.0)
-    clock.step(200)
-    assert not keyed.is_in_backoff_since("a", clock.now()), "expired"
-    assert not keyed.is_in_backoff_since_update("a", clock.now()), "expired"

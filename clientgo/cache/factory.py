@@ -20,15 +20,6 @@ from clientgo.rest.request import Requester
 T = TypeVar("T", bound=ApiObject)
 
 
-class ClientClass(Protocol[T]):
-    """Client class of one kind."""
-
-    kind: ClassVar[type[Any]]
-
-    def __call__(self, requester: Requester, namespace: str = "") -> ListerWatcher[T]:
-        """Return a client for one namespace, or for all if it is empty."""
-
-
 class HasRequester(Protocol):
     """Clientset, or another object with a requester."""
 

@@ -31,8 +31,9 @@ def version_number(version: str) -> float:
 class ReflectorMetrics:
     """Metrics of one reflector."""
 
-    def __init__(self, name: str, registry: Provider) -> None:
+    def __init__(self, name: str) -> None:
         labels = {"name": name}
+        registry = provider()
         self._name = name
         self._registry = registry
         self._lists = registry.counter("reflector_lists_total", "Lists requested, streamed ones included", labels)
@@ -81,12 +82,6 @@ class ReflectorMetrics:
         """Count a failed list or watch by the class of its error; the number of messages has no bound."""
         labels = {"name": self._name, "error": type(error).__name__}
         self._registry.counter("reflector_failures_total", "Lists and watches that failed, by error", labels).inc()
-
-
-def reflector_metrics(name: str) -> ReflectorMetrics | None:
-    """Return the metrics of a reflector, or None without a metrics provider."""
-    registry = provider()
-    return None if isinstance(registry, NoMetrics) else ReflectorMetrics(name, registry)
 
 
 class InformerName:

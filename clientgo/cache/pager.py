@@ -22,9 +22,6 @@ T = TypeVar("T")
 PAGE_SIZE = 500
 """Objects per page (client-go's pager)."""
 
-PAGE_BUFFER = 10
-"""Pages that client-go's pager prefetches."""
-
 FetchPage = Callable[[ListOptions], ObjectList[T]]
 """Returns one page of a list; raises `ApiError` or `ConnectionFailed`."""
 

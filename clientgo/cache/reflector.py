@@ -27,7 +27,7 @@ from clientgo.cache.backoff import (
     is_internal_error,
     is_unavailable,
 )
-from clientgo.cache.metrics import reflector_metrics
+from clientgo.cache.metrics import ReflectorMetrics
 from clientgo.cache.pager import ReflectorPager, out_of_range
 from clientgo.cache.sink import Sink
 from clientgo.cache.state import ReflectorState
@@ -112,7 +112,7 @@ class Reflector(Generic[T]):
         self._known = known
         self._check_lists = is_detector_enabled() if check_lists is None else check_lists
         self._clock = clock
-        self._metrics = reflector_metrics(self.name)
+        self._metrics = ReflectorMetrics(self.name)
         self._reject_reason = type_check_for(source.kind)
         self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, page_size=page_size)
         self._watcher: ReflectorWatcher[T] = ReflectorWatcher(
@@ -188,8 +188,7 @@ class Reflector(Generic[T]):
 
     def _count_list(self) -> float:
         self.lists += 1
-        if self._metrics is not None:
-            self._metrics.listing()
+        self._metrics.listing()
         return self._watcher.request_sent()
 
     def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:
@@ -198,9 +197,8 @@ class Reflector(Generic[T]):
         self._watcher.listed(version)
         self._pager.newest_required = False
         took = self._clock.now() - began
-        if self._metrics is not None:
-            self._metrics.listed(took, len(objects))
-            self._metrics.reached(version)
+        self._metrics.listed(took, len(objects))
+        self._metrics.reached(version)
         if took > SLOW_LIST_SECONDS:
             log.info("list was slow", extra={"reflector": self.name, "seconds": took, "objects": len(objects)})
 
@@ -276,7 +274,7 @@ class Reflector(Generic[T]):
             try:
                 self._watcher.read(opened, stop)
             except Gone as error:
-                self._count(error)
+                self._metrics.failed(error)
                 log.info("watch expired; listing again", extra={"reflector": self.name, "err": error})
                 # The next list, at the last version, means "at least as new as that".
                 return
@@ -347,7 +345,7 @@ class Reflector(Generic[T]):
         self._clock.sleep(stop, self._backoff.next(error))
 
     def _failed(self, error: Exception) -> None:
-        self._count(error)
+        self._metrics.failed(error)
         self.last_error = str(error)
         try:
             if self._on_error is not None:
@@ -360,7 +358,7 @@ class Reflector(Generic[T]):
     def _unavailable(self, error: Exception) -> None:
         # A refused connection is worth a warning, a request to slow down is not.
         if isinstance(error, TooManyRequests):
-            self._count(error)
+            self._metrics.failed(error)
             self.last_error = str(error)
             self._log_once("the server asks for fewer requests; waiting", error, logging.INFO)
         else:
@@ -372,10 +370,6 @@ class Reflector(Generic[T]):
         self._fallback = str(error)
         message = "streaming list not supported; falling back to a regular list"
         log.log(logging.DEBUG if known else logging.INFO, message, extra={"reflector": self.name, "err": error})
-
-    def _count(self, error: Exception) -> None:
-        if self._metrics is not None:
-            self._metrics.failed(error)
 
     def _succeeded(self) -> None:
         self.last_error = ""

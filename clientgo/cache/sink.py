@@ -1,12 +1,11 @@
 """Sink of a reflector: puts the objects it receives into an informer, except those that cannot be cached."""
 
 from collections.abc import Iterable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from clientgo.cache.metrics import InformerMetrics
-from clientgo.cache.store import Indexer, Transform
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent
@@ -14,6 +13,9 @@ from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.resourceversion import at_least
 from clientgo.metrics import provider
+
+if TYPE_CHECKING:
+    from clientgo.cache.informer import SharedInformer
 
 log = get_logger(__name__)
 
@@ -37,26 +39,6 @@ class Sink(Protocol[T]):
 
     def bookmark(self, version: str) -> None:
         """Record that all changes up to `version` were received."""
-
-
-class SinkTarget(Protocol[T]):
-    """The informer, as an `InformerSink` uses it."""
-
-    undecodable: "UndecodableObjects"
-    transform: Transform[T]
-
-    @property
-    def indexer(self) -> Indexer[T]:
-        """Store of the objects; changed only by the methods below."""
-
-    def replace(self, sink: "InformerSink[T]", objects: Iterable[T], keep: set[ObjectName], version: str) -> None:
-        """Replace the objects of the sink, except those named in `keep`, by a list of that version."""
-
-    def apply(self, event: WatchEvent[T]) -> None:
-        """Apply a change of one object, which is transformed already."""
-
-    def forget(self, key: ObjectName) -> None:
-        """Remove an object whose last state is unknown."""
 
 
 class UndecodableObjects:
@@ -114,7 +96,11 @@ class InformerSink(Generic[T]):
     """Sink of one reflector of an informer, for all of its objects or those of one namespace."""
 
     def __init__(
-        self, cache: SinkTarget[T], namespace: str, source: ListerWatcher[T], metrics: InformerMetrics | None = None
+        self,
+        cache: "SharedInformer[T]",
+        namespace: str,
+        source: ListerWatcher[T],
+        metrics: InformerMetrics | None = None,
     ) -> None:
         self.namespace = namespace
         self.source = source

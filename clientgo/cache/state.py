@@ -85,15 +85,6 @@ class SyncResult(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return not self.missing
 
-    def raise_error(self) -> None:
-        """Raise an error if something has not synced.
-
-        Raises:
-            TimeoutError: the message contains the missing names.
-        """
-        if self.missing:
-            raise TimeoutError(f"caches not synced: {', '.join(self.missing)}: {self.cause}")
-
 
 def wait_for_cache_sync(
     stop: threading.Event, *synced: Synced, timeout: float | None = None, clock: Clock = SYSTEM_CLOCK

@@ -61,7 +61,7 @@ class ReflectorWatcher(Generic[T]):
         tweak: Tweak,
         reject_reason: RejectReason,
         min_seconds: float,
-        metrics: ReflectorMetrics | None,
+        metrics: ReflectorMetrics,
         clock: Clock,
         rand: Random,
     ) -> None:
@@ -143,8 +143,7 @@ class ReflectorWatcher(Generic[T]):
         )
         self._unordered = version in ("", "0") and not stream_list
         self.requested += 1
-        if self._metrics is not None:
-            self._metrics.watching()
+        self._metrics.watching()
         began = self.request_sent()
         options = self._tweak(wanted)
         try:
@@ -190,8 +189,7 @@ class ReflectorWatcher(Generic[T]):
         except ConnectionFailed as error:
             self.needs_verification = True
             if not stop.is_set():
-                if self._metrics is not None:
-                    self._metrics.failed(error)
+                self._metrics.failed(error)
                 log.info("watch lost", extra={"reflector": self._name, "err": error})
         finally:
             self.end(opened)
@@ -199,8 +197,7 @@ class ReflectorWatcher(Generic[T]):
             is_short = lasted < SHORT_WATCH_SECONDS
             self.consecutive_short_watches = self.consecutive_short_watches + 1 if is_short else 0
             failed = is_short and not events
-            if self._metrics is not None:
-                self._metrics.watched(lasted, events, self.version, short=failed)
+            self._metrics.watched(lasted, events, self.version, short=failed)
         if failed and not stop.is_set():
             raise self.too_short()
 
@@ -223,8 +220,7 @@ class ReflectorWatcher(Generic[T]):
             case Bookmark(version):
                 change = None
                 self._check_order(version)
-                if self._metrics is not None:
-                    self._metrics.reached(version)
+                self._metrics.reached(version)
                 self._sink.bookmark(version)
         if self._unordered:
             if change == "ADDED":

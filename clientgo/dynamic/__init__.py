@@ -5,8 +5,7 @@ Their objects are `Unstructured`, which holds any JSON, or `PartialObjectMetadat
 
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, MetadataClient
 from clientgo.dynamic.informers import DynamicInformerFactory, MetadataInformerFactory
-from clientgo.dynamic.metadata import PartialObjectMetadata
-from clientgo.dynamic.unstructured import Unstructured
+from clientgo.dynamic.unstructured import PartialObjectMetadata, Unstructured
 
 __all__ = [
     "DynamicClient", "DynamicClientset", "DynamicInformerFactory", "MetadataClient", "MetadataInformerFactory",

@@ -3,8 +3,7 @@
 from typing import Any, ClassVar
 
 from clientgo.dynamic import codec as codec  # for its side effect: it sets the codec of Unstructured
-from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
-from clientgo.dynamic.unstructured import Unstructured, unstructured_type
+from clientgo.dynamic.unstructured import PartialObjectMetadata, Unstructured, metadata_type, unstructured_type
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import METADATA, METADATA_LIST
 from clientgo.typed.client import StatusClient, TypedClient

@@ -4,8 +4,7 @@ from clientgo.cache.factory import InformerFactory
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.lister import Lister
 from clientgo.dynamic.client import dynamic_client, metadata_client
-from clientgo.dynamic.metadata import PartialObjectMetadata
-from clientgo.dynamic.unstructured import Unstructured
+from clientgo.dynamic.unstructured import PartialObjectMetadata, Unstructured
 from clientgo.meta.objects import GroupVersionResource
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from clientgo.clock import Clock
-from clientgo.dynamic.metadata import PartialObjectMetadata, metadata_type
+from clientgo.dynamic.unstructured import PartialObjectMetadata, metadata_type
 from clientgo.manager.cache import Cache
 from clientgo.manager.controllers import (
     Controller,

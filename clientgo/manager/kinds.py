@@ -6,8 +6,7 @@ from typing import Any, TypeVar, cast
 
 from clientgo.cache.pager import PAGE_SIZE, Pager
 from clientgo.dynamic.client import DynamicClient, MetadataClient
-from clientgo.dynamic.metadata import PartialObjectMetadata
-from clientgo.dynamic.unstructured import Unstructured
+from clientgo.dynamic.unstructured import PartialObjectMetadata, Unstructured
 from clientgo.errors import NotFound
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.names import ObjectName

@@ -5,10 +5,10 @@ recorder need nothing else about a kind, whether its class is a user's dataclass
 are Structs because every program loads them: creating a dataclass takes ten times as long.
 """
 
-from collections.abc import Callable
 from typing import Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 
@@ -55,13 +55,18 @@ class WebhookConversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiType(msgspec.Struct, frozen=True, kw_only=True):
-    """The names of a kind in the API, and how the API server serves it."""
+    """The names of a kind in the API, and how the API server serves it; as a decorator, it marks the kind's class.
+
+    `kind` defaults to the name of the class, `plural` to the English plural. Only for the CRD: its `annotations` and
+    `labels`, `deprecated` versions, `selectable_fields` (JSON paths that field selectors may use), `conversion` between
+    versions; `crd=False` omits this version.
+    """
 
     group: str
     version: str
-    kind: str
-    plural: str
-    singular: str
+    kind: str = ""
+    plural: str = ""
+    singular: str = ""
     scope: Scope = "Namespaced"
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
@@ -79,6 +84,15 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
     conversion: WebhookConversion | None = None
     list_kind: str = ""
     crd: bool = True
+
+    def __call__(self, cls: C) -> C:
+        """Mark a class as this kind, with defaults for missing names."""
+        kind = self.kind or cls.__name__
+        plural, singular = self.plural or plural_of(kind.lower()), self.singular or kind.lower()
+        cls.__api_type__ = replace(  # type: ignore[attr-defined]  # an attribute of API kinds only
+            self, kind=kind, plural=plural, singular=singular
+        )
+        return cls
 
     @property
     def api_version(self) -> str:
@@ -101,66 +115,8 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
         return GroupVersionResource(self.group, self.version, self.plural)
 
 
-def api_type(
-    *,
-    group: str,
-    version: str,
-    kind: str | None = None,
-    plural: str | None = None,
-    singular: str | None = None,
-    short_names: tuple[str, ...] = (),
-    categories: tuple[str, ...] = (),
-    scope: Scope = "Namespaced",
-    status: bool = True,
-    scale: ScaleSubresource | None = None,
-    columns: tuple[Column, ...] = (),
-    storage: bool = True,
-    served: bool = True,
-    verbs: tuple[str, ...] = ALL_VERBS,
-    annotations: tuple[tuple[str, str], ...] = (),
-    labels: tuple[tuple[str, str], ...] = (),
-    deprecated: bool = False,
-    deprecation_warning: str = "",
-    selectable_fields: tuple[str, ...] = (),
-    conversion: WebhookConversion | None = None,
-    list_kind: str = "",
-    crd: bool = True,
-) -> Callable[[C], C]:
-    """Mark a class as an API kind; `kind` defaults to its name, `plural` to the English plural.
-
-    Only for the CRD: its `annotations` and `labels`, `deprecated` versions, `selectable_fields` (JSON paths that field
-    selectors may use), `conversion` between versions; `crd=False` omits this version.
-    """
-
-    def mark(cls: C) -> C:
-        own_kind = kind or cls.__name__
-        cls.__api_type__ = ApiType(  # type: ignore[attr-defined]  # an attribute of API kinds only
-            group=group,
-            version=version,
-            kind=own_kind,
-            plural=plural or plural_of(own_kind.lower()),
-            singular=singular or own_kind.lower(),
-            short_names=short_names,
-            categories=categories,
-            scope=scope,
-            status=status,
-            scale=scale,
-            columns=columns,
-            storage=storage,
-            served=served,
-            verbs=verbs,
-            annotations=annotations,
-            labels=labels,
-            deprecated=deprecated,
-            deprecation_warning=deprecation_warning,
-            selectable_fields=selectable_fields,
-            conversion=conversion,
-            list_kind=list_kind,
-            crd=crd,
-        )
-        return cls
-
-    return mark
+api_type = ApiType
+"""Decorator of API kinds, such as `@api_type(group="samples.example.com", version="v1")`; see `ApiType`."""
 
 
 def api_of(cls: type) -> ApiType:

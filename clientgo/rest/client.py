@@ -29,7 +29,6 @@ from clientgo.rest.limits import (
 from clientgo.rest.request import JSON, ByteStream, EventStream, Request
 from clientgo.rest.retry import (
     MAX_RETRIES,
-    BackoffTransport,
     Retry,
     backoff_from,
     chain_errors,
@@ -99,13 +98,15 @@ class RESTClient:
         self._stop = stop if stop is not None else _NEVER
         self._credentials = credentials_for(config, clock)
         self._where = server_url(config).geturl()
-        self._transport = self._with_backoff(transport or self._connections(environ), environ)
+        self._transport = transport or self._connections(environ)
+        self._backoff = backoff_from(environ, clock, self._stop)
         self._on_warning = on_warning or WarningLogger()
         self._max_retries = max_retries
         self._timeout = config.timeout
         self._headers = RequestHeaders(config, self._credentials.authorization)
         self._bodies = BodyLog()
         self._metrics = RequestMetrics(provider(), server_url(config).netloc)
+        self._observed = self._metrics.enabled or self._backoff is not None
         self._throttle: Throttle | None = None
         if rate_limiter is None and config.qps > 0:
             rate_limiter = TokenBucketRateLimiter(config.qps, config.burst, clock=clock)
@@ -173,12 +174,6 @@ class RESTClient:
         dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
         return PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)
 
-    def _with_backoff(self, transport: Transport, environ: Mapping[str, str]) -> Transport:
-        backoff = backoff_from(environ, self._clock)
-        if backoff is None:
-            return transport
-        return BackoffTransport(transport, self._where, backoff, clock=self._clock, stop=self._stop)
-
     def _send(
         self,
         method: str,
@@ -221,32 +216,37 @@ class RESTClient:
         start_deadline()
         headers = self._headers.of(kinds)
         silence = before_sending(silence)
-        if not self._metrics.enabled:
+        if not self._observed:
             return self._transport.request(method, target, headers, body, silence)
-        began = self._clock.now()
-        code, received = ERROR, 0
-        try:
-            reply = self._transport.request(method, target, headers, body, silence)
-            code, received = str(reply.status), len(reply.body)
-        finally:
-            self._metrics.answered(method, code, self._clock.now() - began, len(body or b""), received)
-        return reply
+        return self._observe(
+            method, len(body or b""), silence, lambda left: self._transport.request(method, target, headers, body, left)
+        )
 
     def _open(self, target: str, accept: str, silence: float) -> HTTPReply | HTTPStream:
         # Watches bypass the rate limiter: a cache that falls behind costs the server more than a watch does.
         headers = self._headers.of(("", accept, True))
         silence = before_sending(silence)
-        began = self._clock.now()
-        code = ERROR
-        try:
-            stream = self._transport.stream("GET", target, headers, silence, idle_timeout=silence)
-            code = str(stream.status)
-        finally:
-            if self._metrics.enabled:
-                self._metrics.answered("GET", code, self._clock.now() - began, 0, 0)
+        stream = self._observe(
+            "GET", 0, silence, lambda left: self._transport.stream("GET", target, headers, left, idle_timeout=silence)
+        )
         if 200 <= stream.status < 300:
             return stream
         return HTTPReply(stream.status, stream.headers, b"".join(stream))
+
+    def _observe(self, method: str, sent: int, silence: float, send: Callable[[float], A]) -> A:
+        """Call `send` with the seconds it may take, after a pause if the server is failing; record the outcome."""
+        began, status, received = self._clock.now(), 0, 0
+        try:
+            if self._backoff is not None:
+                silence = self._backoff.pause(silence)
+            answer = send(silence)
+            status, received = answer.status, len(answer.body) if isinstance(answer, HTTPReply) else 0
+        finally:
+            if self._backoff is not None:
+                self._backoff.note(status)
+            if self._metrics.enabled:
+                self._metrics.answered(method, str(status or ERROR), self._clock.now() - began, sent, received)
+        return answer
 
     def _opened(self, request: Request) -> HTTPStream:
         timeout = request.timeout or self._timeout

@@ -1,9 +1,9 @@
 """Retries of failed requests by client-go's rules (rest/with_retry.go, rest/urlbackoff.go).
 
 A response is retried only if the server says when to come back (429 or 5xx with Retry-After), a broken connection only
-for reads, after a second. `BackoffTransport` adds growing pauses before requests to a server that keeps
-failing, where the environment asks for them: KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are the first
-and the longest pause in whole seconds. Without both there is none.
+for reads, after a second. `ServerBackoff` adds growing pauses before requests to a server that keeps failing, where the
+environment asks for them: KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are the first and the longest pause
+in whole seconds. Without both there is none.
 """
 
 import threading
@@ -15,7 +15,7 @@ from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.log import get_logger
 from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
-from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, Transport
+from clientgo.rest.transport import HTTPReply
 
 log = get_logger(__name__)
 
@@ -81,57 +81,28 @@ def chain_errors(error: ConnectionFailed, previous: ConnectionFailed | None) -> 
     return error.with_message(f"{error} - error from a previous attempt: {previous}")
 
 
-class BackoffTransport:
-    """A transport that delays requests to a failing server.
+class ServerBackoff:
+    """Growing pauses before requests to a failing server; `stop` ends a pause.
 
-    The delay starts at the last failure, so that a wait for Retry-After is part of it. `stop` ends it.
+    A pause starts at the last failure, so that a wait for Retry-After is part of it.
     """
 
-    def __init__(
-        self, transport: Transport, where: str, backoff: KeyedBackoff[str], *, clock: Clock, stop: threading.Event
-    ) -> None:
-        self._transport = transport
-        self._where = where
-        self._backoff = backoff
+    def __init__(self, first: float, longest: float, *, clock: Clock, stop: threading.Event) -> None:
+        self._delays: KeyedBackoff[None] = KeyedBackoff(first, longest, clock=clock)
         self._clock = clock
         self._stop = stop
 
     def __repr__(self) -> str:
-        return f"<BackoffTransport {self._backoff.remaining(self._where):g} s to wait, {self._transport!r}>"
+        return f"<ServerBackoff {self._delays.remaining(None):g} s to wait>"
 
-    def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
-        """Return the whole response of any status; raise `ConnectionFailed`, also when stopped."""
-        timeout = self._pause(timeout)
-        try:
-            reply = self._transport.request(method, target, headers, body, timeout)
-        except ConnectionFailed:
-            self._note(0)
-            raise
-        self._note(reply.status)
-        return reply
+    def pause(self, timeout: float) -> float:
+        """Wait while the server is failing; return the seconds the request may take.
 
-    def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
-        """Return the response once its head has arrived; raise `ConnectionFailed`, also when stopped."""
-        timeout = self._pause(timeout)
-        try:
-            stream = self._transport.stream(method, target, headers, timeout, idle_timeout=idle_timeout)
-        except ConnectionFailed:
-            self._note(0)
-            raise
-        self._note(stream.status)
-        return stream
-
-    def reset(self) -> None:
-        """Let later requests use new connections."""
-        self._transport.reset()
-
-    def close(self) -> None:
-        """Close the transport below."""
-        self._transport.close()
-
-    def _pause(self, timeout: float) -> float:
-        """Wait while the server is failing; return the seconds the exchange may take."""
-        wait = self._backoff.remaining(self._where)
+        Raises:
+            ConnectionFailed: the client stops, or the request's deadline has passed.
+            LeaseNotHeld: the request must not be sent any more.
+        """
+        wait = self._delays.remaining(None)
         if wait <= 0:
             return timeout
         if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(wait, time_left()))):
@@ -139,15 +110,16 @@ class BackoffTransport:
             raise ConnectionFailed("stopping: request not sent", sent=False)
         return before_sending(timeout)
 
-    def _note(self, status: int) -> None:
+    def note(self, status: int) -> None:
+        """Record the status of a response; 0 without one."""
         # A failed connection does not indicate load; the caller backs off itself.
         if status == 429 or status >= 500:
-            self._backoff.next(self._where)
+            self._delays.next(None)
         else:
-            self._backoff.reset(self._where)
+            self._delays.reset(None)
 
 
-def backoff_from(environ: Mapping[str, str], clock: Clock) -> KeyedBackoff[str] | None:
+def backoff_from(environ: Mapping[str, str], clock: Clock, stop: threading.Event) -> ServerBackoff | None:
     """Return the backoff configured in the environment; None if there is none or it is invalid (which is logged)."""
     base, duration = environ.get(BASE, ""), environ.get(DURATION, "")
     if not base or not duration:
@@ -159,4 +131,4 @@ def backoff_from(environ: Mapping[str, str], clock: Clock) -> KeyedBackoff[str] 
             "not whole seconds: requests to a failing server won't pause", extra={BASE: base, DURATION: duration}
         )
         return None
-    return KeyedBackoff(float(first), float(longest), clock=clock) if first > 0 and longest > 0 else None
+    return ServerBackoff(first, longest, clock=clock, stop=stop) if first > 0 and longest > 0 else None

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,28 +10,18 @@ from clientgo.meta.codec import encode_value
 from clientgo.rest.request import ByteStream, open_stream
 from clientgo.typed.create import CreateClient
 from clientgo.typed.options import DeleteOptions, write_query
+from clientgo.typed.watch import StreamReader
 
 MAX_LINE = 1024 * 1024
 """Bytes of one line of a log; a longer line arrives in pieces of that size, so that memory stays bounded."""
 
 
-class LogStream:
+class LogStream(StreamReader[ByteStream]):
     """A container's log, as lines without their line breaks, or by `chunks` as the bytes arrive.
 
     Use it in a `with` block. `close` ends it from any thread, and a blocked reader returns at once. Iterating raises
     `ConnectionFailed` when the connection breaks.
     """
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-
-    def __enter__(self) -> "LogStream":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[bytes]:
         rest = b""
@@ -49,10 +38,6 @@ class LogStream:
     def chunks(self) -> Iterator[bytes]:
         """Iterate over the bytes as they arrive, in portions of any size."""
         return iter(self._stream)
-
-    def close(self) -> None:
-        """End the stream; may be called again."""
-        self._stream.close()
 
 
 class PodExpansion(CreateClient[Any]):

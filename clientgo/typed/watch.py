@@ -1,7 +1,7 @@
 """A client's open watch: raw frames decoded into events of one kind."""
 
 from collections.abc import Iterator
-from typing import Generic, Literal, TypeVar, cast
+from typing import Generic, Literal, Protocol, Self, TypeVar, cast
 
 import msgspec
 
@@ -17,18 +17,39 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 
-class DecodedWatch(Generic[T]):
-    """The events of one stream; an ERROR frame is raised as an `ApiError`."""
+class Closable(Protocol):
+    """An open stream."""
 
-    def __init__(self, stream: EventStream, codec: Codec[T]) -> None:
+    def close(self) -> None:
+        """End the stream from any thread; may be called again."""
+
+
+S = TypeVar("S", bound=Closable)
+
+
+class StreamReader(Generic[S]):
+    """A reader of a stream, which it closes at the end of a `with` block."""
+
+    def __init__(self, stream: S) -> None:
         self._stream = stream
-        self._codec = codec
 
-    def __enter__(self) -> "DecodedWatch[T]":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def close(self) -> None:
+        """End the stream from any thread; a blocked iteration ends. May be called again."""
+        self._stream.close()
+
+
+class DecodedWatch(StreamReader[EventStream], Generic[T]):
+    """The events of one stream; an ERROR frame is raised as an `ApiError`."""
+
+    def __init__(self, stream: EventStream, codec: Codec[T]) -> None:
+        super().__init__(stream)
+        self._codec = codec
 
     def __iter__(self) -> Iterator[WatchEvent[T] | Bookmark | BadEvent]:
         for frame in self._stream:
@@ -38,10 +59,6 @@ class DecodedWatch(Generic[T]):
             else:
                 yield _special(frame)
 
-    def close(self) -> None:
-        """End the watch from any thread; a blocked iteration ends."""
-        self._stream.close()
-
     def _change(self, kind: ChangeType, raw: msgspec.Raw) -> WatchEvent[T] | BadEvent:
         try:
             return WatchEvent(kind, self._codec.decode(raw))
@@ -49,34 +66,21 @@ class DecodedWatch(Generic[T]):
             return BadEvent(kind, error)
 
 
-class ObjectWatch(Generic[T]):
+class ObjectWatch(StreamReader[DecodedWatch[T]]):
     """A watch with changes of objects only; undecodable objects are logged and skipped.
 
     An idle timeout ends the iteration, as the server does. Other network errors raise `ConnectionFailed`.
     """
 
-    def __init__(self, watch: DecodedWatch[T]) -> None:
-        self._watch = watch
-
-    def __enter__(self) -> "ObjectWatch[T]":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __iter__(self) -> Iterator[WatchEvent[T]]:
         try:
-            for event in self._watch:
+            for event in self._stream:
                 if isinstance(event, WatchEvent):
                     yield event
                 elif isinstance(event, BadEvent):
                     log.warning("undecodable object skipped in a watch", extra={"err": event.error})
         except IdleTimeout as error:  # the next watch continues from the last version, as after any other end
             log.debug("idle watch ended", extra={"err": error})
-
-    def close(self) -> None:
-        """End the watch from any thread; a blocked iteration ends."""
-        self._watch.close()
 
 
 def _special(frame: RawEvent) -> Bookmark:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from clientgo.cache.pager import PAGE_BUFFER, PAGE_SIZE, Pager
+from clientgo.cache.pager import PAGE_SIZE, Pager
 from clientgo.errors import Expired
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta
 from clientgo.meta.listwatch import ListOptions
@@ -128,7 +128,7 @@ def visit(pager: Pager[Item], act: Callable[[Item], None] = lambda _: None) -> t
     return visited, ""
 
 
-BUFFERS = pytest.mark.parametrize("buffer", [pytest.param(0, id="as read"), pytest.param(PAGE_BUFFER, id="ahead")])
+BUFFERS = pytest.mark.parametrize("buffer", [pytest.param(0, id="as read"), pytest.param(10, id="ahead")])
 
 
 @pytest.mark.feature("B-PAG-02")
@@ -196,5 +196,5 @@ def test_reference_to_one_object_keeps_no_other_alive() -> None:
 
 
 @pytest.mark.feature("B-PAG-01")
-def test_constants_are_client_gos() -> None:
-    assert (PAGE_SIZE, PAGE_BUFFER) == (500, 10)
+def test_page_size_is_client_gos() -> None:
+    assert PAGE_SIZE == 500

@@ -13,8 +13,7 @@ from clientgo.dynamic import (
     Unstructured,
 )
 from clientgo.dynamic.codec import UnstructuredCodec
-from clientgo.dynamic.metadata import metadata_type
-from clientgo.dynamic.unstructured import unstructured_type
+from clientgo.dynamic.unstructured import metadata_type, unstructured_type
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import (

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from clientgo.dynamic.metadata import metadata_type
+from clientgo.dynamic.unstructured import metadata_type
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import (

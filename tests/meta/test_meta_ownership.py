@@ -4,8 +4,7 @@ import dataclasses
 
 import pytest
 
-from clientgo.dynamic.metadata import metadata_type
-from clientgo.dynamic.unstructured import unstructured_type
+from clientgo.dynamic.unstructured import metadata_type, unstructured_type
 from clientgo.meta import (
     ApiObject,
     GroupVersionResource,

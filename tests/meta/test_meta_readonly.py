@@ -16,8 +16,7 @@ import pytest
 import yaml
 
 from clientgo.dynamic.codec import UnstructuredCodec
-from clientgo.dynamic.metadata import metadata_type
-from clientgo.dynamic.unstructured import Unstructured, unstructured_type
+from clientgo.dynamic.unstructured import Unstructured, metadata_type, unstructured_type
 from clientgo.kubernetes.types.apiextensions_v1 import CustomResourceDefinition
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.dynamic.metadata import metadata_type
-from clientgo.dynamic.unstructured import unstructured_type
+from clientgo.dynamic.unstructured import metadata_type, unstructured_type
 from clientgo.kubernetes.types.core_v1 import EventSource, ObjectReference, Pod
 from clientgo.meta import GroupVersionResource, ObjectMeta, api_type
 from clientgo.record.events import NORMAL, UniqueTimestamps, event_name, make_event, reference_to
