@@ -35,9 +35,12 @@ MODULES = [page.removeprefix("reference/").removesuffix(".md") for page in NAVIG
 
 
 def test_navigation_has_every_page_once() -> None:
-    written = [str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")]
-    added = [uri for uri in ELSEWHERE if uri.endswith(".md")]
-    assert sorted(page for page in NAVIGATION if not page.startswith("reference/")) == sorted([*written, *added])
+    written = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    known = written | {uri for uri in ELSEWHERE if uri.endswith(".md")}
+    listed = [page for page in NAVIGATION if not page.startswith("reference/")]
+    assert sorted(known - set(listed)) == [], "add new pages to `nav` in mkdocs.yml"
+    assert sorted(set(listed) - known) == [], "remove deleted pages from `nav` in mkdocs.yml"
+    assert len(listed) == len(set(listed))
 
 
 def test_pages_from_outside_of_docs_exist() -> None:
