@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -91,14 +92,11 @@ class Environment:
         audit = _path(audit_log)
         if not (bundled or self._existing):
             self._plane = _control_plane(environ, flags, audit, clock, audit_reads=audit_reads)
-        self._port = port
-        self._host = host
         self._secure = secure
         self._config: Config | None = None
         self._kubeconfig = _path(kubeconfig)
         self._simulate = simulate
         self._data_dir = _path(data_dir)
-        self._enable_faults = enable_faults
         self._options = ServerOptions(
             ready_seconds=ready_seconds,
             replica_sets=replica_sets,
@@ -106,7 +104,10 @@ class Environment:
             audit_reads=audit_reads,
             owner_references_permissions=owner_references_permissions,
         )
-        self._audit_log = audit
+        self._bundled = partial(
+            BundledServer, port=port, host=host, tls=secure, simulate=simulate, data_dir=self._data_dir,
+            enable_faults=enable_faults, audit=audit,
+        )  # fmt: skip
         self._clock = clock
         self._written: Path | None = None
         self._restored: list[Object] = []
@@ -212,16 +213,7 @@ class Environment:
         token = load_or_create_key(self._data_dir, _TOKEN, _new_token).decode() if self._secure else ""
         if self._secure:
             self._options = replace(self._options, tokens={token: ADMIN}, authorization="RBAC")
-        server = BundledServer(
-            port=self._port,
-            host=self._host,
-            tls=self._secure,
-            options=self._options,
-            simulate=self._simulate,
-            data_dir=self._data_dir,
-            enable_faults=self._enable_faults,
-            audit=self._audit_log,
-        )
+        server = self._bundled(options=self._options)
         server.start()
         self.server = server
         return Config(host=server.url, token=token, ca_data=server.ca.decode() if server.ca is not None else "")

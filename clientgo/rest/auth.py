@@ -21,17 +21,26 @@ LEEWAY_SECONDS = 10.0
 """Seconds before its expiry at which a credential is renewed (client-go's transport/token_source)."""
 
 
-class Credentials(Protocol):
-    """Credentials of one client; thread-safe."""
+class Credentials:
+    """Credentials of one client, which never change; subclasses renew theirs. Thread-safe."""
+
+    def __init__(self, authorization: str = "") -> None:
+        self._authorization = authorization
+
+    def __repr__(self) -> str:
+        return f"<Credentials {self._authorization.partition(' ')[0] or 'nothing'}>"
 
     def authorization(self) -> str:
         """Return the current value of the Authorization header; empty for none."""
+        return self._authorization
 
     def certificate(self) -> ClientCertificate | None:
         """Return the client certificate that a plugin provided, if any."""
+        return None
 
     def rejected(self) -> bool:
         """Handle a 401 of the server; return whether the next request may use other credentials."""
+        return False
 
 
 def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
@@ -40,45 +49,23 @@ def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
     if config.token_file:
         return TokenFile(config.token_file, initial=config.token, clock=clock)
     if config.token:
-        return Static(f"Bearer {one_line(config.token)}")
+        return Credentials(f"Bearer {one_line(config.token)}")
     if config.username:
         pair = base64.b64encode(f"{config.username}:{config.password}".encode()).decode()
         register_secret(pair)
-        return Static(f"Basic {pair}")
+        return Credentials(f"Basic {pair}")
     if config.delegated is not None:
         return Renewing(DelegatedSource(config, config.delegated, clock), clock=clock)
-    return Static("")
+    return Credentials()
 
 
-class Static:
-    """A credential that never changes."""
-
-    def __init__(self, authorization: str) -> None:
-        self._authorization = authorization
-
-    def __repr__(self) -> str:
-        return f"<Static {self._authorization.partition(' ')[0] or 'nothing'}>"
-
-    def authorization(self) -> str:
-        """Return the fixed header value."""
-        return self._authorization
-
-    def certificate(self) -> ClientCertificate | None:
-        """Return None: client certificates of a configuration belong to its TLS settings."""
-        return None
-
-    def rejected(self) -> bool:
-        """Return False: the credential never changes."""
-        return False
-
-
-class TokenFile:
+class TokenFile(Credentials):
     """A token in a file, read again every minute; while the file cannot be read, the last token stays in use."""
 
     def __init__(self, path: str, *, initial: str = "", clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__(f"Bearer {one_line(initial)}" if initial else "")
         self._path = path
         self._clock = clock
-        self._authorization = f"Bearer {one_line(initial)}" if initial else ""
         self._renew_at = 0.0
         self._read()
 
@@ -91,10 +78,6 @@ class TokenFile:
         if self._clock.now() >= self._renew_at:
             self._read()
         return self._authorization
-
-    def certificate(self) -> ClientCertificate | None:
-        """Return None: a token file holds no certificate."""
-        return None
 
     def rejected(self) -> bool:
         """Read the file again at the next request, because it may have been replaced."""
@@ -124,13 +107,14 @@ class CredentialSource(Protocol):
         """Return a new credential; raise `ConfigError` if that fails."""
 
 
-class Renewing:
+class Renewing(Credentials):
     """A credential fetched at first use, and again when it expires or is rejected; one thread fetches, others wait.
 
     The thread that calls `rejected` after a 401 must be the one that called `authorization` for that request.
     """
 
     def __init__(self, source: CredentialSource, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__()
         self._source = source
         self._clock = clock
         self._lock = threading.Lock()

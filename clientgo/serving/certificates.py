@@ -5,11 +5,14 @@ certificate they started with. If a pair is invalid (half written, or key and ce
 is logged once, and the previous one stays in use until the files change again.
 """
 
+import socket
 import ssl
 import threading
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 
+from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.metrics import provider
@@ -22,6 +25,8 @@ CERTIFICATE, KEY = "tls.crt", "tls.key"
 """File names in a Secret of type kubernetes.io/tls."""
 
 _UNREAD = b"", b""
+_LIFETIME = timedelta(days=365)
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def serving_certificate(directory: str | Path | None = None, *, hosts: Iterable[str] = ()) -> TLSSource:
@@ -32,14 +37,6 @@ def serving_certificate(directory: str | Path | None = None, *, hosts: Iterable[
     """
     if directory is not None:
         return CertificateDirectory(directory)
-    try:
-        # Loaded here: it takes 30 ms, 8 MB and an optional dependency, which a given certificate does not need.
-        from clientgo.serving.selfsigned import SelfSigned  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"no serving certificate was given, and creating one requires {error.name}, which is missing: "
-            "specify a directory with tls.crt and tls.key, or pip install 'clientgo[secure-serving]'"
-        ) from error
     return SelfSigned(hosts)
 
 
@@ -115,6 +112,46 @@ class CertificateDirectory:
     def _log_failure(self, error: ConfigError) -> None:
         self._errors.inc()
         log.error("cannot reload the serving certificate; keeping the previous one", extra={"err": error})
+
+
+class SelfSigned:
+    """TLS source with a self-signed certificate for `hosts` and this machine's names, renewed every half year.
+
+    It encrypts, and authenticates nothing: clients must skip verification. controller-runtime does the same if no
+    certificate is given.
+
+    Raises:
+        ConfigError: the library to create certificates is missing.
+    """
+
+    def __init__(self, hosts: Iterable[str] = (), *, clock: Clock = SYSTEM_CLOCK) -> None:
+        try:
+            # Loaded here: it takes 30 ms, 8 MB and an optional dependency, which a given certificate does not need.
+            from clientgo.pki import self_signed  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"no serving certificate was given, and creating one requires {error.name}, which is missing: "
+                "specify a directory with tls.crt and tls.key, or pip install 'clientgo[secure-serving]'"
+            ) from error
+        self._create = self_signed
+        self._hosts = tuple(dict.fromkeys((*hosts, *_LOCAL_HOSTS, socket.gethostname())))
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._context: ssl.SSLContext | None = None
+        self._renew_at = 0.0
+
+    def __repr__(self) -> str:
+        return f"<SelfSigned {', '.join(self._hosts)}>"
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context for a new connection."""
+        # Generated under the lock: it takes a few milliseconds twice a year, and one thread must do it.
+        with self._lock:
+            if self._context is None or self._clock.time() >= self._renew_at:
+                pem = self._create("clientgo-self-signed", self._hosts, _LIFETIME, clock=self._clock)
+                self._context = serving_context(pem)
+                self._renew_at = self._clock.time() + _LIFETIME.total_seconds() / 2
+            return self._context
 
 
 def serving_context(pem: bytes) -> ssl.SSLContext:

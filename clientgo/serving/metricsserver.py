@@ -4,8 +4,8 @@ Unless bound to loopback, it uses HTTPS and lets the cluster authenticate and au
 needs the verb `get` on the path.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import replace
 
 from clientgo.errors import ConfigError
@@ -19,6 +19,9 @@ from clientgo.serving.prometheus import PrometheusProvider, metrics_route
 from clientgo.serving.routing import Handler
 from clientgo.serving.server import Server
 
+REVIEW_SECONDS = 5.0
+"""Time limit for the API server's review of a request."""
+
 
 def metrics_server(
     address: Address,
@@ -30,10 +33,13 @@ def metrics_server(
 ) -> Callable[[ExitStack], Server]:
     """Set the metrics provider, and return a function that creates the server and registers its cleanup with the stack.
 
+    That function raises `ConfigError` if the certificate in `cert_dir` is invalid, or if there is none and none can be
+    created.
+
     Raises:
         ConfigError: HTTPS is required, and no cluster authorizes access.
     """
-    protected = needs_protection(address, secure)
+    protected = secure if secure is not None else not address.is_loopback
     if protected and config is None:
         raise ConfigError("metrics over HTTPS need a Config: the cluster authorizes access to them")
     metrics = PrometheusProvider()
@@ -43,33 +49,12 @@ def metrics_server(
         routes: dict[str, Handler] = {"/metrics": metrics_route(metrics.registry), **pages()}
         if not protected or config is None:
             return Server(address, routes, name="metrics")
-        return stack.enter_context(protected_server(address, routes, config, cert_dir=cert_dir, name="metrics"))
-
-    return create
-
-
-REVIEW_SECONDS = 5.0
-"""Time limit for the API server's review of a request."""
-
-
-def needs_protection(address: Address | None, explicit: bool | None) -> bool:
-    """Return the explicit choice; without one, everything but loopback is protected."""
-    return explicit if explicit is not None else address is None or not address.is_loopback
-
-
-@contextmanager
-def protected_server(
-    address: Address | None, routes: Mapping[str, Handler], config: Config, *, cert_dir: str | None, name: str
-) -> Iterator[Server]:
-    """Yield a server, not yet started, and keep its connections to the cluster open until the block ends.
-
-    Raises:
-        ConfigError: the certificate in `cert_dir` is invalid, or there is none and none can be created.
-    """
-    certificate = serving_certificate(cert_dir)
-    with closing(Clientset(replace(config, timeout=REVIEW_SECONDS))) as cluster:
+        certificate = serving_certificate(cert_dir)
+        cluster = stack.enter_context(closing(Clientset(replace(config, timeout=REVIEW_SECONDS))))
         authorizer = TokenAuthorizer(
             cluster.authentication_v1.token_reviews().create,
             cluster.authorization_v1.subject_access_reviews().create,
         )
-        yield Server(address, routes, tls=certificate, authorizer=authorizer, name=name)
+        return Server(address, routes, tls=certificate, authorizer=authorizer, name="metrics")
+
+    return create

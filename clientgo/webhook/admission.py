@@ -4,14 +4,14 @@ Decoding is lenient: unknown fields are ignored, `null` means absent. Responses 
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, TypeVar
 
 import msgspec
 
-from clientgo.errors import ApiError, Status, StatusCause, StatusDetails
+from clientgo.errors import ApiError, Status, StatusDetails
 from clientgo.meta.codec import Undecodable, decode, encode_value
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionKind, GroupVersionResource
 from clientgo.meta.patches.jsonpatch import Json, Operation, diff
@@ -23,6 +23,8 @@ API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 
 
 NO_STATUS = Status()
+
+_NULL = msgspec.Raw(b"null")
 
 
 class BadReview(ValueError):
@@ -38,56 +40,18 @@ class UserInfo(msgspec.Struct, frozen=True):
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
 
 
-class _Kind(msgspec.Struct, frozen=True):
-    group: str = ""
-    version: str = ""
-    kind: str = ""
-
-    def public(self) -> GroupVersionKind:
-        return GroupVersionKind(self.group, self.version, self.kind)
-
-
-class _Resource(msgspec.Struct, frozen=True):
-    group: str = ""
-    version: str = ""
-    resource: str = ""
-
-    def public(self) -> GroupVersionResource:
-        return GroupVersionResource(self.group, self.version, self.resource)
-
-
-class _Request(msgspec.Struct, frozen=True, rename="camel"):
-    uid: str = ""
-    kind: _Kind = _Kind()
-    resource: _Resource = _Resource()
-    sub_resource: str = ""
-    request_kind: _Kind | None = None
-    request_resource: _Resource | None = None
-    request_sub_resource: str = ""
-    name: str = ""
-    namespace: str = ""
-    operation: str = ""
-    user_info: UserInfo = UserInfo()
-    object: msgspec.Raw = msgspec.Raw(b"null")
-    old_object: msgspec.Raw = msgspec.Raw(b"null")
-    dry_run: bool = False
-    options: msgspec.Raw = msgspec.Raw(b"null")
-
-
 class _Review(msgspec.Struct, frozen=True, rename="camel"):
     api_version: str = ""
     kind: str = ""
-    request: msgspec.Raw = msgspec.Raw(b"null")
+    request: msgspec.Raw = _NULL
 
 
 _REVIEW = msgspec.json.Decoder(_Review)
-_REQUEST = msgspec.json.Decoder(_Request)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionRequest:
+class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Operation on one object that the API server asks about.
 
     `kind` and `resource` are those the webhook is registered for; `request_kind` and `request_resource` are the user's,
@@ -95,21 +59,25 @@ class AdmissionRequest:
     empty if the server generates it.
     """
 
-    uid: str
-    kind: GroupVersionKind
-    resource: GroupVersionResource
-    operation: str
+    uid: str = ""
+    kind: GroupVersionKind = GroupVersionKind("", "", "")
+    resource: GroupVersionResource = GroupVersionResource("", "", "")
+    operation: str = ""
     sub_resource: str = ""
-    request_kind: GroupVersionKind
-    request_resource: GroupVersionResource
+    request_kind: GroupVersionKind = GroupVersionKind("", "", "")
+    request_resource: GroupVersionResource = GroupVersionResource("", "", "")
     request_sub_resource: str = ""
     name: str = ""
     namespace: str = ""
-    user_info: UserInfo
+    user_info: UserInfo = UserInfo()
     dry_run: bool = False
-    raw_object: bytes = field(default=b"null", repr=False)
-    raw_old_object: bytes = field(default=b"null", repr=False)
-    raw_options: bytes = field(default=b"null", repr=False)
+    raw_object: msgspec.Raw = msgspec.field(default=_NULL, name="object")
+    raw_old_object: msgspec.Raw = msgspec.field(default=_NULL, name="oldObject")
+    raw_options: msgspec.Raw = msgspec.field(default=_NULL, name="options")
+
+    def __repr__(self) -> str:
+        # Without the objects, which may hold a Secret.
+        return f"<AdmissionRequest {self.operation} {self.kind} {self.namespace}/{self.name}, uid {self.uid}>"
 
     @property
     def object(self) -> Json:
@@ -134,17 +102,20 @@ class AdmissionRequest:
         """Return the existing object; raise `BadReview` if there is none or it has another kind."""
         return self._decoded(cls, self.raw_old_object, "oldObject")
 
-    def _decoded(self, cls: type[T], data: bytes, member: str) -> T:
+    def _decoded(self, cls: type[T], data: msgspec.Raw, member: str) -> T:
         wanted = api_of(cls).gvk
         # Lenient decoding would accept an object of any kind, with no field set.
         if self.kind != wanted:
             raise BadReview(f"this webhook is for {wanted}, got {self.kind}: check the rules of its configuration")
-        if data == b"null":
+        if bytes(data) == b"null":
             raise BadReview(f"the request has no {member}")
         try:
             return decode(cls, data)
         except Undecodable as error:
             raise BadReview(str(error)) from error
+
+
+_REQUEST = msgspec.json.Decoder(AdmissionRequest)
 
 
 def read_review(body: bytes) -> AdmissionRequest:
@@ -160,28 +131,15 @@ def read_review(body: bytes) -> AdmissionRequest:
             raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {given}")
         # null means absent, as in Go.
         members = {name: raw for name, raw in _MEMBERS.decode(review.request).items() if bytes(raw) != b"null"}
+        for name in ("kind", "resource", "subResource"):
+            if name in members:
+                members.setdefault(f"request{name[0].upper()}{name[1:]}", members[name])
         found = _REQUEST.decode(encode_value(members))
     except _UNREADABLE as error:
         raise BadReview(f"the body is not an {KIND}: {error}") from error
     if not found.uid:
         raise BadReview(f"the {KIND} has no request with a uid")
-    return AdmissionRequest(
-        uid=found.uid,
-        kind=found.kind.public(),
-        resource=found.resource.public(),
-        operation=found.operation,
-        sub_resource=found.sub_resource,
-        request_kind=(found.request_kind or found.kind).public(),
-        request_resource=(found.request_resource or found.resource).public(),
-        request_sub_resource=found.request_sub_resource or found.sub_resource,
-        name=found.name,
-        namespace=found.namespace,
-        user_info=found.user_info,
-        dry_run=found.dry_run,
-        raw_object=bytes(found.object),
-        raw_old_object=bytes(found.old_object),
-        raw_options=bytes(found.options),
-    )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +198,6 @@ def rejected(error: ApiError) -> AdmissionResponse:
     details = error.details if error.details != StatusDetails() else None
     code = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
     return AdmissionResponse(False, Status(code=code, reason=error.reason, message=str(error), details=details))
-
-
-def status_details(*, name: str, group: str, kind: str, causes: Iterable[StatusCause] = ()) -> StatusDetails:
-    """Return the details of a denial."""
-    return StatusDetails(name=name, group=group, kind=kind, causes=tuple(causes))
 
 
 def write_review(uid: str, response: AdmissionResponse) -> bytes:

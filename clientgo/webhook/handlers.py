@@ -10,7 +10,9 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Protocol, TypeVar
 
-from clientgo.errors import ApiError, Status
+import msgspec
+
+from clientgo.errors import ApiError, Status, StatusDetails
 from clientgo.log import get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject
@@ -24,7 +26,6 @@ from clientgo.webhook.admission import (
     errored,
     patch_response,
     rejected,
-    status_details,
 )
 from clientgo.webhook.field import Errors
 from clientgo.webhook.overlay import changed
@@ -181,7 +182,7 @@ def multi_mutating(*handlers: AdmissionHandler) -> AdmissionHandler:
                 current = jsonpatch.apply(current, response.patch)
             except PatchError as error:
                 return errored(HTTPStatus.INTERNAL_SERVER_ERROR, f"cannot apply the patch of a webhook: {error}")
-            request = replace(request, raw_object=encode_value(current))
+            request = msgspec.structs.replace(request, raw_object=msgspec.Raw(encode_value(current)))
         return replace(patch_response(original, current), warnings=warnings)
 
     return handle
@@ -195,8 +196,8 @@ def _as_tuple(warnings: Sequence[str]) -> tuple[str, ...]:
 def _invalid(request: AdmissionRequest, error: Errors) -> AdmissionResponse:
     """Return a 422 response with an API server's message."""
     kind = f"{request.kind.kind}.{request.kind.group}" if request.kind.group else request.kind.kind
-    causes = [one.cause for one in error.problems]
-    details = status_details(name=request.name, group=request.kind.group, kind=request.kind.kind, causes=causes)
+    causes = tuple(one.cause for one in error.problems)
+    details = StatusDetails(name=request.name, group=request.kind.group, kind=request.kind.kind, causes=causes)
     message = f'{kind} "{request.name}" is invalid: {error}'
     status = Status(code=HTTPStatus.UNPROCESSABLE_ENTITY, reason="Invalid", message=message, details=details)
     return AdmissionResponse(False, status, warnings=error.warnings)

@@ -19,8 +19,7 @@ from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 from clientgo.pki import CertificateAuthority
 from clientgo.serving import Limits, Response
-from clientgo.serving.certificates import CertificateDirectory, serving_certificate, serving_context
-from clientgo.serving.selfsigned import SelfSigned
+from clientgo.serving.certificates import CertificateDirectory, SelfSigned, serving_certificate, serving_context
 from clientgo.testing.clock import FakeClock
 from tests.serving.serving_client import ask, raw, serving, until_closed
 
