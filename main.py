@@ -11,8 +11,8 @@ import gc
 import sys
 from collections.abc import Sequence
 
+from clientgo.commandline import setup_logging
 from clientgo.lifecycle import exit_code
-from clientgo.log import set_level, setup
 from clientgo.signals import stop_on_signals
 from controller.options import parse
 
@@ -25,9 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     from controller.program import start  # noqa: PLC0415
 
     gc.enable()
-    setup(level=options.log_level, style=options.log_format)
-    if options.verbosity is not None:
-        set_level(options.verbosity)
+    setup_logging(options)
     return exit_code(lambda: start(options, stop_on_signals()))
 
 

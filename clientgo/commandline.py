@@ -17,7 +17,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from clientgo.flags import Address, address, amount, natural, positive, seconds
-from clientgo.log import FORMATS, LEVELS
+from clientgo.log import FORMATS, LEVELS, set_level, setup
 
 _FLAG = "flag"
 
@@ -32,39 +32,44 @@ T = TypeVar("T")
 D = TypeVar("D", bound=Dataclass)
 
 
-def flag(default: T, help_text: str, *, group: str, name: str = "", **settings: Any) -> T:
+def flag(default: T, help_text: str, *names: str, group: str, **settings: Any) -> T:
     """Declare a flag as a field of a dataclass: its default and the settings of argparse's `add_argument`.
 
-    The name defaults to the field's, with hyphens. A boolean default makes it a switch, a tuple a repeatable flag.
+    The names default to the field's, with hyphens. A boolean default makes it a switch, a tuple a repeatable flag.
     """
     if default is False:
         settings = {"action": "store_true", **settings}
     if isinstance(default, tuple):
         settings = {"action": "append", **settings}
-    return field(default=default, metadata={_FLAG: (group, name, {"help": help_text, **settings})})
+    return field(default=default, metadata={_FLAG: (group, names, {"help": help_text, **settings})})
 
 
 class FlagParser(Generic[D]):
-    """Parser of a command line into a dataclass of flags; invalid flags exit the program with its usage."""
+    """Parser of a command line into a dataclass of flags; invalid flags exit the program with its usage.
 
-    def __init__(self, options: type[D], *, prog: str, description: str) -> None:
-        self._options = options
+    An instance in place of the class changes the defaults.
+    """
+
+    def __init__(self, options: type[D] | D, *, prog: str, description: str) -> None:
+        self._defaults = options() if isinstance(options, type) else options
         self._parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
         groups: dict[str, argparse._ArgumentGroup] = {}
-        for one in fields(options):
-            group, name, settings = one.metadata[_FLAG]
+        for one in fields(self._defaults):
+            group, names, settings = one.metadata[_FLAG]
             if group not in groups:
                 groups[group] = self._parser.add_argument_group(group)
-            default = None if isinstance(one.default, tuple) else one.default  # argparse would append to the default
-            groups[group].add_argument(name or f"--{_hyphenated(one.name)}", dest=one.name, default=default, **settings)
+            # argparse would append to the default of a repeatable flag.
+            default = None if isinstance(one.default, tuple) else getattr(self._defaults, one.name)
+            names = names or (f"--{_hyphenated(one.name)}",)
+            groups[group].add_argument(*names, dest=one.name, default=default, **settings)
 
     def parse(self, arguments: Sequence[str]) -> D:
         """Return the flags' values; the values of a repeated flag are a tuple without duplicates."""
         given = vars(self._parser.parse_args(arguments))
-        for one in fields(self._options):
+        for one in fields(self._defaults):
             if isinstance(one.default, tuple):
-                given[one.name] = tuple(dict.fromkeys(given[one.name] or ()))
-        return self._options(**given)
+                given[one.name] = tuple(dict.fromkeys(given[one.name] or getattr(self._defaults, one.name)))
+        return type(self._defaults)(**given)
 
     def error(self, message: str) -> NoReturn:
         """Exit the program with its usage and a message."""
@@ -100,6 +105,14 @@ class ClientFlags:
     )
     context: str | None = flag(
         None, "context of the kubeconfig (default: its current one)", group=CLUSTER, metavar="NAME"
+    )
+    namespaces: tuple[str, ...] = flag(
+        (),
+        "namespace to watch; may be repeated (default: all)",
+        "-n",
+        "--namespace",
+        group=CLUSTER,
+        metavar="NAME",
     )
     qps: float = flag(
         0.0, "maximum requests per second; 0 for no limit (default: 0)", group=CLUSTER, metavar="N", type=amount
@@ -184,8 +197,8 @@ class LoggingFlags:
     verbosity: int | None = flag(
         None,
         "level as in Kubernetes' programs: 4 for debug, 8 and more for request bodies too",
+        "-v",
         group=LOGGING,
-        name="-v",
         metavar="N",
         type=natural,
     )
@@ -195,3 +208,10 @@ class LoggingFlags:
         group=LOGGING,
         choices=FORMATS,
     )
+
+
+def setup_logging(flags: LoggingFlags) -> None:
+    """Configure the log of the program; call it once."""
+    setup(level=flags.log_level, style=flags.log_format)
+    if flags.verbosity is not None:
+        set_level(flags.verbosity)

@@ -23,9 +23,6 @@ WORK = "controller"
 class Options(LoggingFlags, ServingFlags, ShardingFlags, ClientFlags):
     """Flags of the controller; all times are seconds."""
 
-    namespaces: tuple[str, ...] = flag(
-        (), "namespace to watch; may be repeated (default: all)", group=CLUSTER, name="--namespace", metavar="NAME"
-    )
     embedded: bool = flag(False, "start the bundled API server instead of connecting to a cluster", group=CLUSTER)
     embedded_port: int = flag(0, "its port (default: a free one)", group=CLUSTER, metavar="PORT", type=port)
     leader_elect_resource_name: str = flag(

@@ -3,7 +3,7 @@
 from clientgo import log
 from clientgo.errors import AlreadyExists
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.manager import Manager, Options, controller, exit_code, stop_on_signals
+from clientgo.manager import ControllerBuilder, Manager, Options, exit_code, stop_on_signals
 from clientgo.meta import ObjectName, replace
 from clientgo.rest import load_config
 from controller.api.v1alpha1 import Foo, FooStatus
@@ -44,7 +44,7 @@ class FooReconciler:
 
 def add_to(manager: Manager) -> None:
     """Register the controller with the manager."""
-    controller(manager).for_(Foo).owns(Deployment).with_workers(2).complete(FooReconciler(manager))
+    ControllerBuilder(manager).for_(Foo).owns(Deployment).with_workers(2).complete(FooReconciler(manager))
 
 
 def main() -> None:

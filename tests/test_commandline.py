@@ -17,7 +17,7 @@ class Base:
 @dataclass(frozen=True)
 class Options(Base):
     lease: str = flag("foos", "name of the lease", group="replicas")
-    namespaces: tuple[str, ...] = flag((), "may be repeated", group="cluster", name="--namespace")
+    namespaces: tuple[str, ...] = flag((), "may be repeated", "-n", "--namespace", group="cluster")
     log_debug: bool = flag(False, "a switch", group="logs")
     workers: int = flag(2, "how many", group="work", type=positive, metavar="N")
 

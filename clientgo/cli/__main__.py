@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from clientgo.cli.arguments import parser
+from clientgo.cli.arguments import parse, parser
 from clientgo.cli.bundle.command import make_bundle, validate_bundle
 from clientgo.cli.chart import make_chart
 from clientgo.cli.completion import script
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["apiserver"]:
         return _apiserver(given[1:])
-    options = parser().parse_args(given)
+    options = parse(given)
     try:
         return _COMMANDS[options.command](options, Path.cwd())
     except CommandError as error:

@@ -1,6 +1,8 @@
 """Command-line parser of `clientgo`."""
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from clientgo.flags import parse_bool
@@ -17,6 +19,18 @@ class Parser(argparse.ArgumentParser):
 def several(text: str) -> list[str]:
     """Split a comma-separated list."""
     return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line; `run` leaves the flags of the manager unparsed, in `arguments`."""
+    own, rest = list(arguments), []
+    for number, argument in enumerate(own[1:], 1) if own[:1] == ["run"] else ():
+        if argument == "--" or not argument.startswith("-"):
+            own, rest = own[: number + (argument != "--")], own[number + 1 :]
+            break
+    options = parser().parse_args(own)
+    options.arguments = rest
+    return options
 
 
 def parser() -> Parser:
@@ -45,7 +59,7 @@ def parser() -> Parser:
         "--version", default="0.0.1", help="version of the chart and the operator (default: %(default)s)"
     )
     chart.add_argument("--image", default="controller:latest", help="image of the manager (default: %(default)s)")
-    _run(_command(commands, "run", "run the manager on this machine, with kubectl's current cluster"))
+    _run(_command(commands, "run", "run the manager of the project, or the reconcilers of a file, on this machine"))
     # `clientgo.cli.__main__` passes the flags on to the server.
     commands.add_parser("apiserver", help="run an in-memory API server for development on loopback", add_help=False)
     completion = _command(commands, "completion", "print a shell completion script")
@@ -97,7 +111,8 @@ def _bundle(command: Parser) -> None:
 
 def _run(command: Parser) -> None:
     command.add_argument("--reload", action="store_true", help="restart the manager when its source changes")
-    command.add_argument("arguments", nargs="*", metavar="-- FLAG", help="flags of the manager, after --")
+    command.add_argument("file", nargs="?", type=Path, metavar="FILE.py [FLAG ...] | -- [FLAG ...]",
+        help="file whose reconcilers to run instead of the project; flags after it are the manager's")  # fmt: skip
 
 
 def _layout(command: Parser) -> None:

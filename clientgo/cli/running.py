@@ -1,6 +1,7 @@
-"""`clientgo run`: runs the manager of the project, and restarts it when its source changes.
+"""`clientgo run`: runs the manager of the project, or the reconcilers of a file; restarts it when its source changes.
 
     clientgo run --reload -- --leader-elect
+    clientgo run --reload greeter.py --embedded
 
 One manager process runs at a time. The next one starts after a graceful shutdown of the last, which releases its lease.
 If a saved file has a syntax error, the error is logged and the running manager stays. Until the first change this is
@@ -127,10 +128,12 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
     Raises:
         CommandError: the folder has no project, or the project has no main.py.
     """
-    Project.read(root)
-    if not (root / MAIN).is_file():
-        raise CommandError(f"{MAIN} not found in the project")
-    command = [sys.executable, MAIN, *options.arguments]
+    if options.file is not None and not options.reload:
+        # Imported here: the manager and the generators take most of the start-up time.
+        from clientgo.cli.onefile import run_file  # noqa: PLC0415
+
+        return run_file(options.file, options.arguments)
+    command = [sys.executable, *_program(options.file, root), *options.arguments]
     if not options.reload:
         os.execv(sys.executable, command)  # nosec B606  # the project's own main, in this one's place
     stop = threading.Event()
@@ -157,6 +160,15 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
         return reloader.program.end()
     finally:
         restore()
+
+
+def _program(file: Path | None, root: Path) -> list[str]:
+    if file is not None:
+        return ["-m", "clientgo.cli", "run", str(file)]
+    Project.read(root)
+    if not (root / MAIN).is_file():
+        raise CommandError(f"{MAIN} not found in the project")
+    return [MAIN]
 
 
 def _as_shells_say(code: int) -> int:

@@ -8,9 +8,14 @@ The controller asks its `Coordinator` the same questions in each case; only the 
 """
 
 from clientgo.coordination.coordinator import Coordinator, SingleReplica, Work, coordinator_for
-from clientgo.coordination.options import LeaderElectionOptions, ShardingOptions, coordination_options
+from clientgo.coordination.options import (
+    LeaderElectionOptions,
+    ShardingOptions,
+    coordination_options,
+    leader_election_options,
+)
 
 __all__ = [
     "Coordinator", "SingleReplica", "Work", "coordinator_for",
-    "LeaderElectionOptions", "ShardingOptions", "coordination_options",
+    "LeaderElectionOptions", "ShardingOptions", "coordination_options", "leader_election_options",
 ]  # fmt: skip

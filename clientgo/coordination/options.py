@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clientgo.commandline import ShardingFlags
+from clientgo.commandline import LeaderElectionFlags, ShardingFlags
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
 
@@ -47,12 +47,17 @@ def coordination_options(flags: ShardingFlags) -> LeaderElectionOptions | Shardi
             renew_deadline=flags.leader_elect_renew_deadline,
             retry_period=flags.leader_elect_retry_period,
         )
-    if flags.leader_elect:
-        return LeaderElectionOptions(
-            id=flags.leader_elect_resource_name,
-            namespace=flags.leader_elect_resource_namespace,
-            lease_duration=flags.leader_elect_lease_duration,
-            renew_deadline=flags.leader_elect_renew_deadline,
-            retry_period=flags.leader_elect_retry_period,
-        )
-    return None
+    return leader_election_options(flags, flags.leader_elect_resource_name)
+
+
+def leader_election_options(flags: LeaderElectionFlags, name: str) -> LeaderElectionOptions | None:
+    """Return the options that the flags ask for, with `name` for the Lease by default; None without an election."""
+    if not flags.leader_elect:
+        return None
+    return LeaderElectionOptions(
+        id=flags.leader_elect_resource_name or name,
+        namespace=flags.leader_elect_resource_namespace,
+        lease_duration=flags.leader_elect_lease_duration,
+        renew_deadline=flags.leader_elect_renew_deadline,
+        retry_period=flags.leader_elect_retry_period,
+    )

@@ -1,19 +1,23 @@
 """Controller manager: one `Manager` owns what controllers share, and calls `reconcile` for each object that changes.
 
-    manager = Manager(load_config(), options=Options(name="foo-manager"))
-    controller(manager).for_(Foo).owns(Deployment).with_workers(2).complete(FooReconciler(manager))
-    sys.exit(exit_code(lambda: manager.run(stop_on_signals())))
+    class FooReconciler(Reconciler[Foo], owns=[Deployment], workers=2):
+        def reconcile(self, foo: Foo) -> Result | None:
+            self.client.apply(deployment_for(foo), owner=foo)
+            return None
 
-`Manager` runs controllers and other runnables. It has a `Client`, which reads from the cache and writes to the server,
-and a `Cluster` for each API server. `controller(manager)` builds a `Controller` from event sources, predicates
-(`clientgo.manager.predicates`), map functions and a `Reconciler`, which receives names and returns a `Result`. Helpers
-for reconcilers: finalizers, owner references, conditions, `create_or_patch`.
+    if __name__ == "__main__":
+        run(FooReconciler)
+
+`run` is a program: flags, logging, signals, exit code. `Manager` runs controllers and other runnables. It has a
+`Client`, which reads from the cache and writes to the server, and a `Cluster` for each API server. `ControllerBuilder`
+builds a `Controller` of event sources, predicates (`clientgo.manager.predicates`), map functions and a
+`RequestReconciler`, which receives names. Helpers: finalizers, owner references, conditions, `create_or_patch`.
 """
 
 from clientgo.coordination import LeaderElectionOptions
 from clientgo.leaderelection import LeadershipLost
 from clientgo.lifecycle import exit_code
-from clientgo.manager.builder import controller
+from clientgo.manager.builder import ControllerBuilder
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.client import Client
 from clientgo.manager.cluster import Cluster
@@ -24,7 +28,7 @@ from clientgo.manager.conditions import (
     remove_status_condition,
     set_status_condition,
 )
-from clientgo.manager.controllers import Controller, ControllerOptions, Reconciler, Result, TerminalError
+from clientgo.manager.controllers import Controller, ControllerOptions, RequestReconciler, Result, TerminalError
 from clientgo.manager.createorpatch import OperationResult, create_or_patch, create_or_update
 from clientgo.manager.finalizers import Finalizer, Finalizers, has_finalizer, with_finalizer, without_finalizer
 from clientgo.manager.kinds import ApiReader
@@ -37,13 +41,16 @@ from clientgo.manager.owners import (
     set_controller_reference,
     set_owner_reference,
 )
+from clientgo.manager.program import ManagerFlags, run
+from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource, MapFuncs
 from clientgo.signals import stop_on_signals
 
 __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",
     "CacheOptions", "ByObject", "CacheNotSynced", "Client", "ApiReader", "Cluster", "ClusterOptions",
-    "controller", "Controller", "ControllerOptions", "Reconciler", "Result", "TerminalError",
+    "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "TerminalError",
+    "Controller", "ControllerBuilder", "ControllerOptions",
     "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",
     "Finalizer", "Finalizers", "has_finalizer", "with_finalizer", "without_finalizer",
     "OperationResult", "create_or_patch", "create_or_update",

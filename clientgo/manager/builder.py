@@ -1,6 +1,6 @@
 """Builder of controllers: the kind to reconcile, further kinds to watch, predicates, options and the reconciler.
 
-    controller(manager).for_(Foo).owns(Deployment).watches(Secret, foos_with).complete(FooReconciler(manager))
+    ControllerBuilder(manager).for_(Foo).owns(Deployment).watches(Secret, foos_with).complete(FooReconciler(manager))
 
 A kind is given by its class. Its informer is shared with all controllers of the manager.
 """
@@ -11,12 +11,13 @@ from typing import Any, Protocol, TypeVar
 
 from clientgo.clock import Clock
 from clientgo.dynamic.unstructured import PartialObjectMetadata, metadata_type
+from clientgo.errors import ConfigError
 from clientgo.manager.cache import Cache
 from clientgo.manager.controllers import (
     Controller,
     ControllerOptions,
     Reconcile,
-    Reconciler,
+    RequestReconciler,
     reconcile_of,
     reserve_name,
 )
@@ -45,10 +46,11 @@ class Host(Protocol):
         """Run a controller with the manager."""
 
 
-class Builder:
-    """Collects the parts of a controller. Each method returns the builder; wrong use raises ValueError."""
+class ControllerBuilder:
+    """Collects the parts of a controller. Each method returns the builder; wrong use raises ConfigError."""
 
     def __init__(self, manager: Host) -> None:
+        """Build a controller of this manager."""
         self._manager = manager
         self._kind: type[Any] | None = None
         self._own: tuple[Predicate, ...] = ()
@@ -59,69 +61,69 @@ class Builder:
         self._unique = True
         self._options = ControllerOptions()
 
-    def for_(self, cls: type[Any], *predicates: Predicate) -> "Builder":
+    def for_(self, cls: type[Any], *predicates: Predicate) -> "ControllerBuilder":
         """Reconcile the objects of this kind; call it once, because each kind needs its own controller."""
         if self._kind is not None:
-            raise ValueError(f"for_() may be called once; this controller is already for {self._kind.__name__}")
-        api_of(cls)
+            raise ConfigError(f"for_() may be called once; this controller is already for {self._kind.__name__}")
+        _check_kind(cls)
         self._kind, self._own = cls, predicates
         return self
 
-    def owns(self, cls: type[Any], *predicates: Predicate, any_owner: bool = False) -> "Builder":
+    def owns(self, cls: type[Any], *predicates: Predicate, any_owner: bool = False) -> "ControllerBuilder":
         """Reconcile the controlling owner of each changed object of this kind, or each owner with `any_owner`."""
 
         def source() -> Source:
             if self._kind is None:
-                raise ValueError(f"cannot find the owner of {cls.__name__}: for_() is missing")
+                raise ConfigError(f"cannot find the owner of {cls.__name__}: for_() is missing")
             return KindSource(self._manager.cache, cls, owners_of(self._kind, any_owner=any_owner), predicates)
 
         return self._with(cls, source)
 
-    def watches(self, cls: type[T], to_requests: ToRequests[T], *predicates: Predicate) -> "Builder":
+    def watches(self, cls: type[T], to_requests: ToRequests[T], *predicates: Predicate) -> "ControllerBuilder":
         """Reconcile the names that `to_requests`, a function or `MapFuncs`, returns for changed objects of a kind."""
         return self._with(cls, lambda: KindSource(self._manager.cache, cls, to_requests, predicates))
 
     def watches_metadata(
         self, cls: type[Any], to_requests: ToRequests[PartialObjectMetadata], *predicates: Predicate
-    ) -> "Builder":
+    ) -> "ControllerBuilder":
         """Reconcile as with `watches`, but request and cache only the metadata of the objects."""
         api = api_of(cls)
         return self.watches(metadata_type(api.gvr, kind=api.kind, namespaced=api.namespaced), to_requests, *predicates)
 
-    def watches_source(self, source: Source) -> "Builder":
+    def watches_source(self, source: Source) -> "ControllerBuilder":
         """Reconcile the names that this source enqueues."""
         self._sources.append(lambda: source)
         return self
 
-    def with_predicates(self, *predicates: Predicate) -> "Builder":
+    def with_predicates(self, *predicates: Predicate) -> "ControllerBuilder":
         """Ignore events of any source that one of these predicates rejects."""
         self._predicates += predicates
         return self
 
-    def with_workers(self, workers: int) -> "Builder":
+    def with_workers(self, workers: int) -> "ControllerBuilder":
         """Reconcile up to this many objects concurrently; 1 by default."""
         if workers < 1:
-            raise ValueError(f"invalid number of workers {workers}: expected at least 1")
+            raise ConfigError(f"invalid number of workers {workers}: expected at least 1")
         return self.with_options(workers=workers)
 
-    def with_limiter(self, limiter: RateLimiter[Any]) -> "Builder":
+    def with_limiter(self, limiter: RateLimiter[Any]) -> "ControllerBuilder":
         """Set the rate limiter for failures; by default 5 ms, doubled up to 1000 s."""
         return self.with_options(limiter=limiter)
 
-    def expecting(self, *errors: type[Exception]) -> "Builder":
+    def expecting(self, *errors: type[Exception]) -> "ControllerBuilder":
         """Log these errors of the reconciler without a traceback, because they are not bugs."""
         return self.with_options(expected=(*self._options.expected, *errors))
 
-    def with_log_fields(self, fields: LogFields) -> "Builder":
+    def with_log_fields(self, fields: LogFields) -> "ControllerBuilder":
         """Add `fields(request)` to each line that is logged during a reconciliation."""
         return self.with_options(log_fields=fields)
 
-    def with_options(self, **options: Any) -> "Builder":
+    def with_options(self, **options: Any) -> "ControllerBuilder":
         """Change fields of the `ControllerOptions`."""
         self._options = replace(self._options, **options)
         return self
 
-    def named(self, name: str, *, unique: bool = True) -> "Builder":
+    def named(self, name: str, *, unique: bool = True) -> "ControllerBuilder":
         """Set the name for logs and metrics; by default the kind in lower case. Names are unique in a process.
 
         With `unique=False` several controllers may have the name; their metrics are added up.
@@ -129,18 +131,18 @@ class Builder:
         self._name, self._unique = name, unique
         return self
 
-    def complete(self, reconciler: Reconciler | Reconcile) -> Controller:
+    def complete(self, reconciler: RequestReconciler | Reconcile) -> Controller:
         """Create the controller, which the manager runs, and return it.
 
         Raises:
-            ValueError: there is nothing to watch, or the name is already in use.
+            ConfigError: there is nothing to watch, or the name is already in use.
         """
         sources = self._all_sources()
         if not sources:
-            raise ValueError("nothing to watch: call for_(), or watches() and named()")
+            raise ConfigError("nothing to watch: call for_(), or watches() and named()")
         name = self._name or (self._kind.__name__.lower() if self._kind is not None else "")
         if not name:
-            raise ValueError("a controller without for_() needs a name: call named()")
+            raise ConfigError("a controller without for_() needs a name: call named()")
         made = Controller(
             name,
             api_of(self._kind).kind if self._kind is not None else name,
@@ -162,12 +164,14 @@ class Builder:
             own = (KindSource(self._manager.cache, self._kind, itself, self._own),)
         return (*own, *(source() for source in self._sources))
 
-    def _with(self, cls: type[Any], source: Callable[[], Source]) -> "Builder":
-        api_of(cls)
+    def _with(self, cls: type[Any], source: Callable[[], Source]) -> "ControllerBuilder":
+        _check_kind(cls)
         self._sources.append(source)
         return self
 
 
-def controller(manager: Host) -> Builder:
-    """Start building a controller of this manager."""
-    return Builder(manager)
+def _check_kind(cls: type[Any]) -> None:
+    try:
+        api_of(cls)
+    except TypeError as error:
+        raise ConfigError(str(error)) from None

@@ -18,6 +18,7 @@ from clientgo.cache import Lister
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.manager.cache import Cache, ReadYourWrites, index_name
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
+from clientgo.manager.owners import set_controller_reference
 from clientgo.manager.requesters import FieldValidation, ValidatingRequester
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.codec import codec_for, encode, encode_value
@@ -195,8 +196,13 @@ class Client:
         matching = (obj for obj in found if selector.empty or selector.matches(obj.metadata.labels))
         return List(islice(matching, limit or None))
 
-    def create(self, obj: T, *, dry_run: bool = False) -> T:
-        """Create `obj` and return it as stored; `AlreadyExists` if the name is in use."""
+    def create(self, obj: T, *, owner: ApiObject | None = None, dry_run: bool = False) -> T:
+        """Create `obj`, controlled by `owner` if given, and return it as stored; `AlreadyExists` if the name is in use.
+
+        Raises:
+            AlreadyOwnedError: it has another controller.
+        """
+        obj = _controlled(obj, owner)
         return self._wrote(self._of(obj).create(obj, field_manager=self._field_manager, dry_run=dry_run), dry_run)
 
     def update(self, obj: T, *, dry_run: bool = False) -> T:
@@ -232,12 +238,22 @@ class Client:
         """Patch the status of the object with the name of `obj`."""
         return self.patch(obj, patch, content_type=content_type, subresource="status", dry_run=dry_run)
 
-    def apply(self, obj: T, *, force: bool = False, status: bool = False, dry_run: bool = False) -> T:
-        """Server-side apply: set the fields in `obj`, or of its status, and own them.
+    def apply(
+        self,
+        obj: T,
+        *,
+        owner: ApiObject | None = None,
+        force: bool = False,
+        status: bool = False,
+        dry_run: bool = False,
+    ) -> T:
+        """Server-side apply: set the fields in `obj`, or of its status, and own them; `owner` becomes its controller.
 
         Raises:
+            AlreadyOwnedError: it has another controller.
             Conflict: another manager owns one of them and `force` is not set.
         """
+        obj = _controlled(obj, owner)
         client = self._of(obj)
         act = client.apply_status if status else client.apply
         return self._wrote(act(obj, field_manager=self._field_manager, force=force, dry_run=dry_run), dry_run)
@@ -294,6 +310,10 @@ class Client:
 
     def _is_direct(self, cls: type) -> bool:
         return issubclass(cls, Unstructured) and not self._cache_unstructured
+
+
+def _controlled(obj: T, owner: ApiObject | None) -> T:
+    return obj if owner is None else set_controller_reference(owner, obj)
 
 
 def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:

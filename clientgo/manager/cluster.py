@@ -3,7 +3,7 @@
 The manager's attributes are those of its own cluster. Others are added to it:
 
     east = manager.add_cluster(load_config(context="east"), ClusterOptions(name="foo-east"))
-    controller(manager).for_(Foo).watches_source(KindSource(east.cache, Secret, foos_with)).complete(reconciler)
+    ControllerBuilder(manager).for_(Foo).watches_source(KindSource(east.cache, Secret, foos_with)).complete(reconciler)
 """
 
 import threading

@@ -4,6 +4,7 @@ A request is only a name: `reconcile` looks at the current state and does not le
 or `Result()` means that nothing happens until the next event; an exception means a retry with backoff.
 """
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import msgspec
 
 from clientgo.cache.state import Synced, wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ClientGoError
+from clientgo.errors import ClientGoError, ConfigError
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
@@ -52,7 +53,7 @@ class TerminalError(ClientGoError):
     """An error that a retry cannot fix: the object is not requeued. It is counted, and logged with its cause."""
 
 
-class Reconciler(Protocol):
+class RequestReconciler(Protocol):
     """Makes the current state match the desired one, for one object at a time."""
 
     def reconcile(self, request: ObjectName) -> Result | None:
@@ -60,7 +61,7 @@ class Reconciler(Protocol):
 
 
 Reconcile = Callable[[ObjectName], Result | None]
-"""`Reconciler.reconcile`, or a function with this signature."""
+"""`RequestReconciler.reconcile`, or a function with this signature."""
 
 _NOTHING = Result()
 
@@ -107,8 +108,8 @@ class Controller:
         self.name = name
         self.options = options if options is not None else ControllerOptions()
         self.needs_leader_election = self.options.needs_leader_election
+        self.sources = sources
         self._reconcile = reconcile
-        self._sources = sources
         self._predicates = predicates
         self._why = why
         self._clock = clock
@@ -143,7 +144,7 @@ class Controller:
             if self._synced is not None:
                 return
             self._synced = {}
-            for source in self._sources:
+            for source in self.sources:
                 log.info("Starting EventSource", extra={"controller": self.name, "source": str(source)})
                 synced = source.start(self.enqueue, self._predicates, stop)
                 if synced is not None:
@@ -245,13 +246,13 @@ _NAMES_LOCK = threading.Lock()
 
 
 def reserve_name(controller: Controller) -> None:
-    """Reserve the controller's name until `release_name` or its garbage collection; ValueError if it is in use.
+    """Reserve the controller's name until `release_name` or its garbage collection; ConfigError if it is in use.
 
     Two controllers with one name would share their metrics.
     """
     with _NAMES_LOCK:
         if _NAMES.setdefault(controller.name, controller) is not controller:
-            raise ValueError(
+            raise ConfigError(
                 f'a controller named "{controller.name}" already exists in this process: rename this one with .named()'
             )
 
@@ -263,15 +264,31 @@ def release_name(controller: Controller) -> None:
             del _NAMES[controller.name]
 
 
-def reconcile_of(reconciler: Reconciler | Reconcile) -> Reconcile:
-    """Return the function of a reconciler, which may be a function itself."""
-    method = getattr(reconciler, "reconcile", None)
-    if method is not None:
-        found: Reconcile = method
-        return found
-    if not callable(reconciler):
-        raise TypeError(f"{type(reconciler).__qualname__} is not a reconciler: it has no method reconcile(request)")
-    return reconciler
+def reconcile_of(reconciler: RequestReconciler | Reconcile) -> Reconcile:
+    """Return the function of a reconciler, which may be a function itself.
+
+    Raises:
+        ConfigError: it is neither, or cannot be called with a request.
+    """
+    method: Reconcile | None = getattr(reconciler, "reconcile", None)
+    found = method if method is not None or not callable(reconciler) else reconciler
+    if found is None:
+        raise ConfigError(f"{type(reconciler).__qualname__} is not a reconciler: it has no method reconcile(request)")
+    check_signature(found, "request")
+    return found
+
+
+def check_signature(function: Callable[..., object], argument: str) -> None:
+    """Raise ConfigError unless the function is a plain one that can be called with one argument."""
+    name = getattr(function, "__qualname__", str(function))
+    if inspect.iscoroutinefunction(function):
+        raise ConfigError(f"{name} is a coroutine function: define it with def, workers are threads")
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError as error:
+        raise ConfigError(f"{name} must accept one argument, the {argument}: {error}") from None
+    except ValueError:
+        return  # a built-in function without a signature
 
 
 def checked(result: object) -> Result:

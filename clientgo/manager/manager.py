@@ -1,7 +1,7 @@
 """Manager: owns what the controllers of a program share, and runs them: caches, client, events, lease and servers.
 
     manager = Manager(load_config(), options=Options(name="foo-manager", health_probe_bind_address=":8081"))
-    controller(manager).for_(Foo).owns(Deployment).complete(FooReconciler(manager))
+    ControllerBuilder(manager).for_(Foo).owns(Deployment).complete(FooReconciler(manager))
     manager.run(stop_on_signals())
 
 It starts servers, webhooks, caches, the runnables of every replica, the lease, and the runnables of the leader, in this
@@ -11,6 +11,7 @@ order; it stops them in the opposite order, within `graceful_shutdown_timeout` s
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from clientgo.cache import SharedInformer
@@ -21,6 +22,7 @@ from clientgo.log import get_logger
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.controllers import Controller, release_name
 from clientgo.manager.options import ClusterOptions, Options
+from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.runnables import CACHES, LEADER, ORDER, Runnable, RunnableGroup, function_of, stage_of
 from clientgo.meta.scheme import Scheme
 from clientgo.rest.config import Config
@@ -81,6 +83,11 @@ class Manager:
         return f"<Manager {self.options.name} of {', '.join(one.name for one in self._controllers) or 'nothing'}>"
 
     @property
+    def controllers(self) -> tuple[Controller, ...]:
+        """Controllers added so far."""
+        return tuple(self._controllers)
+
+    @property
     def scheme(self) -> Scheme:
         """Kinds in use, each with its class."""
         return self.cluster.scheme
@@ -107,8 +114,20 @@ class Manager:
         function_of(runnable)
         self._stages[stage_of(runnable)].add(runnable)
 
+    def add_reconciler(self, reconciler: Reconciler[Any] | type[Reconciler[Any]]) -> Controller:
+        """Run a reconciler, or one of this class with the manager's client and recorder; return its controller.
+
+        Raises:
+            ConfigError: it declares no kind, cannot be called with an object, or its name is in use.
+        """
+        if isinstance(reconciler, type):
+            reconciler = reconciler(self.client, self.recorder)
+        return reconciler.setup_with_manager(self)
+
     def add_controller(self, controller: Controller) -> None:
         """Run a controller; called by builders."""
+        if self.options.workers is not None:
+            controller.options = replace(controller.options, workers=self.options.workers)
         with self._lock:
             self._controllers.append(controller)
             begun = self._begun

@@ -95,11 +95,13 @@ class Options(ClusterOptions):
 
     Metrics are served over HTTPS with authentication and authorization, unless they are bound to loopback or
     `metrics_secure` says otherwise; with the certificate in `metrics_cert_dir` (tls.crt, tls.key) or a self-signed one.
-    `graceful_shutdown_timeout` limits the whole shutdown: 0 for no time, -1 for no limit.
+    `workers` overrides the number of workers of each controller. `graceful_shutdown_timeout` limits the whole shutdown:
+    0 for no time, -1 for no limit.
     """
 
     name: str = "manager"
     leader_election: LeaderElectionOptions | None = None
+    workers: int | None = None
     metrics_bind_address: Address | str | None = None
     metrics_secure: bool | None = None
     metrics_cert_dir: str | None = None

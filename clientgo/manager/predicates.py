@@ -1,7 +1,6 @@
 """Event filters: predicates decide which events lead to a reconciliation.
 
-    team = LabelSelectorPredicate("team=a")
-    controller(manager).for_(Foo, GenerationChanged()).owns(Deployment).with_predicates(team)
+    class FooReconciler(Reconciler[Foo], predicates=[GenerationChanged() & LabelSelectorPredicate("team=a")]):
 
 A predicate has one method for each type of event; each accepts the event unless it is overridden. `&`, `|` and `~`
 combine predicates. In a resync the old and the new object are the same.

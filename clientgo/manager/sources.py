@@ -148,17 +148,17 @@ class KindSource(Generic[T]):
     def __init__(
         self, cache: Cache, cls: type[T], to_requests: ToRequests[T] = itself, predicates: tuple[Predicate, ...] = ()
     ) -> None:
-        self._cache = cache
-        self._cls = cls
+        self.cache = cache
+        self.kind = cls
         self._to_requests = to_requests
         self._predicates = predicates
 
     def __str__(self) -> str:
-        return f"kind source: {api_of(self._cls).gvr.group_resource}"
+        return f"kind source: {api_of(self.kind).gvr.group_resource}"
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced:
         """Add a handler to the kind's informer, which is started if necessary."""
-        known = self._cache.known(self._cls)
+        known = self.cache.known(self.kind)
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
         known.has_handler()
         return known.informer.add_event_handler(

@@ -14,7 +14,7 @@ from clientgo.meta.objects import (
     ObjectMeta,
     OwnerReference,
 )
-from clientgo.meta.ownership import controller_of, is_controlled_by, new_controller_ref
+from clientgo.meta.ownership import controller_of, is_controlled_by, meta_for, new_controller_ref
 from clientgo.meta.resourceversion import compare_resource_versions
 from clientgo.meta.scheme import ApiType, Column, ScaleSubresource, Scheme, WebhookConversion, api_of, api_type
 from clientgo.meta.selectors import Selector, everything, nothing, parse_selector, selector_for
@@ -24,6 +24,6 @@ __all__ = [
     "GroupVersionResource", "Int32", "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta", "ObjectName",
     "OwnerReference", "Quantity", "Rule", "ScaleSubresource", "Scheme", "Selector", "Undecodable", "WebhookConversion",
     "api_of", "api_type", "change", "compare_resource_versions", "constrained", "controller_of", "decode", "encode",
-    "everything", "from_dict", "is_controlled_by", "new_controller_ref", "nothing", "object_name", "parse_selector",
-    "replace", "selector_for", "to_dict",
+    "everything", "from_dict", "is_controlled_by", "meta_for", "new_controller_ref", "nothing", "object_name",
+    "parse_selector", "replace", "selector_for", "to_dict",
 ]  # fmt: skip

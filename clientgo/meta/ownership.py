@@ -1,6 +1,8 @@
 """Owner references: controllers are identified by uid, because names may be reused."""
 
-from clientgo.meta.objects import ApiObject, OwnerReference
+from collections.abc import Mapping
+
+from clientgo.meta.objects import EMPTY_MAP, ApiObject, ObjectMeta, OwnerReference
 from clientgo.meta.scheme import gvk_of
 
 
@@ -33,3 +35,8 @@ def new_controller_ref(owner: ApiObject) -> OwnerReference:
         controller=True,
         block_owner_deletion=True,
     )
+
+
+def meta_for(owner: ApiObject, name: str = "", *, labels: Mapping[str, str] = EMPTY_MAP) -> ObjectMeta:
+    """Return metadata for an object that belongs to `owner`: in its namespace, and by default of its name."""
+    return ObjectMeta(name=name or owner.metadata.name, namespace=owner.metadata.namespace, labels=labels)

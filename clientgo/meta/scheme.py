@@ -126,13 +126,12 @@ def api_of(cls: type) -> ApiType:
         TypeError: the class is not marked with `@api_type`.
     """
     # Not an inherited one: a subclass would be sent as its base.
-    api = cls.__dict__.get("__api_type__")
-    if not isinstance(api, ApiType):
-        raise TypeError(
-            f"{cls.__module__}.{cls.__qualname__} is not an API kind: mark it with @api_type(group=, version=)"
-        )
-
-    return api
+    api = cls.__dict__.get("__api_type__") if isinstance(cls, type) else None
+    if isinstance(api, ApiType):
+        return api
+    if not isinstance(cls, type):
+        raise TypeError(f"expected the class of an API kind, such as ConfigMap, got {cls!r:.80}")
+    raise TypeError(f"{cls.__module__}.{cls.__qualname__} is not an API kind: mark it with @api_type(group=, version=)")
 
 
 _NO_KIND = ("", "PartialObjectMetadata")

@@ -22,11 +22,11 @@ from clientgo.manager import (
     CacheOptions,
     Client,
     ClusterOptions,
+    ControllerBuilder,
     Finalizers,
     KindSource,
     Manager,
     Options,
-    controller,
     create_or_patch,
 )
 from clientgo.manager.predicates import LabelSelectorPredicate
@@ -110,7 +110,7 @@ def test_kinds_of_both_scopes_are_there_while_their_definitions_are(config: Conf
     crds = [definition("Gizmo", "Namespaced"), definition("Zone", "Cluster")]
     manager, seen = Manager(config), set[ObjectName]()
     for cls in (Gizmo, Zone):
-        controller(manager).for_(cls).complete(seen.add)
+        ControllerBuilder(manager).for_(cls).complete(seen.add)
     install(manager.requester, crds)
     with namespace(config, "gizmos") as space, running(manager):
         manager.client.create(Gizmo(ObjectMeta(name="a", namespace=space)))
@@ -184,7 +184,7 @@ def test_an_object_goes_once_every_finalizer_has_cleaned_up(config: Config) -> N
             if (foo := manager.client.find(Foo, request)) is not None:
                 finalizers.finalize(foo)
 
-        controller(manager).for_(Foo).named("finalizers").complete(reconcile)
+        ControllerBuilder(manager).for_(Foo).named("finalizers").complete(reconcile)
         with running(manager):
             key = ObjectName(space, "a")
             foo = manager.client.create(Foo(ObjectMeta(name="a", namespace=space), FooSpec("d")))
@@ -206,7 +206,7 @@ def test_what_one_cluster_says_is_brought_about_in_another(config: Config, other
             create_or_patch(there.client, ConfigMap(metadata=metadata), lambda copy: replace(copy, data=found.data))
 
     mirrored = LabelSelectorPredicate("mirror=yes")
-    made = controller(manager).for_(ConfigMap, mirrored).named("mirror")
+    made = ControllerBuilder(manager).for_(ConfigMap, mirrored).named("mirror")
     made.watches_source(KindSource(there.cache, ConfigMap, predicates=(mirrored,))).complete(mirror)
     with namespace(config, "mirror") as space, running(manager):
         metadata = ObjectMeta(name="mirrored", namespace=space, labels={"mirror": "yes"})

@@ -19,7 +19,7 @@ from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.lifecycle import Group
-from clientgo.manager import CacheOptions, LeaderElectionOptions, Manager, Options, controller
+from clientgo.manager import CacheOptions, ControllerBuilder, LeaderElectionOptions, Manager, Options
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
@@ -121,7 +121,7 @@ class SharingCluster(ManagedCluster):
 def test_controllers_of_either_kind_share_one_cache(kind: type[ManagedCluster]) -> None:
     seen: set[ObjectName] = set()
     with closing(kind()) as cluster:
-        controller(cluster.manager).for_(Deployment).complete(seen.add)
+        ControllerBuilder(cluster.manager).for_(Deployment).complete(seen.add)
         cluster.start()
         cluster.create_foo("a")
         cluster.reports("a", available=1)

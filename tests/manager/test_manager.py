@@ -7,7 +7,7 @@ import pytest
 from clientgo.errors import ConfigError, LeaseNotHeld
 from clientgo.kubernetes.types.core_v1 import Event
 from clientgo.lifecycle import Group, StillRunning
-from clientgo.manager import LeaderElectionOptions, Manager, Options, controller
+from clientgo.manager import ControllerBuilder, LeaderElectionOptions, Manager, Options
 from clientgo.rest import Config
 from clientgo.serving import Unhealthy
 from clientgo.testing.eventually import eventually
@@ -170,7 +170,7 @@ def test_a_stage_waits_until_the_one_before_is_ready() -> None:
 @pytest.mark.parametrize("election", [None, LeaderElectionOptions(id="test")])
 def test_manager_stopped_before_its_start_ends(election: LeaderElectionOptions | None) -> None:
     manager, stop = manager_of(fake(new_foo()), leader_election=election), threading.Event()
-    controller(manager).for_(Foo).named("early").complete(lambda _: None)
+    ControllerBuilder(manager).for_(Foo).named("early").complete(lambda _: None)
     stop.set()
     manager.run(stop)
 

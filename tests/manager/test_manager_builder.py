@@ -6,15 +6,16 @@ from collections.abc import Iterable
 import pytest
 
 from clientgo.dynamic.unstructured import metadata_type
+from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import (
     Channel,
+    ControllerBuilder,
     ControllerOptions,
     FuncSource,
     InformerSource,
     Manager,
-    controller,
     set_controller_reference,
 )
 from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
@@ -57,7 +58,7 @@ def named_in(obj: ApiObject) -> Iterable[ObjectName]:
 def test_controller_handles_events_of_its_owned_and_watched_kinds() -> None:
     foo, other = new_foo("a"), new_foo("b")
     asked = Asked(foo, other)
-    made = controller(asked.manager).for_(Foo).owns(ConfigMap).watches(Deployment, lambda _: [B])
+    made = ControllerBuilder(asked.manager).for_(Foo).owns(ConfigMap).watches(Deployment, lambda _: [B])
     assert made.complete(asked).name == "foo"
     with running(asked.manager):
         asked.eventually(A, B)
@@ -70,7 +71,7 @@ def test_controller_handles_events_of_its_owned_and_watched_kinds() -> None:
 @pytest.mark.feature("A-13")
 def test_map_function_and_predicates_select_events() -> None:
     asked = Asked()
-    made = controller(asked.manager).named("configs").watches(ConfigMap, named_in, LabelSelectorPredicate("foo"))
+    made = ControllerBuilder(asked.manager).named("configs").watches(ConfigMap, named_in, LabelSelectorPredicate("foo"))
     made.with_predicates(GenerationChanged()).complete(asked.reconcile)
     with running(asked.manager):
         created = asked.manager.client.create(config("c", foo="a"))
@@ -84,7 +85,7 @@ def test_map_function_and_predicates_select_events() -> None:
 @pytest.mark.feature("B-CR-05")
 def test_watches_metadata_only() -> None:
     asked = Asked(config("c", foo="a"))
-    controller(asked.manager).named("configs").watches_metadata(ConfigMap, named_in).complete(asked)
+    ControllerBuilder(asked.manager).named("configs").watches_metadata(ConfigMap, named_in).complete(asked)
     with running(asked.manager):
         asked.eventually(A)
         name, metadata = ObjectName("ns", "c"), metadata_type(api_of(ConfigMap).gvr, kind="ConfigMap")
@@ -98,7 +99,7 @@ def test_metadata_only_kind_can_own_others(any_owner: bool) -> None:
     foo = new_foo("a")
     asked = Asked(foo)
     foos = metadata_type(api_of(Foo).gvr, kind="Foo")
-    controller(asked.manager).for_(foos).owns(ConfigMap, any_owner=any_owner).complete(asked)
+    ControllerBuilder(asked.manager).for_(foos).owns(ConfigMap, any_owner=any_owner).complete(asked)
     with running(asked.manager):
         asked.eventually(A)
         owner = asked.manager.client.get(foos, A)
@@ -107,7 +108,7 @@ def test_metadata_only_kind_can_own_others(any_owner: bool) -> None:
 
 
 def test_an_owner_of_unknown_kind_is_rejected() -> None:
-    made = controller(manager_of(fake())).for_(metadata_type(api_of(Foo).gvr)).owns(ConfigMap)
+    made = ControllerBuilder(manager_of(fake())).for_(metadata_type(api_of(Foo).gvr)).owns(ConfigMap)
     with pytest.raises(TypeError, match=r"the kind of foos.samplecontroller.k8s.io is unknown"):
         made.complete(lambda _: None)
 
@@ -119,7 +120,7 @@ def test_channels_functions_and_informers_are_sources() -> None:
     channel.send(new_foo("a"))
     starting = FuncSource(lambda enqueue, _: enqueue(ObjectName("", "function"), 0))
     informer = own.cache.informer(ConfigMap)
-    made = controller(asked.manager).named("several").watches_source(channel).watches_source(starting)
+    made = ControllerBuilder(asked.manager).named("several").watches_source(channel).watches_source(starting)
     made.watches_source(InformerSource(informer, named_in)).complete(asked)
     with running(own), running(asked.manager):
         asked.eventually(A, B, ObjectName("", "function"))
@@ -130,14 +131,14 @@ def test_channels_functions_and_informers_are_sources() -> None:
 def test_controller_added_to_a_running_manager_starts_at_once() -> None:
     asked = Asked(new_foo("a"))
     with running(asked.manager):
-        controller(asked.manager).for_(Foo).complete(asked)
+        ControllerBuilder(asked.manager).for_(Foo).complete(asked)
         asked.eventually(A)
 
 
 @pytest.mark.feature("B-CR-05")
 def test_controller_reconciles_one_kind() -> None:
-    with pytest.raises(ValueError, match="this controller is already for Foo"):
-        controller(manager_of(fake())).for_(Foo).for_(ConfigMap)
+    with pytest.raises(ConfigError, match="this controller is already for Foo"):
+        ControllerBuilder(manager_of(fake())).for_(Foo).for_(ConfigMap)
 
 
 def tenant(request: ObjectName) -> dict[str, str]:
@@ -147,7 +148,7 @@ def tenant(request: ObjectName) -> dict[str, str]:
 @pytest.mark.feature("B-CR-05")
 def test_builder_sets_controller_options() -> None:
     manager, limiter = manager_of(fake()), ItemFastSlowRateLimiter[ObjectName](1.0, 2.0, 3)
-    made = controller(manager).for_(Foo).with_workers(3).with_limiter(limiter)
+    made = ControllerBuilder(manager).for_(Foo).with_workers(3).with_limiter(limiter)
     made = made.expecting(KeyError).expecting(ValueError).with_options(recover_panic=False).with_log_fields(tenant)
     assert made.complete(lambda _: None).options == ControllerOptions(
         workers=3, limiter=limiter, expected=(KeyError, ValueError), recover_panic=False, log_fields=tenant
@@ -158,27 +159,27 @@ def test_builder_sets_controller_options() -> None:
 @pytest.mark.feature("B-CR-05")
 def test_invalid_controllers_are_rejected() -> None:
     manager = manager_of(fake())
-    with pytest.raises(ValueError, match="cannot find the owner of ConfigMap"):
-        controller(manager).named("x").owns(ConfigMap).complete(lambda _: None)
-    with pytest.raises(ValueError, match="nothing to watch"):
-        controller(manager).named("x").complete(lambda _: None)
-    with pytest.raises(ValueError, match="needs a name"):
-        controller(manager).watches(ConfigMap, named_in).complete(lambda _: None)
-    with pytest.raises(ValueError, match="invalid number of workers 0"):
-        controller(manager).with_workers(0)
-    with pytest.raises(TypeError, match="is not an API kind"):
-        controller(manager).for_(dict)
+    with pytest.raises(ConfigError, match="cannot find the owner of ConfigMap"):
+        ControllerBuilder(manager).named("x").owns(ConfigMap).complete(lambda _: None)
+    with pytest.raises(ConfigError, match="nothing to watch"):
+        ControllerBuilder(manager).named("x").complete(lambda _: None)
+    with pytest.raises(ConfigError, match="needs a name"):
+        ControllerBuilder(manager).watches(ConfigMap, named_in).complete(lambda _: None)
+    with pytest.raises(ConfigError, match="invalid number of workers 0"):
+        ControllerBuilder(manager).with_workers(0)
+    with pytest.raises(ConfigError, match="is not an API kind"):
+        ControllerBuilder(manager).for_(dict)
 
 
 @pytest.mark.feature("B-CR-05")
 def test_controller_names_are_unique_in_a_process() -> None:
     manager, other = manager_of(fake()), manager_of(fake(), name="other")
-    first = controller(manager).for_(Foo).complete(lambda _: None)
-    with pytest.raises(ValueError, match='a controller named "foo" already exists in this process'):
-        controller(other).for_(Foo).complete(lambda _: None)
-    second = controller(other).for_(Foo).named("foo", unique=False).complete(lambda _: None)
+    first = ControllerBuilder(manager).for_(Foo).complete(lambda _: None)
+    with pytest.raises(ConfigError, match='a controller named "foo" already exists in this process'):
+        ControllerBuilder(other).for_(Foo).complete(lambda _: None)
+    second = ControllerBuilder(other).for_(Foo).named("foo", unique=False).complete(lambda _: None)
     assert (first.name, second.name) == ("foo", "foo")
     manager.close()
-    controller(other).for_(Foo).complete(lambda _: None)
+    ControllerBuilder(other).for_(Foo).complete(lambda _: None)
     other.close()
     gc.collect()

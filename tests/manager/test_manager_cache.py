@@ -6,7 +6,7 @@ import pytest
 
 from clientgo.errors import Forbidden
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import ByObject, CacheNotSynced, CacheOptions, KindSource, controller
+from clientgo.manager import ByObject, CacheNotSynced, CacheOptions, ControllerBuilder, KindSource
 from clientgo.manager.cache import Cache
 from clientgo.manager.kinds import Kinds
 from clientgo.manager.options import RESYNC_SECONDS
@@ -162,7 +162,7 @@ def test_duplicate_index_is_rejected() -> None:
 def test_deleted_write_is_not_read(watched: bool) -> None:
     manager, found = manager_of(fake(new_foo())), list[Foo | None]()
     if watched:
-        controller(manager).for_(Foo).complete(lambda request: found.append(manager.client.find(Foo, request)))
+        ControllerBuilder(manager).for_(Foo).complete(lambda request: found.append(manager.client.find(Foo, request)))
     with running(manager):
         client, indexer = manager.client, manager.cache.informer(Foo).indexer
         eventually(lambda: A in indexer)
@@ -183,7 +183,7 @@ def test_deleted_write_is_not_read(watched: bool) -> None:
 def test_writes_are_dropped_once_the_cache_has_caught_up_even_without_reads(watched: bool) -> None:
     manager = manager_of(fake(new_foo()))
     if watched:
-        controller(manager).for_(Foo).complete(lambda _: None)
+        ControllerBuilder(manager).for_(Foo).complete(lambda _: None)
     with running(manager):
         indexer = manager.cache.informer(Foo).indexer
         eventually(lambda: A in indexer)

@@ -9,9 +9,9 @@ from clientgo.manager import (
     CacheNotSynced,
     CacheOptions,
     ClusterOptions,
+    ControllerBuilder,
     KindSource,
     LeaderElectionOptions,
-    controller,
 )
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.testing.actions import Action
@@ -37,7 +37,7 @@ def test_controller_watches_reads_and_writes_several_clusters() -> None:
     here, there, seen = fake(new_foo()), fake(config()), list[ObjectName]()
     manager = manager_of(here)
     east = manager.add_cluster(there, ClusterOptions(name="test-east"))
-    made = controller(manager).named("both").for_(Foo).watches_source(KindSource(east.cache, ConfigMap))
+    made = ControllerBuilder(manager).named("both").for_(Foo).watches_source(KindSource(east.cache, ConfigMap))
     made.complete(seen.append)
     with running(manager):
         eventually(lambda: seen)

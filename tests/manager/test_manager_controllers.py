@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.log.fields import current_fields
 from clientgo.manager import Controller, ControllerOptions, Result, TerminalError
@@ -270,5 +270,5 @@ def test_a_reconciler_is_an_object_or_a_function() -> None:
     assert reconcile_of(fixture) == fixture.reconcile
     function: Callable[[ObjectName], None] = lambda _: None  # noqa: E731
     assert reconcile_of(function) is function
-    with pytest.raises(TypeError, match="str is not a reconciler: it has no method reconcile"):
+    with pytest.raises(ConfigError, match="str is not a reconciler: it has no method reconcile"):
         reconcile_of("reconcile")  # type: ignore[arg-type]

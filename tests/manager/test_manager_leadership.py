@@ -11,11 +11,11 @@ from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
 from clientgo.lifecycle import Group
 from clientgo.manager import (
     Controller,
+    ControllerBuilder,
     ControllerOptions,
     LeaderElectionOptions,
     LeadershipLost,
     Manager,
-    controller,
 )
 from clientgo.meta import ObjectName
 from clientgo.testing.eventually import eventually
@@ -42,7 +42,7 @@ def standing_by(manager: Manager) -> Iterator[Group]:
 
 
 def follow(manager: Manager, seen: list[ObjectName], **options: bool) -> Controller:
-    made = controller(manager).for_(Foo).named(manager.options.name).with_options(**options)
+    made = ControllerBuilder(manager).for_(Foo).named(manager.options.name).with_options(**options)
     return made.complete(seen.append)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.manager import Manager, Options, controller
+from clientgo.manager import ControllerBuilder, Manager, Options
 from clientgo.metrics import provider, set_provider
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
@@ -68,7 +68,7 @@ def test_start_is_logged_in_order(caplog: pytest.LogCaptureFixture) -> None:
         seen.set()
 
     with caplog.at_level(logging.INFO, "clientgo.manager"):
-        controller(manager).for_(Foo).complete(reconcile)
+        ControllerBuilder(manager).for_(Foo).complete(reconcile)
         with running(manager):
             assert seen.wait(10.0)
             _, metrics = ask(f"{manager.urls['metrics']}/metrics")

@@ -2,7 +2,7 @@
 
 import logging
 
-from clientgo.manager import Controller, Manager, Result, controller
+from clientgo.manager import Controller, ControllerBuilder, Manager, Result
 from clientgo.meta import ObjectName
 from clientgo.meta.declarations import rbac
 
@@ -36,4 +36,4 @@ class FooReconciler:
 
     def setup_with_manager(self, manager: Manager) -> Controller:
         """Register the controller with the manager."""
-        return controller(manager).for_(Foo).complete(self)
+        return ControllerBuilder(manager).for_(Foo).complete(self)

@@ -2,7 +2,7 @@
 
 import logging
 
-from clientgo.manager import Controller, Manager, Result, controller
+from clientgo.manager import Controller, ControllerBuilder, Manager, Result
 from clientgo.meta import ObjectName, replace
 from clientgo.meta.declarations import rbac
 
@@ -38,4 +38,4 @@ class HomeReconciler:
 
     def setup_with_manager(self, manager: Manager) -> Controller:
         """Register the controller with the manager."""
-        return controller(manager).for_(Home).complete(self)
+        return ControllerBuilder(manager).for_(Home).complete(self)

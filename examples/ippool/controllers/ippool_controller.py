@@ -6,7 +6,7 @@ It uses the manager's client, and the generated lister and clientset, with the s
 import logging
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from clientgo.manager import Controller, Manager, Result, controller
+from clientgo.manager import Controller, ControllerBuilder, Manager, Result
 from clientgo.meta import ObjectName, replace
 from clientgo.meta.declarations import rbac
 
@@ -59,7 +59,7 @@ class IPPoolReconciler:
 
     def setup_with_manager(self, manager: Manager) -> Controller:
         """Register the controller with the manager."""
-        return controller(manager).for_(IPPool).watches(IPPool, self.all_others).complete(self)
+        return ControllerBuilder(manager).for_(IPPool).watches(IPPool, self.all_others).complete(self)
 
 
 def overlap(network: IPv4Network | IPv6Network, cidr: str) -> bool:

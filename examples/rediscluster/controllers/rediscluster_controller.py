@@ -11,11 +11,11 @@ from clientgo.manager import (
     AlreadyOwnedError,
     Condition,
     Controller,
+    ControllerBuilder,
     Finalizer,
     Manager,
     OperationResult,
     Result,
-    controller,
     create_or_patch,
     set_controller_reference,
     set_status_condition,
@@ -104,7 +104,7 @@ class RedisClusterReconciler:
 
     def setup_with_manager(self, manager: Manager) -> Controller:
         """Register the controller with the manager."""
-        building = controller(manager).for_(RedisCluster).owns(ConfigMap).owns(Service).owns(StatefulSet)
+        building = ControllerBuilder(manager).for_(RedisCluster).owns(ConfigMap).owns(Service).owns(StatefulSet)
         return building.expecting(Conflict).complete(self)
 
 

@@ -1,0 +1,109 @@
+"""`clientgo run FILE`: runs the reconcilers of one file, with the flags of a manager.
+
+    clientgo run greeter.py --embedded
+    clientgo run greeter.py -n demo --leader-elect
+
+The file needs no `run(...)`: every `Reconciler` class that it defines is run.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any
+
+from clientgo.cli.names import CommandError
+from clientgo.codegen.crd.builtinfacts import is_built_in
+from clientgo.codegen.crd.manifest import crds
+from clientgo.codegen.crd.schema import SchemaMaker
+from clientgo.codegen.inputs.apitypes import imported, read_modules
+from clientgo.codegen.problems import Problems
+from clientgo.commandline import CLUSTER, FlagParser, flag, setup_logging
+from clientgo.lifecycle import exit_code
+from clientgo.manager import ClusterOptions, ManagerFlags, Reconciler, stop_on_signals
+from clientgo.manager.program import run_manager
+from clientgo.meta.scheme import api_of
+from clientgo.rest import Config
+
+
+@dataclass(frozen=True)
+class FileFlags(ManagerFlags):
+    """Flags of `clientgo run FILE`."""
+
+    embedded: bool = flag(
+        False, "start an in-memory API server with the file's CRDs instead of connecting to a cluster", group=CLUSTER
+    )
+
+
+def run_file(path: Path, arguments: Sequence[str]) -> int:
+    """Run the reconcilers of a file until SIGINT or SIGTERM, and return the exit code. For the main thread.
+
+    Raises:
+        CommandError: the file cannot be imported, or has no reconciler.
+    """
+    parser = FlagParser(FileFlags, prog=f"clientgo run {path}", description=f"Run the reconcilers of {path}.")
+    flags = parser.parse(arguments)
+    module = _load(path)
+    found = list(reconcilers(module))
+    if not found:
+        raise CommandError(f"{path}: no reconciler found: define class MyReconciler(Reconciler[Kind])")
+    setup_logging(flags)
+    options = ClusterOptions(name=path.stem)
+
+    def start() -> None:
+        stop = stop_on_signals()
+        if not flags.embedded:
+            run_manager(found, flags, flags.config(), options, stop)
+            return
+        with _embedded_cluster(found) as config:
+            run_manager(found, flags, config, options, stop)
+
+    return exit_code(start)
+
+
+def reconcilers(module: ModuleType) -> Iterator[type[Reconciler[Any]]]:
+    """Yield the reconciler classes that a module defines, without base classes of others among them."""
+    own = [cls for cls in vars(module).values() if isinstance(cls, type) and cls.__module__ == module.__name__]
+    for cls in own:
+        if issubclass(cls, Reconciler) and not any(cls in other.__mro__[1:] for other in own):
+            yield cls
+
+
+def _load(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise CommandError(f"{path}: no such file")
+    sys.path.insert(0, str(path.parent.resolve()))
+    problems = Problems()
+    module = imported(path.stem, problems)
+    for problem in problems:
+        raise CommandError(problem)
+    if module is None or Path(module.__file__ or "").resolve() != path.resolve():
+        raise CommandError(f"{path}: another module is called {path.stem}: rename the file")
+    return module
+
+
+@contextmanager
+def _embedded_cluster(found: Iterable[type[Reconciler[Any]]]) -> Iterator[Config]:
+    try:
+        # Loaded here: a program on a real cluster needs neither the server nor its libraries.
+        from clientgo.envtest.local import local_cluster, print_guide  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"--embedded needs {error.name}: install it with pip install 'clientgo[embedded]'"
+        ) from error
+    problems = Problems()
+    used = {kind for cls in found for kind in cls.declaration.kinds() if not is_built_in(kind)}
+    kinds = read_modules(sorted({kind.__module__ for kind in used}), problems)
+    texts = crds(kinds, SchemaMaker(problems), problems)
+    for problem in problems:
+        raise CommandError(problem)
+    with TemporaryDirectory() as folder:
+        for name, (text, _) in texts.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        with local_cluster([Path(folder)]) as (config, kubeconfig):
+            plurals = ",".join(dict.fromkeys(api_of(own.cls).plural for own in kinds))
+            print_guide(config, kubeconfig, [f"kubectl get {plurals}"] if plurals else [])
+            yield config

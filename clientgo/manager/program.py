@@ -1,0 +1,148 @@
+"""Programs around a manager: the flags of Kubernetes controllers, logging, signals and the exit code.
+
+    if __name__ == "__main__":
+        run(GreetingReconciler)
+
+`python greeter.py --help` lists the flags. `run` also accepts functions of the manager, which add webhooks, clusters,
+checks and reconcilers with parameters.
+"""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+from clientgo.commandline import (
+    ClientFlags,
+    FlagParser,
+    LeaderElectionFlags,
+    LoggingFlags,
+    ServingFlags,
+    flag,
+    setup_logging,
+)
+from clientgo.coordination import leader_election_options
+from clientgo.flags import positive, seconds
+from clientgo.lifecycle import exit_code
+from clientgo.manager.manager import Manager
+from clientgo.manager.options import ClusterOptions, Options
+from clientgo.manager.reconciler import Reconciler
+from clientgo.manager.sources import KindSource
+from clientgo.meta.scheme import api_of
+from clientgo.preflight import RequiredResource, wait_until_ready
+from clientgo.rest import Config, load_config
+from clientgo.rest.body_log import show_bodies
+from clientgo.signals import stop_on_signals
+
+WORK = "controllers"
+
+ManagerPart = type[Reconciler[Any]] | Callable[[Manager], object]
+"""A reconciler class to run, or a function that adds parts to the manager."""
+
+
+@dataclass(frozen=True)
+class ManagerFlags(LoggingFlags, ServingFlags, LeaderElectionFlags, ClientFlags):
+    """Flags of a program around a manager; times are seconds."""
+
+    workers: int | None = flag(
+        None, "objects reconciled concurrently by each controller", group=WORK, metavar="N", type=positive
+    )
+    graceful_shutdown_timeout: float = flag(
+        30.0, "time for workers to finish at shutdown (default: 30s)", group=WORK, metavar="TIME", type=seconds
+    )
+
+    def options(self, cluster: ClusterOptions) -> Options:
+        """Return the options of the manager: these flags, and `cluster` for what has no flags."""
+        own = {one.name: getattr(cluster, one.name) for one in fields(ClusterOptions)}
+        if self.namespaces:
+            own["cache"] = replace(cluster.cache, namespaces=self.namespaces)
+        return Options(
+            **own,
+            leader_election=leader_election_options(self, cluster.name),
+            workers=self.workers,
+            metrics_bind_address=self.metrics_bind_address,
+            metrics_secure=self.metrics_secure,
+            metrics_cert_dir=self.metrics_cert_dir,
+            health_probe_bind_address=self.health_probe_bind_address,
+            graceful_shutdown_timeout=self.graceful_shutdown_timeout,
+        )
+
+    def config(self) -> Config:
+        """Return the connection to the cluster that the flags name.
+
+        Raises:
+            ConfigError: there is none, or it is invalid.
+        """
+        config = load_config(kubeconfig=self.kubeconfig, master=self.master, context=self.context)
+        return replace(config, qps=self.qps, burst=self.burst)
+
+
+def run(
+    *parts: ManagerPart,
+    name: str = "",
+    options: ClusterOptions | None = None,
+    flags: ManagerFlags | None = None,
+    arguments: Sequence[str] | None = None,
+) -> NoReturn:
+    """Run reconcilers as a program until SIGINT or SIGTERM, and exit with its exit code. For the main thread.
+
+    `name` identifies the program in the cluster, as field manager and as name of its Lease, and must not change between
+    releases; the default is the name of the script. `options` are those of the cluster; `flags` are the defaults of the
+    flags, `arguments` the command line.
+    """
+    # Until stop_on_signals takes over, Ctrl-C ends the process at once, as SIGTERM does.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    cluster = options if options is not None else ClusterOptions(name=name or Path(sys.argv[0]).stem)
+    parser = FlagParser(
+        flags if flags is not None else ManagerFlags(),
+        prog=Path(sys.argv[0]).name,
+        description=f"Run the controllers of {cluster.name}.",
+    )
+    given = parser.parse(sys.argv[1:] if arguments is None else arguments)
+    setup_logging(given)
+    sys.exit(exit_code(lambda: run_manager(parts, given, given.config(), cluster, stop_on_signals())))
+
+
+def run_manager(
+    parts: Sequence[ManagerPart], flags: ManagerFlags, config: Config, options: ClusterOptions, stop: threading.Event
+) -> None:
+    """Run the parts with one manager until `stop` is set, once the cluster serves the kinds they watch.
+
+    Raises:
+        ConfigError: the configuration is invalid, or the cluster rejects the user.
+        LeadershipLost: another replica may work now.
+        StillRunning: workers did not end in time.
+    """
+    show_bodies(flags.verbosity or 0)
+    with closing(Manager(config, options=flags.options(options))) as manager:
+        for part in parts:
+            if isinstance(part, type):
+                manager.add_reconciler(part)
+            else:
+                part(manager)
+        if wait_until_ready(config.host, required_resources(manager), stop):
+            manager.run(stop)
+
+
+def required_resources(manager: Manager) -> list[RequiredResource]:
+    """Return the kinds that the manager's controllers watch in its own cluster."""
+    sources = [source for controller in manager.controllers for source in controller.sources]
+    kinds = [source.kind for source in sources if isinstance(source, KindSource) and source.cache is manager.cache]
+    namespaces = manager.options.cache.namespaces
+    return [
+        RequiredResource(
+            api_of(kind).gvr.group_resource,
+            partial(
+                manager.api_reader.list,
+                kind,
+                limit=1,
+                namespace=namespaces[0] if namespaces and api_of(kind).namespaced else "",
+            ),
+        )
+        for kind in dict.fromkeys(kinds)
+    ]

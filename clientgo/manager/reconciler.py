@@ -1,0 +1,156 @@
+"""Reconcilers of objects: a class per controller, which declares what it watches and reconciles one object at a time.
+
+    class GreetingReconciler(Reconciler[Greeting], owns=[ConfigMap], workers=2):
+        def reconcile(self, greeting: Greeting) -> Result | None:
+            config = ConfigMap(metadata=meta_for(greeting), data={"text": greeting.spec.text})
+            self.client.apply(config, owner=greeting)
+            return None
+
+    manager.add_reconciler(GreetingReconciler)
+
+`reconcile` receives the current object from the cache, and not the event (controller-runtime's ObjectReconciler). A
+controller that needs the names of deleted objects implements `RequestReconciler`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from clientgo.errors import ConfigError
+from clientgo.manager.builder import ControllerBuilder, Host
+from clientgo.manager.client import Client
+from clientgo.manager.controllers import Controller, Result, check_signature
+from clientgo.manager.finalizers import Finalizers
+from clientgo.manager.predicates import Predicate
+from clientgo.manager.sources import ToRequests
+from clientgo.meta.names import ObjectName
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.scheme import api_of
+from clientgo.record import EventRecorder, FakeRecorder
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerDeclaration:
+    """Keywords of a `Reconciler` class; None means inherited from its base class."""
+
+    kind: type[Any] | None = None
+    owns: Iterable[type[Any]] | None = None
+    watches: Mapping[type[Any], ToRequests[Any]] | None = None
+    predicates: Iterable[Predicate] | None = None
+    workers: int | None = None
+    finalizer: str | None = None
+    name: str | None = None
+    expected: Iterable[type[Exception]] | None = None
+
+    def kinds(self) -> set[type[Any]]:
+        """Return the kinds that the controller watches."""
+        return {kind for kind in (self.kind, *(self.owns or ()), *(self.watches or ())) if kind is not None}
+
+    def over(self, base: "ControllerDeclaration") -> "ControllerDeclaration":
+        """Return `base` with the keywords given here."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return replace(base, **{name: value for name, value in given.items() if value is not None})
+
+
+class Reconciler(Generic[T]):
+    """Makes the cluster match the specs of the objects of one kind, which `Reconciler[Kind]` names.
+
+    Class keywords:
+        owns: kinds that it creates; a change of such an object leads to its controlling owner.
+        watches: further kinds, each with a function from an object to the names to reconcile, or `MapFuncs`.
+        predicates: filters of the events of its own kind.
+        workers: objects reconciled concurrently; 1 by default.
+        finalizer: a domain and a word such as `example.com/bucket`: objects stay until `finalize` has succeeded.
+        name: name in logs and metrics; by default the kind in lower case.
+        expected: errors that are not bugs, logged without a traceback.
+
+    `client` reads from the cache and writes to the server, `recorder` records events; without one they are dropped.
+    """
+
+    declaration: ClassVar[ControllerDeclaration] = ControllerDeclaration()
+
+    def __init_subclass__(
+        cls,
+        *,
+        owns: Iterable[type[Any]] | None = None,
+        watches: Mapping[type[Any], ToRequests[Any]] | None = None,
+        predicates: Iterable[Predicate] | None = None,
+        workers: int | None = None,
+        finalizer: str | None = None,
+        name: str | None = None,
+        expected: Iterable[type[Exception]] | None = None,
+    ) -> None:
+        own = ControllerDeclaration(_kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected)
+        cls.declaration = own.over(cls.declaration)
+
+    def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
+        self.client = client
+        self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
+        self._finalizers = Finalizers(client)
+        if self.declaration.finalizer:
+            self._finalizers.register(self.declaration.finalizer, self.finalize)
+
+    def reconcile(self, obj: T) -> Result | None:
+        """Bring the cluster to the state that the object describes; exceptions lead to a retry with backoff.
+
+        Not called for objects that are deleted or being deleted.
+        """
+        raise NotImplementedError
+
+    def finalize(self, obj: T) -> object:
+        """Clean up for an object that is being deleted; called again if it raises. May return a changed status."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        """Configure what class keywords do not cover, such as rate limiters and sources of other clusters."""
+
+    def reconcile_request(self, request: ObjectName) -> Result | None:
+        """Reconcile the object of that name, if it exists."""
+        obj: T | None = self.client.find(self._kind(), request)
+        if obj is None:
+            return None
+        if self.declaration.finalizer:
+            obj, _ = self._finalizers.finalize(obj)
+        return None if obj.metadata.deletion_timestamp is not None else self.reconcile(obj)
+
+    def setup_with_manager(self, manager: Host) -> Controller:
+        """Create the controller, which the manager runs, and return it.
+
+        Raises:
+            ConfigError: the class is not a usable reconciler.
+            ValueError: the name is already in use.
+        """
+        declared, kind = self.declaration, self._kind()
+        if type(self).reconcile is Reconciler.reconcile:
+            raise ConfigError(f"{type(self).__qualname__} has no method reconcile(self, {kind.__name__.lower()})")
+        check_signature(self.reconcile, kind.__name__.lower())
+        builder = ControllerBuilder(manager).for_(kind, *(declared.predicates or ()))
+        for cls in declared.owns or ():
+            builder.owns(cls)
+        for cls, to_requests in (declared.watches or {}).items():
+            builder.watches(cls, to_requests)
+        builder.with_workers(1 if declared.workers is None else declared.workers)
+        builder.expecting(*(declared.expected or ()))
+        if declared.name:
+            builder.named(declared.name)
+        self.setup(builder)
+        return builder.complete(self.reconcile_request)
+
+    def _kind(self) -> type[Any]:
+        name, kind = type(self).__qualname__, self.declaration.kind
+        if kind is None:
+            raise ConfigError(f"{name} has no kind: write class {name}(Reconciler[Kind])")
+        try:
+            api_of(kind)
+        except TypeError as error:
+            raise ConfigError(f"{name}: {error}") from None
+        return kind
+
+
+def _kind_of(cls: type) -> type[Any] | None:
+    for base in cls.__dict__.get("__orig_bases__", ()):
+        origin, arguments = get_origin(base), get_args(base)
+        if isinstance(origin, type) and issubclass(origin, Reconciler) and isinstance(arguments[0], type):
+            return arguments[0]
+    return None

@@ -1,0 +1,102 @@
+"""`clientgo run FILE`: what is run, and what mistakes print."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from clientgo.cli.arguments import parse
+from clientgo.cli.onefile import reconcilers
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Reconciler
+from tests.cli.projects import clientgo
+
+PROGRAM = """\
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Reconciler
+
+
+class Base(Reconciler[ConfigMap]):
+    pass
+
+
+class Syncer(Base):
+    {reconcile}: pass
+"""
+
+
+def test_reconcilers_are_the_most_derived_classes_of_the_module() -> None:
+    class Base(Reconciler[ConfigMap]):
+        pass
+
+    class Syncer(Base):
+        pass
+
+    class Imported(Base):
+        pass
+
+    Base.__module__ = Syncer.__module__ = "syncer"
+    module: Any = ModuleType("syncer")
+    vars(module).update(Base=Base, Syncer=Syncer, Imported=Imported, Reconciler=Reconciler, number=1)
+    assert list(reconcilers(module)) == [Syncer]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "file", "rest"),
+    [
+        ([], None, []),
+        (["--", "--leader-elect"], None, ["--leader-elect"]),
+        (["syncer.py"], "syncer.py", []),
+        (["syncer.py", "-n", "demo", "--reload"], "syncer.py", ["-n", "demo", "--reload"]),
+    ],
+)
+def test_flags_after_the_file_are_those_of_the_manager(arguments: list[str], file: str | None, rest: list[str]) -> None:
+    options = parse(["run", "--reload", *arguments])
+    assert (options.reload, options.file and str(options.file), options.arguments) == (True, file, rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "clientgo run: syncer.py: no such file"),
+        ("class Syncer(", "clientgo run: syncer.py:1: importing syncer failed: '(' was never closed"),
+        ("import nowhere", "clientgo run: syncer.py:1: importing syncer failed: No module named 'nowhere'"),
+        ("x = 1", "clientgo run: syncer.py: no reconciler found: define class MyReconciler(Reconciler[Kind])"),
+    ],
+)
+def test_file_without_reconcilers_is_reported_in_one_line(
+    tmp_path: Path, text: str | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if text is not None:
+        (tmp_path / "syncer.py").write_text(text)
+    assert clientgo(tmp_path, "run", "syncer.py") == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(message)
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("reconcile", "flags", "message"),
+    [
+        ("async def reconcile(self, config)", "--embedded", "Syncer.reconcile is a coroutine function: define it with"),
+        (
+            "def reconcile(self, a, b)",
+            "--embedded",
+            "Syncer.reconcile must accept one argument, the configmap: missing",
+        ),
+        ("def sync(self, config)", "--embedded", "Syncer has no method reconcile(self, configmap)"),
+        ("def reconcile(self, config)", "--kubeconfig=/nowhere", "the kubeconfig /nowhere does not exist"),
+    ],
+)
+def test_mistake_ends_the_program_with_one_line(
+    tmp_path: Path, variables: Mapping[str, str], reconcile: str, flags: str, message: str
+) -> None:
+    (tmp_path / "syncer.py").write_text(PROGRAM.format(reconcile=reconcile))
+    command = [sys.executable, "-m", "clientgo.cli", "run", "syncer.py", flags]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False, timeout=60)
+    [line] = done.stderr.splitlines()
+    assert (done.returncode, message in line) == (1, True), line

@@ -1,0 +1,59 @@
+"""Programs around a manager: flags, preflight checks and exit codes."""
+
+import threading
+from dataclasses import replace
+
+from clientgo.commandline import FlagParser
+from clientgo.flags import Address
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import CacheOptions, ClusterOptions, LeaderElectionOptions, Manager, ManagerFlags, Reconciler
+from clientgo.manager.program import required_resources, run_manager
+from clientgo.rest import Config
+from controller.api.v1alpha1 import Foo
+from tests.manager.managed import fake, manager_of
+
+
+class Owning(Reconciler[Foo], owns=[ConfigMap]):
+    def reconcile(self, foo: Foo) -> None:
+        pass
+
+
+def parsed(*arguments: str, defaults: ManagerFlags | None = None) -> ManagerFlags:
+    return FlagParser(defaults or ManagerFlags(), prog="greeter", description="").parse(arguments)
+
+
+def test_flags_become_options_of_the_manager() -> None:
+    cluster = ClusterOptions(name="greeter", cache=CacheOptions(resync=5.0))
+    flags = parsed("-n", "a", "--namespace=b", "--leader-elect", "--workers=4", "--health-probe-bind-address=:8081")
+    options = flags.options(cluster)
+    assert options.leader_election == LeaderElectionOptions(id="greeter")
+    assert options.cache == CacheOptions(resync=5.0, namespaces=("a", "b"))
+    assert (options.name, options.workers, options.health_probe_bind_address) == ("greeter", 4, Address("", 8081))
+
+
+def test_defaults_of_flags_are_those_of_the_program() -> None:
+    own = ManagerFlags(health_probe_bind_address=Address("", 8081), namespaces=("a",))
+    assert parsed(defaults=own) == own
+    assert parsed("-n", "b", "--health-probe-bind-address=0", defaults=own) == replace(
+        own, namespaces=("b",), health_probe_bind_address=None
+    )
+
+
+def test_required_resources_are_the_kinds_that_controllers_watch() -> None:
+    manager = manager_of(fake(), cache=CacheOptions(namespaces=("ns",)))
+    manager.add_reconciler(Owning)
+    required = required_resources(manager)
+    assert [one.resource for one in required] == ["foos.samplecontroller.k8s.io", "configmaps"]
+    assert [one.request() for one in required] == [[], []]
+    manager.close()
+
+
+def test_function_adds_parts_to_the_manager_and_nothing_runs_once_stopped() -> None:
+    added: list[Manager] = []
+    stop = threading.Event()
+    stop.set()
+    run_manager([added.append, Owning], ManagerFlags(), Config("http://127.0.0.1:9"), ClusterOptions(name="x"), stop)
+    assert [manager.options.name for manager in added] == ["x"]
+    other = manager_of(fake())
+    other.add_reconciler(Owning)  # the name of the controller is free again
+    other.close()

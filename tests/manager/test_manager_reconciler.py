@@ -1,0 +1,155 @@
+"""Reconciler classes: declarations, finalizers, and mistakes."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from clientgo.errors import ConfigError
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Reconciler, Result
+from clientgo.manager.predicates import LabelSelectorPredicate
+from clientgo.meta import ObjectMeta, ObjectName, controller_of, meta_for, replace
+from clientgo.testing.eventually import eventually
+from clientgo.testing.fake import FakeRequester
+from controller.api.v1alpha1 import Foo
+from tests.manager.managed import KNOWN, fake, manager_of, new_foo, running
+
+NAME = ObjectName("ns", "a")
+
+
+class Base(Reconciler[Foo], owns=[ConfigMap], workers=3, expected=[KeyError]):
+    def reconcile(self, foo: Foo) -> Result | None:
+        self.client.apply(ConfigMap(metadata=meta_for(foo), data={"of": foo.spec.deployment_name}), owner=foo)
+        return None
+
+
+def names_in(deployment: Deployment) -> list[ObjectName]:
+    return [ObjectName("ns", deployment.metadata.name)]
+
+
+def test_reconciler_is_called_with_the_object_and_its_owned_objects_lead_to_it() -> None:
+    requester = fake(new_foo("a"))
+    manager = manager_of(requester)
+    controller = manager.add_reconciler(Base)
+    assert (controller.name, controller.options.workers, controller.options.expected) == ("foo", 3, (KeyError,))
+    with running(manager):
+        made = eventually(lambda: manager.client.get(ConfigMap, NAME))
+        assert dict(made.data) == {"of": "a-deployment"}
+        owner = controller_of(made)
+        assert owner is not None
+        assert (owner.kind, owner.name) == ("Foo", "a")
+        manager.client.delete(made)
+        eventually(lambda: manager.api_reader.find(ConfigMap, NAME) is not None)
+
+
+def test_subclass_inherits_the_declaration_and_changes_parts_of_it() -> None:
+    class Derived(Base, workers=1, name="derived", predicates=[LabelSelectorPredicate("a=b")]):
+        pass
+
+    assert (Derived.declaration.kind, Derived.declaration.owns) == (Foo, [ConfigMap])
+    assert (Derived.declaration.workers, Derived.declaration.name, Base.declaration.workers) == (1, "derived", 3)
+
+
+def test_watched_kinds_lead_to_the_names_that_their_function_returns() -> None:
+    seen: list[str] = []
+
+    class Watching(Reconciler[Foo], watches={Deployment: names_in}):
+        def reconcile(self, foo: Foo) -> None:
+            seen.append(foo.metadata.name)
+
+    manager = manager_of(fake(new_foo("a")))
+    manager.add_reconciler(Watching)
+    with running(manager):
+        eventually(lambda: seen == ["a"])
+        manager.client.create(Deployment(metadata=ObjectMeta(name="a", namespace="ns")))
+        eventually(lambda: seen == ["a", "a"])
+
+
+def test_finalizer_is_added_first_and_removed_after_finalize_has_succeeded() -> None:
+    reconciled: list[tuple[str, ...]] = []
+    finalized: list[str] = []
+
+    class Finalizing(Reconciler[Foo], finalizer="example.com/bucket"):
+        def reconcile(self, foo: Foo) -> None:
+            reconciled.append(foo.metadata.finalizers)
+
+        def finalize(self, foo: Foo) -> None:
+            finalized.append(foo.metadata.name)
+            if len(finalized) == 1:
+                raise KeyError("bucket")
+
+    manager = manager_of(FakeRequester(new_foo("a"), scheme=KNOWN, lifecycle=True))
+    manager.add_reconciler(Finalizing)
+    with running(manager):
+        eventually(lambda: reconciled)
+        manager.client.delete(new_foo("a"))
+        eventually(lambda: manager.api_reader.find(Foo, NAME) is None)
+    assert set(reconciled) == {("example.com/bucket",)}
+    assert finalized == ["a", "a"]
+
+
+def test_object_that_is_being_deleted_is_not_reconciled() -> None:
+    foo = new_foo("a")
+    gone = replace(foo.metadata, deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC), finalizers=("other.com/x",))
+    manager = manager_of(fake(replace(foo, metadata=gone)))
+
+    class Failing(Reconciler[Foo]):
+        def reconcile(self, foo: Foo) -> None:
+            raise AssertionError("reconciled")
+
+    reconciler = Failing(manager.client)
+    with running(manager):
+        assert eventually(lambda: manager.client.get(Foo, NAME)).metadata.finalizers == ("other.com/x",)
+        assert reconciler.reconcile_request(NAME) is None
+        assert reconciler.reconcile_request(ObjectName("ns", "missing")) is None
+
+
+class NoKind(Reconciler):  # type: ignore[type-arg]
+    def reconcile(self, obj: object) -> None:
+        pass
+
+
+class NotAKind(Reconciler[dict]):  # type: ignore[type-var, type-arg]
+    def reconcile(self, obj: object) -> None:
+        pass
+
+
+class NoMethod(Reconciler[Foo]):
+    pass
+
+
+class Coroutine(Reconciler[Foo]):
+    async def reconcile(self, foo: Foo) -> None:  # type: ignore[override]
+        pass
+
+
+class TwoArguments(Reconciler[Foo]):
+    def reconcile(self, foo: Foo, event: str) -> None:  # type: ignore[override]
+        pass
+
+
+@pytest.mark.parametrize(
+    ("reconciler", "message"),
+    [
+        (NoKind, r"NoKind has no kind: write class NoKind\(Reconciler\[Kind\]\)"),
+        (NotAKind, "NotAKind: builtins.dict is not an API kind: mark it with @api_type"),
+        (NoMethod, r"NoMethod has no method reconcile\(self, foo\)"),
+        (Coroutine, "Coroutine.reconcile is a coroutine function: define it with def, workers are threads"),
+        (
+            TwoArguments,
+            "TwoArguments.reconcile must accept one argument, the foo: missing a required argument: 'event'",
+        ),
+    ],
+)
+def test_mistake_is_reported_when_the_reconciler_is_added(reconciler: type[Reconciler[Foo]], message: str) -> None:
+    manager = manager_of(fake())
+    with pytest.raises(ConfigError, match=message):
+        manager.add_reconciler(reconciler)
+    manager.close()
+
+
+def test_workers_of_the_manager_s_options_override_those_of_controllers() -> None:
+    manager = manager_of(fake(), workers=7)
+    assert manager.add_reconciler(Base).options.workers == 7
+    manager.close()
