@@ -10,24 +10,45 @@ import json
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from clientgo.meta.codec import to_dict
-from clientgo.meta.objects import OwnerReference
+from clientgo.meta.objects import OwnerReference, StructWithLists, StructWithListsMeta
 from clientgo.meta.scheme import api_of
 from clientgo.meta.wire import MAKING
 
 T = TypeVar("T")
 
 
-class _StructMappingMeta(msgspec.StructMeta, ABCMeta):
+if TYPE_CHECKING:
+
+    class ListOrUnset(Generic[T]):
+        """Type of a list field: a tuple or UNSET to readers; constructors accept lists, too."""
+
+        def __get__(self, obj: object, owner: Any = None) -> tuple[T, ...] | UnsetType: ...
+        def __set__(self, obj: object, value: list[T] | tuple[T, ...] | UnsetType) -> None: ...
+
+else:
+
+    class ListOrUnset:
+        """Type of a list field: `ListOrUnset[str]` is `tuple[str, ...] | UnsetType`."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return tuple[item, ...] | UnsetType
+
+
+NO_LIST: Any = UNSET
+"""Default of a list field, without a type: to type checkers `ListOrUnset` is a descriptor."""
+
+
+class _StructMappingMeta(StructWithListsMeta, ABCMeta):
     """The metaclass of a Struct that inherits from an abstract class."""
 
 
-class ApplyConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+class ApplyConfiguration(StructWithLists, frozen=True, kw_only=True, rename="camel", gc=False):
     """The base of generated configurations of nested values."""
 
 
@@ -43,8 +64,8 @@ class ObjectMetaApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
     creation_timestamp: datetime | UnsetType = UNSET
     labels: Mapping[str, str] | UnsetType = UNSET
     annotations: Mapping[str, str] | UnsetType = UNSET
-    owner_references: tuple[OwnerReference, ...] | UnsetType = UNSET
-    finalizers: tuple[str, ...] | UnsetType = UNSET
+    owner_references: ListOrUnset[OwnerReference] = NO_LIST
+    finalizers: ListOrUnset[str] = NO_LIST
 
 
 class ObjectApplyConfiguration(

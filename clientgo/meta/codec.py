@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ca
 
 import msgspec
 
-from clientgo.meta.objects import ApiObject, ListMeta, MicroTime, ObjectMeta
+from clientgo.meta.objects import ApiObject, ListMeta, MicroTime, ObjectMeta, with_tuples
 from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import api_of
 from clientgo.meta.shallow_json import names_alone, raw_list, reason
@@ -275,7 +275,7 @@ else:
     def replace(obj: T, **changes: Any) -> T:
         """Return a copy of `obj` with some attributes changed; objects are immutable."""
         if isinstance(obj, msgspec.Struct):
-            return msgspec.structs.replace(obj, **changes)
+            return msgspec.structs.replace(obj, **with_tuples(type(obj), changes))
         kind: Any = type(obj)
         if (names := _plain_fields(kind)) is None:
             return cast(T, dataclasses.replace(cast(Any, obj), **changes))

@@ -6,12 +6,67 @@ as a nil slice or map in Go, so `foo.metadata.labels.get("app")` needs no None c
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
 from clientgo.meta.readonly import EMPTY_MAP as EMPTY_MAP
 from clientgo.meta.readonly import protect
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+
+    class ListOf(Generic[T]):
+        """Type of a list field: a tuple to readers; constructors accept lists, too (not `Sequence`: a str is one)."""
+
+        def __get__(self, obj: object, owner: Any = None) -> tuple[T, ...]: ...
+        def __set__(self, obj: object, value: list[T] | tuple[T, ...]) -> None: ...
+
+else:
+
+    class ListOf:
+        """Type of a list field of a `StructWithLists`: `ListOf[str]` is `tuple[str, ...]`."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return tuple[item, ...]
+
+
+NO_ITEMS: Any = ()
+"""Default of a list field, without a type: to type checkers `ListOf` is a descriptor."""
+
+
+@cache
+def _list_fields(cls: type[msgspec.Struct]) -> frozenset[str]:
+    # An apply configuration has unions of a tuple and UnsetType.
+    types = {field.name: (field.type, *get_args(field.type)) for field in msgspec.structs.fields(cls)}
+    return frozenset(name for name, hints in types.items() if any(get_origin(hint) is tuple for hint in hints))
+
+
+def with_tuples(cls: type[msgspec.Struct], attributes: dict[str, Any]) -> dict[str, Any]:
+    """Convert lists in fields that are tuples to tuples; return `attributes`."""
+    for name, value in attributes.items():
+        if value.__class__ is list and name in _list_fields(cls):
+            attributes[name] = tuple(value)
+    return attributes
+
+
+_construct = msgspec.StructMeta.__call__
+
+
+class StructWithListsMeta(msgspec.StructMeta):
+    """Metaclass of Structs whose constructors convert lists to tuples."""
+
+    if not TYPE_CHECKING:  # checkers would take the signature for that of every constructor
+
+        def __call__(self, /, *args: Any, **attributes: Any) -> Any:
+            """Create an object."""
+            return _construct(self, *args, **with_tuples(self, attributes))
+
+
+class StructWithLists(msgspec.Struct, frozen=True, metaclass=StructWithListsMeta):
+    """Struct whose constructor converts lists to tuples. Decoding costs no more: it does not call constructors."""
 
 
 class MicroTime(datetime):
@@ -55,7 +110,7 @@ class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="came
     subresource: str | None = None
 
 
-class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ObjectMeta(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Metadata of an object."""
 
     name: str = ""
@@ -69,9 +124,9 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     deletion_grace_period_seconds: int | None = None
     labels: Mapping[str, str] = EMPTY_MAP
     annotations: Mapping[str, str] = EMPTY_MAP
-    owner_references: tuple[OwnerReference, ...] = ()
-    finalizers: tuple[str, ...] = ()
-    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
+    owner_references: ListOf[OwnerReference] = NO_ITEMS
+    finalizers: ListOf[str] = NO_ITEMS
+    managed_fields: ListOf[ManagedFieldsEntry] = NO_ITEMS
     self_link: str | None = None
 
 
@@ -136,7 +191,7 @@ class ApiObject(Protocol):
 # their defaults come from functions that the encoder does not know.
 
 
-def no_items() -> tuple[Any, ...]:
+def no_items() -> Any:
     """Return an empty list that is sent: the default of a required list."""
     return ()
 

@@ -1,4 +1,4 @@
-"""`replace` and `change` for type checkers: wrong names and types of attributes are errors.
+"""Type checkers find wrong names and types of attributes in `replace`, `change` and constructors.
 
 Those of `replace` are found for targets of Python 3.13 and later.
 """
@@ -32,6 +32,8 @@ def edited(spec: Spec, meta: ObjectMeta) -> tuple[Spec, ObjectMeta]:
     replace(spec, replica=3)  # wrong
     replace(spec, replicas="3")  # wrong
     replace(meta, label={})  # wrong
+    replace(meta, finalizers="a/b")  # wrong
+    replace(meta, finalizers=["a/b"])
     replace(meta, generation="3")  # wrong
     replace(ConfigMap(), metadata=3)  # wrong
     return replace(spec, replicas=3), replace(meta, labels={**meta.labels, "a": "b"})
@@ -60,6 +62,26 @@ def edited(old: Deployment) -> Deployment:
     old = change(old, lambda d: d.metadata.labels).by(lambda labels: {**labels, "a": "b"})
     return change(old, lambda d: next(c for c in d.spec.template.spec.containers if c.name == "a").image).to("nginx")
 """
+LISTS = """\
+from clientgo.kubernetes.applyconfigurations.pods import ContainerApplyConfiguration
+from clientgo.kubernetes.types.pods import Container, PodSpec
+from clientgo.meta import ObjectMeta
+
+
+def made(names: list[str]) -> tuple[Container, ...]:
+    ObjectMeta(finalizers="a/b")  # wrong
+    ObjectMeta(finalizers=[1])  # wrong
+    PodSpec(containers=(Container()))  # wrong
+    PodSpec(containers=["web"])  # wrong
+    PodSpec(container=[Container()])  # wrong
+    PodSpec().containers.append(Container())  # wrong
+    PodSpec().containers = ()  # wrong
+    ContainerApplyConfiguration(args="-v")  # wrong
+    ContainerApplyConfiguration(args=["-v"])
+    ObjectMeta(finalizers=["a/b"])
+    spec = PodSpec(containers=[Container(name=name, args=("-v",)) for name in names])
+    return (*spec.containers, spec.containers[0])
+"""
 ARGUMENTS = {
     "mypy": ("--strict", "--config-file=", "--python-version={}", "--cache-dir=cache"),
     "basedpyright": ("--pythonversion={}", f"--pythonpath={sys.executable}", "--level=error"),
@@ -67,7 +89,9 @@ ARGUMENTS = {
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(("version", "source"), [("3.11", CHANGE), ("3.13", REPLACE)], ids=["change", "replace"])
+@pytest.mark.parametrize(
+    ("version", "source"), [("3.11", CHANGE), ("3.11", LISTS), ("3.13", REPLACE)], ids=["change", "lists", "replace"]
+)
 @pytest.mark.parametrize("checker", ARGUMENTS)
 def test_a_checker_rejects_wrong_names_and_types_of_attributes(
     checker: str, version: str, source: str, tmp_path: Path

@@ -114,12 +114,15 @@ def _type_imports(classes: str, borrowed: dict[str, set[str]]) -> str:
         if found
     ]
     ours = {
-        "clientgo.meta.objects": used("EMPTY_MAP", "MicroTime", *OURS.values()),
+        "clientgo.meta.objects": used(
+            "EMPTY_MAP", "NO_ITEMS", "ListOf", "MicroTime", "StructWithLists", *OURS.values()
+        ),
         "clientgo.meta.scheme": used("ScaleSubresource", "api_type"),
         **{module: sorted(names) for module, names in borrowed.items()},
     }
     local = [import_line(module, names) for module, names in sorted(ours.items()) if names]
-    return "\n\n".join("\n".join(part) for part in (standard, ["import msgspec"], local) if part)
+    msgspec = ["import msgspec"] if used("msgspec") else []
+    return "\n\n".join("\n".join(part) for part in (standard, msgspec, local) if part)
 
 
 def _code(text: str) -> str:

@@ -18,7 +18,7 @@ from clientgo.codegen.model import GroupVersion, group_versions
 from clientgo.codegen.model import Kind as KindRecord
 from clientgo.codegen.names import camel
 from clientgo.codegen.render.source import WIDTH, Code, call, docstring, import_line, literal, names_list, quoted
-from clientgo.codegen.render.structs import Attribute, StructType
+from clientgo.codegen.render.structs import LIST, Attribute, StructType
 from clientgo.codegen.render.templatefiles import Layout, Text, fill, import_block
 from clientgo.codegen.render.thirdparty import ForeignGroup, used_names
 from clientgo.meta.objects import ManagedFieldsEntry, MicroTime, ObjectMeta, OwnerReference
@@ -44,16 +44,18 @@ def apply_class(struct: StructType, known: Collection[str], *, kind: str = "") -
 def _field(attribute: Attribute, known: Collection[str]) -> str:
     # Only a required nullable field can be applied as null.
     hint = apply_hint(attribute.type if attribute.default == "" else attribute.type.removesuffix(" | None"), known)
-    head = f"    {attribute.name}: {hint} | UnsetType = "
+    found = LIST.fullmatch(hint)
+    hint, unset = (f"ListOrUnset[{found[1]}]", "NO_LIST") if found else (f"{hint} | UnsetType", "UNSET")
+    head = f"    {attribute.name}: {hint} = "
     if camel(attribute.name) != attribute.json_name:
-        value = f"default=UNSET, name={quoted(attribute.json_name)}"
+        value = f"default={unset}, name={quoted(attribute.json_name)}"
         return call(f"{head.removeprefix('    ')}msgspec.field", [value], indent="    ")
-    if len(head) + len("UNSET") <= WIDTH:
-        return f"{head}UNSET"
+    if len(head) + len(unset) <= WIDTH:
+        return f"{head}{unset}"
     # Broken like the formatter does: after the equals sign if that suffices.
     if len(head) + 1 <= WIDTH:
-        return f"{head}(\n        UNSET\n    )"
-    return f"    {attribute.name}: (\n        {hint} | UnsetType\n    ) = UNSET"
+        return f"{head}(\n        {unset}\n    )"
+    return f"    {attribute.name}: (\n        {hint}\n    ) = {unset}"
 
 
 def apply_hint(text: str, known: Collection[str]) -> str:
@@ -63,7 +65,7 @@ def apply_hint(text: str, known: Collection[str]) -> str:
 
 def runtime_names(classes: str) -> list[str]:
     """Return the runtime's names that a source uses."""
-    names = (SUFFIX, f"Object{SUFFIX}", f"ObjectMeta{SUFFIX}")
+    names = ("NO_LIST", SUFFIX, "ListOrUnset", f"Object{SUFFIX}", f"ObjectMeta{SUFFIX}")
     return [name for name in names if re.search(rf"\b{name}\b", classes)]
 
 

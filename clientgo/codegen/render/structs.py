@@ -4,14 +4,18 @@ Inputs without Python classes, such as CRDs and the models of the official clien
 these records.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from clientgo.codegen.names import camel
 from clientgo.codegen.render.source import call, docstring, quoted
 
-STRUCT_BASES = ("msgspec.Struct", "frozen=True", "kw_only=True", 'rename="camel"', "omit_defaults=True", "gc=False")
+_ARGUMENTS = ("frozen=True", "kw_only=True", 'rename="camel"', "omit_defaults=True", "gc=False")
 """gc=False: frozen values of tuples and maps cannot form cycles, and every full collection would otherwise traverse a
 cache of a million of them."""
+
+LIST = re.compile(r"tuple\[(.*), \.\.\.\]")
+"""Source of an annotation of a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,8 @@ class StructType:
 def struct_text(struct: StructType) -> str:
     """Return the source of a class."""
     lines = [call("@api_type", struct.mark)] if struct.mark else []
-    lines.append(call(f"class {struct.name}", STRUCT_BASES, end=":"))
+    base = "StructWithLists" if any(LIST.fullmatch(one.type) for one in struct.attributes) else "msgspec.Struct"
+    lines.append(call(f"class {struct.name}", (base, *_ARGUMENTS), end=":"))
     lines.append(docstring(struct.doc or f"{struct.name}.", indent="    "))
     if struct.attributes:
         lines.append("")
@@ -50,11 +55,21 @@ def struct_text(struct: StructType) -> str:
 
 
 def _attribute_lines(attribute: Attribute) -> list[str]:
+    attribute = _list_attribute(attribute)
     head = f"    {attribute.name}: {attribute.type} = "
     lines = [_assignment(head, attribute)]
     if attribute.doc:
         lines.append(docstring(attribute.doc, indent="    "))
     return lines
+
+
+def _list_attribute(attribute: Attribute) -> Attribute:
+    """Return a list attribute in the form that constructors accept lists for; others as they are."""
+    found = LIST.fullmatch(attribute.type)
+    if found is None:
+        return attribute
+    default = "NO_ITEMS" if attribute.default == "()" else attribute.default
+    return replace(attribute, type=f"ListOf[{found[1]}]", default=default)
 
 
 def _assignment(head: str, attribute: Attribute) -> str:

@@ -14,7 +14,15 @@ from clientgo.meta.scheme import ALL_VERBS, ApiType
 
 STANDARD = {"collections.abc": ("Mapping",), "datetime": ("datetime",), "typing": ("Any",)}
 _OURS = {
-    "clientgo.meta.objects": ("EMPTY_MAP", "ObjectMeta", "no_entries", "no_items"),
+    "clientgo.meta.objects": (
+        "EMPTY_MAP",
+        "NO_ITEMS",
+        "ListOf",
+        "ObjectMeta",
+        "StructWithLists",
+        "no_entries",
+        "no_items",
+    ),
     "clientgo.meta.scheme": ("ScaleSubresource", "api_type"),
 }
 
@@ -33,7 +41,7 @@ class ForeignGroup:
         classes = "\n\n\n".join(struct_text(record) for record in self.records.values())
         standard = "\n".join(import_line(name, used) for name, used in used_names(classes).items())
         ours = [(name, mentioned(classes, names)) for name, names in _OURS.items()]
-        block = import_block(ours, Layout(package=""), whole=["msgspec"])
+        block = import_block(ours, Layout(package=""), whole=["msgspec"] if "msgspec." in classes else [])
         body = fill(
             "types",
             api_version=f"{api.group}/{api.version}",

@@ -28,7 +28,13 @@ from clientgo.kubernetes.types.admissionregistration_v1 import (
     ValidatingAdmissionPolicyBinding,
     ValidatingWebhookConfiguration,
 )
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "ApplyConfigurationApplyConfiguration",
@@ -99,11 +105,11 @@ class MatchConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 class MatchResourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    exclude_resource_rules: tuple[NamedRuleWithOperationsApplyConfiguration, ...] | UnsetType = UNSET
+    exclude_resource_rules: ListOrUnset[NamedRuleWithOperationsApplyConfiguration] = NO_LIST
     match_policy: str | UnsetType = UNSET
     namespace_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
     object_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
-    resource_rules: tuple[NamedRuleWithOperationsApplyConfiguration, ...] | UnsetType = UNSET
+    resource_rules: ListOrUnset[NamedRuleWithOperationsApplyConfiguration] = NO_LIST
 
 
 class MutatingAdmissionPolicyApplyConfiguration(
@@ -140,27 +146,27 @@ class MutatingAdmissionPolicySpecApplyConfiguration(ApplyConfiguration, frozen=T
     """Fields to apply; unset fields are not changed."""
 
     failure_policy: str | UnsetType = UNSET
-    match_conditions: tuple[MatchConditionApplyConfiguration, ...] | UnsetType = UNSET
+    match_conditions: ListOrUnset[MatchConditionApplyConfiguration] = NO_LIST
     match_constraints: MatchResourcesApplyConfiguration | UnsetType = UNSET
-    mutations: tuple[MutationApplyConfiguration, ...] | UnsetType = UNSET
+    mutations: ListOrUnset[MutationApplyConfiguration] = NO_LIST
     param_kind: ParamKindApplyConfiguration | UnsetType = UNSET
     reinvocation_policy: str | UnsetType = UNSET
-    variables: tuple[VariableApplyConfiguration, ...] | UnsetType = UNSET
+    variables: ListOrUnset[VariableApplyConfiguration] = NO_LIST
 
 
 class MutatingWebhookApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    admission_review_versions: tuple[str, ...] | UnsetType = UNSET
+    admission_review_versions: ListOrUnset[str] = NO_LIST
     client_config: WebhookClientConfigApplyConfiguration | UnsetType = UNSET
     failure_policy: str | UnsetType = UNSET
-    match_conditions: tuple[MatchConditionApplyConfiguration, ...] | UnsetType = UNSET
+    match_conditions: ListOrUnset[MatchConditionApplyConfiguration] = NO_LIST
     match_policy: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
     namespace_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
     object_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
     reinvocation_policy: str | UnsetType = UNSET
-    rules: tuple[RuleWithOperationsApplyConfiguration, ...] | UnsetType = UNSET
+    rules: ListOrUnset[RuleWithOperationsApplyConfiguration] = NO_LIST
     side_effects: str | UnsetType = UNSET
     timeout_seconds: int | UnsetType = UNSET
 
@@ -173,7 +179,7 @@ class MutatingWebhookConfigurationApplyConfiguration(
     kind = MutatingWebhookConfiguration
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    webhooks: tuple[MutatingWebhookApplyConfiguration, ...] | UnsetType = UNSET
+    webhooks: ListOrUnset[MutatingWebhookApplyConfiguration] = NO_LIST
 
 
 class MutationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -187,11 +193,11 @@ class MutationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 class NamedRuleWithOperationsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    api_groups: tuple[str, ...] | UnsetType = UNSET
-    api_versions: tuple[str, ...] | UnsetType = UNSET
-    operations: tuple[str, ...] | UnsetType = UNSET
-    resource_names: tuple[str, ...] | UnsetType = UNSET
-    resources: tuple[str, ...] | UnsetType = UNSET
+    api_groups: ListOrUnset[str] = NO_LIST
+    api_versions: ListOrUnset[str] = NO_LIST
+    operations: ListOrUnset[str] = NO_LIST
+    resource_names: ListOrUnset[str] = NO_LIST
+    resources: ListOrUnset[str] = NO_LIST
     scope: str | UnsetType = UNSET
 
 
@@ -214,10 +220,10 @@ class ParamRefApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 class RuleWithOperationsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    api_groups: tuple[str, ...] | UnsetType = UNSET
-    api_versions: tuple[str, ...] | UnsetType = UNSET
-    operations: tuple[str, ...] | UnsetType = UNSET
-    resources: tuple[str, ...] | UnsetType = UNSET
+    api_groups: ListOrUnset[str] = NO_LIST
+    api_versions: ListOrUnset[str] = NO_LIST
+    operations: ListOrUnset[str] = NO_LIST
+    resources: ListOrUnset[str] = NO_LIST
     scope: str | UnsetType = UNSET
 
 
@@ -233,7 +239,7 @@ class ServiceReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 class TypeCheckingApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    expression_warnings: tuple[ExpressionWarningApplyConfiguration, ...] | UnsetType = UNSET
+    expression_warnings: ListOrUnset[ExpressionWarningApplyConfiguration] = NO_LIST
 
 
 class ValidatingAdmissionPolicyApplyConfiguration(
@@ -265,25 +271,25 @@ class ValidatingAdmissionPolicyBindingSpecApplyConfiguration(ApplyConfiguration,
     match_resources: MatchResourcesApplyConfiguration | UnsetType = UNSET
     param_ref: ParamRefApplyConfiguration | UnsetType = UNSET
     policy_name: str | UnsetType = UNSET
-    validation_actions: tuple[str, ...] | UnsetType = UNSET
+    validation_actions: ListOrUnset[str] = NO_LIST
 
 
 class ValidatingAdmissionPolicySpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    audit_annotations: tuple[AuditAnnotationApplyConfiguration, ...] | UnsetType = UNSET
+    audit_annotations: ListOrUnset[AuditAnnotationApplyConfiguration] = NO_LIST
     failure_policy: str | UnsetType = UNSET
-    match_conditions: tuple[MatchConditionApplyConfiguration, ...] | UnsetType = UNSET
+    match_conditions: ListOrUnset[MatchConditionApplyConfiguration] = NO_LIST
     match_constraints: MatchResourcesApplyConfiguration | UnsetType = UNSET
     param_kind: ParamKindApplyConfiguration | UnsetType = UNSET
-    validations: tuple[ValidationApplyConfiguration, ...] | UnsetType = UNSET
-    variables: tuple[VariableApplyConfiguration, ...] | UnsetType = UNSET
+    validations: ListOrUnset[ValidationApplyConfiguration] = NO_LIST
+    variables: ListOrUnset[VariableApplyConfiguration] = NO_LIST
 
 
 class ValidatingAdmissionPolicyStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[ConditionApplyConfiguration] = NO_LIST
     observed_generation: int | UnsetType = UNSET
     type_checking: TypeCheckingApplyConfiguration | UnsetType = UNSET
 
@@ -291,15 +297,15 @@ class ValidatingAdmissionPolicyStatusApplyConfiguration(ApplyConfiguration, froz
 class ValidatingWebhookApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    admission_review_versions: tuple[str, ...] | UnsetType = UNSET
+    admission_review_versions: ListOrUnset[str] = NO_LIST
     client_config: WebhookClientConfigApplyConfiguration | UnsetType = UNSET
     failure_policy: str | UnsetType = UNSET
-    match_conditions: tuple[MatchConditionApplyConfiguration, ...] | UnsetType = UNSET
+    match_conditions: ListOrUnset[MatchConditionApplyConfiguration] = NO_LIST
     match_policy: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
     namespace_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
     object_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
-    rules: tuple[RuleWithOperationsApplyConfiguration, ...] | UnsetType = UNSET
+    rules: ListOrUnset[RuleWithOperationsApplyConfiguration] = NO_LIST
     side_effects: str | UnsetType = UNSET
     timeout_seconds: int | UnsetType = UNSET
 
@@ -312,7 +318,7 @@ class ValidatingWebhookConfigurationApplyConfiguration(
     kind = ValidatingWebhookConfiguration
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    webhooks: tuple[ValidatingWebhookApplyConfiguration, ...] | UnsetType = UNSET
+    webhooks: ListOrUnset[ValidatingWebhookApplyConfiguration] = NO_LIST
 
 
 class ValidationApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

@@ -25,7 +25,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.types.apiextensions_v1 import CustomResourceDefinition
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "CustomResourceColumnDefinitionApplyConfiguration",
@@ -93,11 +99,11 @@ class CustomResourceDefinitionConditionApplyConfiguration(ApplyConfiguration, fr
 class CustomResourceDefinitionNamesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    categories: tuple[str, ...] | UnsetType = UNSET
+    categories: ListOrUnset[str] = NO_LIST
     kind: str | UnsetType = UNSET
     list_kind: str | UnsetType = UNSET
     plural: str | UnsetType = UNSET
-    short_names: tuple[str, ...] | UnsetType = UNSET
+    short_names: ListOrUnset[str] = NO_LIST
     singular: str | UnsetType = UNSET
 
 
@@ -109,27 +115,27 @@ class CustomResourceDefinitionSpecApplyConfiguration(ApplyConfiguration, frozen=
     names: CustomResourceDefinitionNamesApplyConfiguration | UnsetType = UNSET
     preserve_unknown_fields: bool | UnsetType = UNSET
     scope: str | UnsetType = UNSET
-    versions: tuple[CustomResourceDefinitionVersionApplyConfiguration, ...] | UnsetType = UNSET
+    versions: ListOrUnset[CustomResourceDefinitionVersionApplyConfiguration] = NO_LIST
 
 
 class CustomResourceDefinitionStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
     accepted_names: CustomResourceDefinitionNamesApplyConfiguration | UnsetType = UNSET
-    conditions: tuple[CustomResourceDefinitionConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[CustomResourceDefinitionConditionApplyConfiguration] = NO_LIST
     observed_generation: int | UnsetType = UNSET
-    stored_versions: tuple[str, ...] | UnsetType = UNSET
+    stored_versions: ListOrUnset[str] = NO_LIST
 
 
 class CustomResourceDefinitionVersionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    additional_printer_columns: tuple[CustomResourceColumnDefinitionApplyConfiguration, ...] | UnsetType = UNSET
+    additional_printer_columns: ListOrUnset[CustomResourceColumnDefinitionApplyConfiguration] = NO_LIST
     deprecated: bool | UnsetType = UNSET
     deprecation_warning: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
     schema: CustomResourceValidationApplyConfiguration | UnsetType = UNSET
-    selectable_fields: tuple[SelectableFieldApplyConfiguration, ...] | UnsetType = UNSET
+    selectable_fields: ListOrUnset[SelectableFieldApplyConfiguration] = NO_LIST
     served: bool | UnsetType = UNSET
     storage: bool | UnsetType = UNSET
     subresources: CustomResourceSubresourcesApplyConfiguration | UnsetType = UNSET
@@ -172,13 +178,13 @@ class JSONSchemaPropsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     schema: str | UnsetType = msgspec.field(default=UNSET, name="$schema")
     additional_items: Mapping[str, Any] | bool | UnsetType = UNSET
     additional_properties: Mapping[str, Any] | bool | UnsetType = UNSET
-    all_of: tuple[JSONSchemaPropsApplyConfiguration, ...] | UnsetType = UNSET
-    any_of: tuple[JSONSchemaPropsApplyConfiguration, ...] | UnsetType = UNSET
+    all_of: ListOrUnset[JSONSchemaPropsApplyConfiguration] = NO_LIST
+    any_of: ListOrUnset[JSONSchemaPropsApplyConfiguration] = NO_LIST
     default: Any | UnsetType = UNSET
     definitions: Mapping[str, JSONSchemaPropsApplyConfiguration] | UnsetType = UNSET
     dependencies: Mapping[str, Mapping[str, Any] | tuple[str, ...]] | UnsetType = UNSET
     description: str | UnsetType = UNSET
-    enum: tuple[Any, ...] | UnsetType = UNSET
+    enum: ListOrUnset[Any] = NO_LIST
     example: Any | UnsetType = UNSET
     exclusive_maximum: bool | UnsetType = UNSET
     exclusive_minimum: bool | UnsetType = UNSET
@@ -197,11 +203,11 @@ class JSONSchemaPropsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     multiple_of: float | int | UnsetType = UNSET
     not_: JSONSchemaPropsApplyConfiguration | UnsetType = UNSET
     nullable: bool | UnsetType = UNSET
-    one_of: tuple[JSONSchemaPropsApplyConfiguration, ...] | UnsetType = UNSET
+    one_of: ListOrUnset[JSONSchemaPropsApplyConfiguration] = NO_LIST
     pattern: str | UnsetType = UNSET
     pattern_properties: Mapping[str, JSONSchemaPropsApplyConfiguration] | UnsetType = UNSET
     properties: Mapping[str, JSONSchemaPropsApplyConfiguration] | UnsetType = UNSET
-    required: tuple[str, ...] | UnsetType = UNSET
+    required: ListOrUnset[str] = NO_LIST
     title: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
     unique_items: bool | UnsetType = UNSET
@@ -209,16 +215,14 @@ class JSONSchemaPropsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
         default=UNSET, name="x-kubernetes-embedded-resource"
     )
     x_kubernetes_int_or_string: bool | UnsetType = msgspec.field(default=UNSET, name="x-kubernetes-int-or-string")
-    x_kubernetes_list_map_keys: tuple[str, ...] | UnsetType = msgspec.field(
-        default=UNSET, name="x-kubernetes-list-map-keys"
-    )
+    x_kubernetes_list_map_keys: ListOrUnset[str] = msgspec.field(default=NO_LIST, name="x-kubernetes-list-map-keys")
     x_kubernetes_list_type: str | UnsetType = msgspec.field(default=UNSET, name="x-kubernetes-list-type")
     x_kubernetes_map_type: str | UnsetType = msgspec.field(default=UNSET, name="x-kubernetes-map-type")
     x_kubernetes_preserve_unknown_fields: bool | UnsetType = msgspec.field(
         default=UNSET, name="x-kubernetes-preserve-unknown-fields"
     )
-    x_kubernetes_validations: tuple[ValidationRuleApplyConfiguration, ...] | UnsetType = msgspec.field(
-        default=UNSET, name="x-kubernetes-validations"
+    x_kubernetes_validations: ListOrUnset[ValidationRuleApplyConfiguration] = msgspec.field(
+        default=NO_LIST, name="x-kubernetes-validations"
     )
 
 
@@ -260,4 +264,4 @@ class WebhookConversionApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
     """Fields to apply; unset fields are not changed."""
 
     client_config: WebhookClientConfigApplyConfiguration | UnsetType = UNSET
-    conversion_review_versions: tuple[str, ...] | UnsetType = UNSET
+    conversion_review_versions: ListOrUnset[str] = NO_LIST

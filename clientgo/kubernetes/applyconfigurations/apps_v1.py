@@ -29,7 +29,13 @@ from clientgo.kubernetes.applyconfigurations.pods import (
 )
 from clientgo.kubernetes.applyconfigurations.shared import LabelSelectorApplyConfiguration
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "ControllerRevisionApplyConfiguration",
@@ -104,7 +110,7 @@ class DaemonSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     """Fields to apply; unset fields are not changed."""
 
     collision_count: int | UnsetType = UNSET
-    conditions: tuple[DaemonSetConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[DaemonSetConditionApplyConfiguration] = NO_LIST
     current_number_scheduled: int | UnsetType = UNSET
     desired_number_scheduled: int | UnsetType = UNSET
     number_available: int | UnsetType = UNSET
@@ -161,7 +167,7 @@ class DeploymentStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 
     available_replicas: int | UnsetType = UNSET
     collision_count: int | UnsetType = UNSET
-    conditions: tuple[DeploymentConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[DeploymentConditionApplyConfiguration] = NO_LIST
     observed_generation: int | UnsetType = UNSET
     ready_replicas: int | UnsetType = UNSET
     replicas: int | UnsetType = UNSET
@@ -210,7 +216,7 @@ class ReplicaSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
     """Fields to apply; unset fields are not changed."""
 
     available_replicas: int | UnsetType = UNSET
-    conditions: tuple[ReplicaSetConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[ReplicaSetConditionApplyConfiguration] = NO_LIST
     fully_labeled_replicas: int | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
     ready_replicas: int | UnsetType = UNSET
@@ -287,7 +293,7 @@ class StatefulSetSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     service_name: str | UnsetType = UNSET
     template: PodTemplateSpecApplyConfiguration | UnsetType = UNSET
     update_strategy: StatefulSetUpdateStrategyApplyConfiguration | UnsetType = UNSET
-    volume_claim_templates: tuple[PersistentVolumeClaimApplyConfiguration, ...] | UnsetType = UNSET
+    volume_claim_templates: ListOrUnset[PersistentVolumeClaimApplyConfiguration] = NO_LIST
 
 
 class StatefulSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -295,7 +301,7 @@ class StatefulSetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
     available_replicas: int | UnsetType = UNSET
     collision_count: int | UnsetType = UNSET
-    conditions: tuple[StatefulSetConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[StatefulSetConditionApplyConfiguration] = NO_LIST
     current_replicas: int | UnsetType = UNSET
     current_revision: str | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 from msgspec import UNSET, UnsetType
 
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import NO_LIST, ApplyConfiguration, ListOrUnset, ObjectMetaApplyConfiguration
 
 __all__ = [
     "SelfSubjectReviewApplyConfiguration",
@@ -57,14 +57,14 @@ class TokenReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 class TokenReviewSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    audiences: tuple[str, ...] | UnsetType = UNSET
+    audiences: ListOrUnset[str] = NO_LIST
     token: str | UnsetType = UNSET
 
 
 class TokenReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    audiences: tuple[str, ...] | UnsetType = UNSET
+    audiences: ListOrUnset[str] = NO_LIST
     authenticated: bool | UnsetType = UNSET
     error: str | UnsetType = UNSET
     user: UserInfoApplyConfiguration | UnsetType = UNSET
@@ -74,6 +74,6 @@ class UserInfoApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
     extra: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
-    groups: tuple[str, ...] | UnsetType = UNSET
+    groups: ListOrUnset[str] = NO_LIST
     uid: str | UnsetType = UNSET
     username: str | UnsetType = UNSET

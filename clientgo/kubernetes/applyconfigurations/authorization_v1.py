@@ -23,7 +23,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import LabelSelectorRequirementApplyConfiguration
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import NO_LIST, ApplyConfiguration, ListOrUnset, ObjectMetaApplyConfiguration
 
 __all__ = [
     "FieldSelectorAttributesApplyConfiguration",
@@ -49,7 +49,7 @@ class FieldSelectorAttributesApplyConfiguration(ApplyConfiguration, frozen=True,
     """Fields to apply; unset fields are not changed."""
 
     raw_selector: str | UnsetType = UNSET
-    requirements: tuple[FieldSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
+    requirements: ListOrUnset[FieldSelectorRequirementApplyConfiguration] = NO_LIST
 
 
 class FieldSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -57,14 +57,14 @@ class FieldSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True
 
     key: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
-    values: tuple[str, ...] | UnsetType = UNSET
+    values: ListOrUnset[str] = NO_LIST
 
 
 class LabelSelectorAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
     raw_selector: str | UnsetType = UNSET
-    requirements: tuple[LabelSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
+    requirements: ListOrUnset[LabelSelectorRequirementApplyConfiguration] = NO_LIST
 
 
 class LocalSubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -85,8 +85,8 @@ class NonResourceAttributesApplyConfiguration(ApplyConfiguration, frozen=True, k
 class NonResourceRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    non_resource_urls: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="nonResourceURLs")
-    verbs: tuple[str, ...] | UnsetType = UNSET
+    non_resource_urls: ListOrUnset[str] = msgspec.field(default=NO_LIST, name="nonResourceURLs")
+    verbs: ListOrUnset[str] = NO_LIST
 
 
 class ResourceAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -106,10 +106,10 @@ class ResourceAttributesApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 class ResourceRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    api_groups: tuple[str, ...] | UnsetType = UNSET
-    resource_names: tuple[str, ...] | UnsetType = UNSET
-    resources: tuple[str, ...] | UnsetType = UNSET
-    verbs: tuple[str, ...] | UnsetType = UNSET
+    api_groups: ListOrUnset[str] = NO_LIST
+    resource_names: ListOrUnset[str] = NO_LIST
+    resources: ListOrUnset[str] = NO_LIST
+    verbs: ListOrUnset[str] = NO_LIST
 
 
 class SelfSubjectAccessReviewApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -153,7 +153,7 @@ class SubjectAccessReviewSpecApplyConfiguration(ApplyConfiguration, frozen=True,
     """Fields to apply; unset fields are not changed."""
 
     extra: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
-    groups: tuple[str, ...] | UnsetType = UNSET
+    groups: ListOrUnset[str] = NO_LIST
     non_resource_attributes: NonResourceAttributesApplyConfiguration | UnsetType = UNSET
     resource_attributes: ResourceAttributesApplyConfiguration | UnsetType = UNSET
     uid: str | UnsetType = UNSET
@@ -174,5 +174,5 @@ class SubjectRulesReviewStatusApplyConfiguration(ApplyConfiguration, frozen=True
 
     evaluation_error: str | UnsetType = UNSET
     incomplete: bool | UnsetType = UNSET
-    non_resource_rules: tuple[NonResourceRuleApplyConfiguration, ...] | UnsetType = UNSET
-    resource_rules: tuple[ResourceRuleApplyConfiguration, ...] | UnsetType = UNSET
+    non_resource_rules: ListOrUnset[NonResourceRuleApplyConfiguration] = NO_LIST
+    resource_rules: ListOrUnset[ResourceRuleApplyConfiguration] = NO_LIST

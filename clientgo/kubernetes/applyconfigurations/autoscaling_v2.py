@@ -23,7 +23,13 @@ from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import LabelSelectorApplyConfiguration
 from clientgo.kubernetes.types.autoscaling_v2 import HorizontalPodAutoscaler
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "ContainerResourceMetricSourceApplyConfiguration",
@@ -101,7 +107,7 @@ class HPAScalingPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 class HPAScalingRulesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    policies: tuple[HPAScalingPolicyApplyConfiguration, ...] | UnsetType = UNSET
+    policies: ListOrUnset[HPAScalingPolicyApplyConfiguration] = NO_LIST
     select_policy: str | UnsetType = UNSET
     stabilization_window_seconds: int | UnsetType = UNSET
     tolerance: str | UnsetType = UNSET
@@ -142,7 +148,7 @@ class HorizontalPodAutoscalerSpecApplyConfiguration(ApplyConfiguration, frozen=T
 
     behavior: HorizontalPodAutoscalerBehaviorApplyConfiguration | UnsetType = UNSET
     max_replicas: int | UnsetType = UNSET
-    metrics: tuple[MetricSpecApplyConfiguration, ...] | UnsetType = UNSET
+    metrics: ListOrUnset[MetricSpecApplyConfiguration] = NO_LIST
     min_replicas: int | UnsetType = UNSET
     scale_target_ref: CrossVersionObjectReferenceApplyConfiguration | UnsetType = UNSET
 
@@ -150,8 +156,8 @@ class HorizontalPodAutoscalerSpecApplyConfiguration(ApplyConfiguration, frozen=T
 class HorizontalPodAutoscalerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    conditions: tuple[HorizontalPodAutoscalerConditionApplyConfiguration, ...] | UnsetType = UNSET
-    current_metrics: tuple[MetricStatusApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[HorizontalPodAutoscalerConditionApplyConfiguration] = NO_LIST
+    current_metrics: ListOrUnset[MetricStatusApplyConfiguration] = NO_LIST
     current_replicas: int | UnsetType = UNSET
     desired_replicas: int | UnsetType = UNSET
     last_scale_time: datetime | UnsetType = UNSET

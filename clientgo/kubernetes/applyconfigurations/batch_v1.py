@@ -29,7 +29,13 @@ from clientgo.kubernetes.applyconfigurations.shared import (
     ObjectReferenceApplyConfiguration,
 )
 from clientgo.kubernetes.types.batch_v1 import CronJob, Job
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "CronJobApplyConfiguration",
@@ -83,7 +89,7 @@ class CronJobSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 class CronJobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    active: tuple[ObjectReferenceApplyConfiguration, ...] | UnsetType = UNSET
+    active: ListOrUnset[ObjectReferenceApplyConfiguration] = NO_LIST
     last_schedule_time: datetime | UnsetType = UNSET
     last_successful_time: datetime | UnsetType = UNSET
 
@@ -113,7 +119,7 @@ class JobSchedulingConfigurationApplyConfiguration(ApplyConfiguration, frozen=Tr
     """Fields to apply; unset fields are not changed."""
 
     disruption_mode: WorkloadPodGroupDisruptionModeApplyConfiguration | UnsetType = UNSET
-    resource_claims: tuple[WorkloadPodGroupResourceClaimApplyConfiguration, ...] | UnsetType = UNSET
+    resource_claims: ListOrUnset[WorkloadPodGroupResourceClaimApplyConfiguration] = NO_LIST
     scheduling_constraints: WorkloadPodGroupSchedulingConstraintsApplyConfiguration | UnsetType = UNSET
     scheduling_policy: WorkloadPodGroupSchedulingPolicyApplyConfiguration | UnsetType = UNSET
 
@@ -146,7 +152,7 @@ class JobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
     active: int | UnsetType = UNSET
     completed_indexes: str | UnsetType = UNSET
     completion_time: datetime | UnsetType = UNSET
-    conditions: tuple[JobConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[JobConditionApplyConfiguration] = NO_LIST
     failed: int | UnsetType = UNSET
     failed_indexes: str | UnsetType = UNSET
     ready: int | UnsetType = UNSET
@@ -166,7 +172,7 @@ class JobTemplateSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 class PodFailurePolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    rules: tuple[PodFailurePolicyRuleApplyConfiguration, ...] | UnsetType = UNSET
+    rules: ListOrUnset[PodFailurePolicyRuleApplyConfiguration] = NO_LIST
 
 
 class PodFailurePolicyOnExitCodesRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -174,7 +180,7 @@ class PodFailurePolicyOnExitCodesRequirementApplyConfiguration(ApplyConfiguratio
 
     container_name: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
-    values: tuple[int, ...] | UnsetType = UNSET
+    values: ListOrUnset[int] = NO_LIST
 
 
 class PodFailurePolicyOnPodConditionsPatternApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -189,13 +195,13 @@ class PodFailurePolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw
 
     action: str | UnsetType = UNSET
     on_exit_codes: PodFailurePolicyOnExitCodesRequirementApplyConfiguration | UnsetType = UNSET
-    on_pod_conditions: tuple[PodFailurePolicyOnPodConditionsPatternApplyConfiguration, ...] | UnsetType = UNSET
+    on_pod_conditions: ListOrUnset[PodFailurePolicyOnPodConditionsPatternApplyConfiguration] = NO_LIST
 
 
 class SuccessPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    rules: tuple[SuccessPolicyRuleApplyConfiguration, ...] | UnsetType = UNSET
+    rules: ListOrUnset[SuccessPolicyRuleApplyConfiguration] = NO_LIST
 
 
 class SuccessPolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -214,8 +220,8 @@ class TopologyConstraintApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 class UncountedTerminatedPodsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    failed: tuple[str, ...] | UnsetType = UNSET
-    succeeded: tuple[str, ...] | UnsetType = UNSET
+    failed: ListOrUnset[str] = NO_LIST
+    succeeded: ListOrUnset[str] = NO_LIST
 
 
 class WorkloadPodGroupDisruptionModeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -242,7 +248,7 @@ class WorkloadPodGroupResourceClaimApplyConfiguration(ApplyConfiguration, frozen
 class WorkloadPodGroupSchedulingConstraintsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    topology: tuple[TopologyConstraintApplyConfiguration, ...] | UnsetType = UNSET
+    topology: ListOrUnset[TopologyConstraintApplyConfiguration] = NO_LIST
 
 
 class WorkloadPodGroupSchedulingPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

@@ -29,7 +29,13 @@ from clientgo.kubernetes.types.certificates_v1 import (
     ClusterTrustBundle,
     PodCertificateRequest,
 )
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "CertificateSigningRequestApplyConfiguration",
@@ -72,11 +78,11 @@ class CertificateSigningRequestSpecApplyConfiguration(ApplyConfiguration, frozen
 
     expiration_seconds: int | UnsetType = UNSET
     extra: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
-    groups: tuple[str, ...] | UnsetType = UNSET
+    groups: ListOrUnset[str] = NO_LIST
     request: bytes | UnsetType = UNSET
     signer_name: str | UnsetType = UNSET
     uid: str | UnsetType = UNSET
-    usages: tuple[str, ...] | UnsetType = UNSET
+    usages: ListOrUnset[str] = NO_LIST
     username: str | UnsetType = UNSET
 
 
@@ -84,7 +90,7 @@ class CertificateSigningRequestStatusApplyConfiguration(ApplyConfiguration, froz
     """Fields to apply; unset fields are not changed."""
 
     certificate: bytes | UnsetType = UNSET
-    conditions: tuple[CertificateSigningRequestConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[CertificateSigningRequestConditionApplyConfiguration] = NO_LIST
 
 
 class ClusterTrustBundleApplyConfiguration(ObjectApplyConfiguration[ClusterTrustBundle], frozen=True, kw_only=True):
@@ -135,6 +141,6 @@ class PodCertificateRequestStatusApplyConfiguration(ApplyConfiguration, frozen=T
 
     begin_refresh_at: datetime | UnsetType = UNSET
     certificate_chain: str | UnsetType = UNSET
-    conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[ConditionApplyConfiguration] = NO_LIST
     not_after: datetime | UnsetType = UNSET
     not_before: datetime | UnsetType = UNSET

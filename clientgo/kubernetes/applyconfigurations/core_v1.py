@@ -53,7 +53,13 @@ from clientgo.kubernetes.types.core_v1 import (
     Service,
     ServiceAccount,
 )
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 from clientgo.meta.objects import MicroTime
 
 __all__ = [
@@ -194,7 +200,7 @@ class ContainerExtendedResourceRequestApplyConfiguration(ApplyConfiguration, fro
 class ContainerImageApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    names: tuple[str, ...] | UnsetType = UNSET
+    names: ListOrUnset[str] = NO_LIST
     size_bytes: int | UnsetType = UNSET
 
 
@@ -235,7 +241,7 @@ class ContainerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     """Fields to apply; unset fields are not changed."""
 
     allocated_resources: Mapping[str, str] | UnsetType = UNSET
-    allocated_resources_status: tuple[ResourceStatusApplyConfiguration, ...] | UnsetType = UNSET
+    allocated_resources_status: ListOrUnset[ResourceStatusApplyConfiguration] = NO_LIST
     container_id: str | UnsetType = msgspec.field(default=UNSET, name="containerID")
     image: str | UnsetType = UNSET
     image_id: str | UnsetType = msgspec.field(default=UNSET, name="imageID")
@@ -248,7 +254,7 @@ class ContainerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     state: ContainerStateApplyConfiguration | UnsetType = UNSET
     stop_signal: str | UnsetType = UNSET
     user: ContainerUserApplyConfiguration | UnsetType = UNSET
-    volume_mounts: tuple[VolumeMountStatusApplyConfiguration, ...] | UnsetType = UNSET
+    volume_mounts: ListOrUnset[VolumeMountStatusApplyConfiguration] = NO_LIST
 
 
 class ContainerUserApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -284,9 +290,9 @@ class EndpointPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 class EndpointSubsetApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    addresses: tuple[EndpointAddressApplyConfiguration, ...] | UnsetType = UNSET
-    not_ready_addresses: tuple[EndpointAddressApplyConfiguration, ...] | UnsetType = UNSET
-    ports: tuple[EndpointPortApplyConfiguration, ...] | UnsetType = UNSET
+    addresses: ListOrUnset[EndpointAddressApplyConfiguration] = NO_LIST
+    not_ready_addresses: ListOrUnset[EndpointAddressApplyConfiguration] = NO_LIST
+    ports: ListOrUnset[EndpointPortApplyConfiguration] = NO_LIST
 
 
 class EndpointsApplyConfiguration(ObjectApplyConfiguration[Endpoints], frozen=True, kw_only=True):
@@ -295,7 +301,7 @@ class EndpointsApplyConfiguration(ObjectApplyConfiguration[Endpoints], frozen=Tr
     kind = Endpoints
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    subsets: tuple[EndpointSubsetApplyConfiguration, ...] | UnsetType = UNSET
+    subsets: ListOrUnset[EndpointSubsetApplyConfiguration] = NO_LIST
 
 
 class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_only=True):
@@ -362,14 +368,14 @@ class LimitRangeItemApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 class LimitRangeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    limits: tuple[LimitRangeItemApplyConfiguration, ...] | UnsetType = UNSET
+    limits: ListOrUnset[LimitRangeItemApplyConfiguration] = NO_LIST
 
 
 class LinuxContainerUserApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
     gid: int | UnsetType = UNSET
-    supplemental_groups: tuple[int, ...] | UnsetType = UNSET
+    supplemental_groups: ListOrUnset[int] = NO_LIST
     uid: int | UnsetType = UNSET
 
 
@@ -379,13 +385,13 @@ class LoadBalancerIngressApplyConfiguration(ApplyConfiguration, frozen=True, kw_
     hostname: str | UnsetType = UNSET
     ip: str | UnsetType = UNSET
     ip_mode: str | UnsetType = UNSET
-    ports: tuple[PortStatusApplyConfiguration, ...] | UnsetType = UNSET
+    ports: ListOrUnset[PortStatusApplyConfiguration] = NO_LIST
 
 
 class LoadBalancerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    ingress: tuple[LoadBalancerIngressApplyConfiguration, ...] | UnsetType = UNSET
+    ingress: ListOrUnset[LoadBalancerIngressApplyConfiguration] = NO_LIST
 
 
 class NamespaceApplyConfiguration(ObjectApplyConfiguration[Namespace], frozen=True, kw_only=True):
@@ -411,13 +417,13 @@ class NamespaceConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 class NamespaceSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    finalizers: tuple[str, ...] | UnsetType = UNSET
+    finalizers: ListOrUnset[str] = NO_LIST
 
 
 class NamespaceStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    conditions: tuple[NamespaceConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[NamespaceConditionApplyConfiguration] = NO_LIST
     phase: str | UnsetType = UNSET
 
 
@@ -456,9 +462,9 @@ class NodeAllocatableOverheadResourcesApplyConfiguration(ApplyConfiguration, fro
 class NodeAllocatableResourceClaimStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    containers: tuple[str, ...] | UnsetType = UNSET
-    mapping: tuple[NodeAllocatableMappedResourcesApplyConfiguration, ...] | UnsetType = UNSET
-    overhead: tuple[NodeAllocatableOverheadResourcesApplyConfiguration, ...] | UnsetType = UNSET
+    containers: ListOrUnset[str] = NO_LIST
+    mapping: ListOrUnset[NodeAllocatableMappedResourcesApplyConfiguration] = NO_LIST
+    overhead: ListOrUnset[NodeAllocatableOverheadResourcesApplyConfiguration] = NO_LIST
     resource_claim_name: str | UnsetType = UNSET
 
 
@@ -503,7 +509,7 @@ class NodeFeaturesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 class NodePodPreemptionPolicyApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    disable_resize_preemption: tuple[str, ...] | UnsetType = UNSET
+    disable_resize_preemption: ListOrUnset[str] = NO_LIST
 
 
 class NodeRuntimeHandlerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -526,30 +532,30 @@ class NodeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     config_source: NodeConfigSourceApplyConfiguration | UnsetType = UNSET
     external_id: str | UnsetType = msgspec.field(default=UNSET, name="externalID")
     pod_cidr: str | UnsetType = msgspec.field(default=UNSET, name="podCIDR")
-    pod_cidrs: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="podCIDRs")
+    pod_cidrs: ListOrUnset[str] = msgspec.field(default=NO_LIST, name="podCIDRs")
     pod_preemption_policy: NodePodPreemptionPolicyApplyConfiguration | UnsetType = UNSET
     provider_id: str | UnsetType = msgspec.field(default=UNSET, name="providerID")
-    taints: tuple[TaintApplyConfiguration, ...] | UnsetType = UNSET
+    taints: ListOrUnset[TaintApplyConfiguration] = NO_LIST
     unschedulable: bool | UnsetType = UNSET
 
 
 class NodeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    addresses: tuple[NodeAddressApplyConfiguration, ...] | UnsetType = UNSET
+    addresses: ListOrUnset[NodeAddressApplyConfiguration] = NO_LIST
     allocatable: Mapping[str, str] | UnsetType = UNSET
     capacity: Mapping[str, str] | UnsetType = UNSET
-    conditions: tuple[NodeConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[NodeConditionApplyConfiguration] = NO_LIST
     config: NodeConfigStatusApplyConfiguration | UnsetType = UNSET
     daemon_endpoints: NodeDaemonEndpointsApplyConfiguration | UnsetType = UNSET
-    declared_features: tuple[str, ...] | UnsetType = UNSET
+    declared_features: ListOrUnset[str] = NO_LIST
     features: NodeFeaturesApplyConfiguration | UnsetType = UNSET
-    images: tuple[ContainerImageApplyConfiguration, ...] | UnsetType = UNSET
+    images: ListOrUnset[ContainerImageApplyConfiguration] = NO_LIST
     node_info: NodeSystemInfoApplyConfiguration | UnsetType = UNSET
     phase: str | UnsetType = UNSET
-    runtime_handlers: tuple[NodeRuntimeHandlerApplyConfiguration, ...] | UnsetType = UNSET
-    volumes_attached: tuple[AttachedVolumeApplyConfiguration, ...] | UnsetType = UNSET
-    volumes_in_use: tuple[str, ...] | UnsetType = UNSET
+    runtime_handlers: ListOrUnset[NodeRuntimeHandlerApplyConfiguration] = NO_LIST
+    volumes_attached: ListOrUnset[AttachedVolumeApplyConfiguration] = NO_LIST
+    volumes_in_use: ListOrUnset[str] = NO_LIST
 
 
 class NodeSwapStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -619,7 +625,7 @@ class PodConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 class PodExtendedResourceClaimStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    request_mappings: tuple[ContainerExtendedResourceRequestApplyConfiguration, ...] | UnsetType = UNSET
+    request_mappings: ListOrUnset[ContainerExtendedResourceRequestApplyConfiguration] = NO_LIST
     resource_claim_name: str | UnsetType = UNSET
 
 
@@ -640,29 +646,29 @@ class PodStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
     """Fields to apply; unset fields are not changed."""
 
     allocated_resources: Mapping[str, str] | UnsetType = UNSET
-    conditions: tuple[PodConditionApplyConfiguration, ...] | UnsetType = UNSET
-    container_statuses: tuple[ContainerStatusApplyConfiguration, ...] | UnsetType = UNSET
-    ephemeral_container_statuses: tuple[ContainerStatusApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[PodConditionApplyConfiguration] = NO_LIST
+    container_statuses: ListOrUnset[ContainerStatusApplyConfiguration] = NO_LIST
+    ephemeral_container_statuses: ListOrUnset[ContainerStatusApplyConfiguration] = NO_LIST
     extended_resource_claim_status: PodExtendedResourceClaimStatusApplyConfiguration | UnsetType = UNSET
     host_ip: str | UnsetType = msgspec.field(default=UNSET, name="hostIP")
-    host_ips: tuple[HostIPApplyConfiguration, ...] | UnsetType = msgspec.field(default=UNSET, name="hostIPs")
-    init_container_statuses: tuple[ContainerStatusApplyConfiguration, ...] | UnsetType = UNSET
+    host_ips: ListOrUnset[HostIPApplyConfiguration] = msgspec.field(default=NO_LIST, name="hostIPs")
+    init_container_statuses: ListOrUnset[ContainerStatusApplyConfiguration] = NO_LIST
     message: str | UnsetType = UNSET
-    node_allocatable_resource_claim_statuses: (
-        tuple[NodeAllocatableResourceClaimStatusApplyConfiguration, ...] | UnsetType
-    ) = UNSET
+    node_allocatable_resource_claim_statuses: ListOrUnset[NodeAllocatableResourceClaimStatusApplyConfiguration] = (
+        NO_LIST
+    )
     nominated_node_name: str | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
     phase: str | UnsetType = UNSET
     pod_ip: str | UnsetType = msgspec.field(default=UNSET, name="podIP")
-    pod_ips: tuple[PodIPApplyConfiguration, ...] | UnsetType = msgspec.field(default=UNSET, name="podIPs")
+    pod_ips: ListOrUnset[PodIPApplyConfiguration] = msgspec.field(default=NO_LIST, name="podIPs")
     qos_class: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     resize: str | UnsetType = UNSET
-    resource_claim_statuses: tuple[PodResourceClaimStatusApplyConfiguration, ...] | UnsetType = UNSET
+    resource_claim_statuses: ListOrUnset[PodResourceClaimStatusApplyConfiguration] = NO_LIST
     resources: ResourceRequirementsApplyConfiguration | UnsetType = UNSET
     start_time: datetime | UnsetType = UNSET
-    volume_health: tuple[PodVolumeHealthApplyConfiguration, ...] | UnsetType = UNSET
+    volume_health: ListOrUnset[PodVolumeHealthApplyConfiguration] = NO_LIST
 
 
 class PodTemplateApplyConfiguration(ObjectApplyConfiguration[PodTemplate], frozen=True, kw_only=True):
@@ -677,7 +683,7 @@ class PodTemplateApplyConfiguration(ObjectApplyConfiguration[PodTemplate], froze
 class PodVolumeHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    health_conditions: tuple[VolumeHealthConditionApplyConfiguration, ...] | UnsetType = UNSET
+    health_conditions: ListOrUnset[VolumeHealthConditionApplyConfiguration] = NO_LIST
     last_transition_time: datetime | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
@@ -725,7 +731,7 @@ class ReplicationControllerStatusApplyConfiguration(ApplyConfiguration, frozen=T
     """Fields to apply; unset fields are not changed."""
 
     available_replicas: int | UnsetType = UNSET
-    conditions: tuple[ReplicationControllerConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[ReplicationControllerConditionApplyConfiguration] = NO_LIST
     fully_labeled_replicas: int | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
     ready_replicas: int | UnsetType = UNSET
@@ -755,7 +761,7 @@ class ResourceQuotaSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 
     hard: Mapping[str, str] | UnsetType = UNSET
     scope_selector: ScopeSelectorApplyConfiguration | UnsetType = UNSET
-    scopes: tuple[str, ...] | UnsetType = UNSET
+    scopes: ListOrUnset[str] = NO_LIST
 
 
 class ResourceQuotaStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -769,13 +775,13 @@ class ResourceStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
     """Fields to apply; unset fields are not changed."""
 
     name: str | UnsetType = UNSET
-    resources: tuple[ResourceHealthApplyConfiguration, ...] | UnsetType = UNSET
+    resources: ListOrUnset[ResourceHealthApplyConfiguration] = NO_LIST
 
 
 class ScopeSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    match_expressions: tuple[ScopedResourceSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
+    match_expressions: ListOrUnset[ScopedResourceSelectorRequirementApplyConfiguration] = NO_LIST
 
 
 class ScopedResourceSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -783,7 +789,7 @@ class ScopedResourceSelectorRequirementApplyConfiguration(ApplyConfiguration, fr
 
     operator: str | UnsetType = UNSET
     scope_name: str | UnsetType = UNSET
-    values: tuple[str, ...] | UnsetType = UNSET
+    values: ListOrUnset[str] = NO_LIST
 
 
 class SecretApplyConfiguration(ObjectApplyConfiguration[Secret], frozen=True, kw_only=True):
@@ -814,9 +820,9 @@ class ServiceAccountApplyConfiguration(ObjectApplyConfiguration[ServiceAccount],
     kind = ServiceAccount
 
     automount_service_account_token: bool | UnsetType = UNSET
-    image_pull_secrets: tuple[LocalObjectReferenceApplyConfiguration, ...] | UnsetType = UNSET
+    image_pull_secrets: ListOrUnset[LocalObjectReferenceApplyConfiguration] = NO_LIST
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    secrets: tuple[ObjectReferenceApplyConfiguration, ...] | UnsetType = UNSET
+    secrets: ListOrUnset[ObjectReferenceApplyConfiguration] = NO_LIST
 
 
 class ServicePortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -835,18 +841,18 @@ class ServiceSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
     allocate_load_balancer_node_ports: bool | UnsetType = UNSET
     cluster_ip: str | UnsetType = msgspec.field(default=UNSET, name="clusterIP")
-    cluster_ips: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="clusterIPs")
-    external_ips: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="externalIPs")
+    cluster_ips: ListOrUnset[str] = msgspec.field(default=NO_LIST, name="clusterIPs")
+    external_ips: ListOrUnset[str] = msgspec.field(default=NO_LIST, name="externalIPs")
     external_name: str | UnsetType = UNSET
     external_traffic_policy: str | UnsetType = UNSET
     health_check_node_port: int | UnsetType = UNSET
     internal_traffic_policy: str | UnsetType = UNSET
-    ip_families: tuple[str, ...] | UnsetType = UNSET
+    ip_families: ListOrUnset[str] = NO_LIST
     ip_family_policy: str | UnsetType = UNSET
     load_balancer_class: str | UnsetType = UNSET
     load_balancer_ip: str | UnsetType = msgspec.field(default=UNSET, name="loadBalancerIP")
-    load_balancer_source_ranges: tuple[str, ...] | UnsetType = UNSET
-    ports: tuple[ServicePortApplyConfiguration, ...] | UnsetType = UNSET
+    load_balancer_source_ranges: ListOrUnset[str] = NO_LIST
+    ports: ListOrUnset[ServicePortApplyConfiguration] = NO_LIST
     publish_not_ready_addresses: bool | UnsetType = UNSET
     selector: Mapping[str, str] | UnsetType = UNSET
     session_affinity: str | UnsetType = UNSET
@@ -858,7 +864,7 @@ class ServiceSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 class ServiceStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[ConditionApplyConfiguration] = NO_LIST
     load_balancer: LoadBalancerStatusApplyConfiguration | UnsetType = UNSET
 
 

@@ -23,7 +23,13 @@ from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import ObjectReferenceApplyConfiguration
 from clientgo.kubernetes.types.discovery_v1 import EndpointSlice
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "EndpointApplyConfiguration",
@@ -39,7 +45,7 @@ __all__ = [
 class EndpointApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    addresses: tuple[str, ...] | UnsetType = UNSET
+    addresses: ListOrUnset[str] = NO_LIST
     conditions: EndpointConditionsApplyConfiguration | UnsetType = UNSET
     deprecated_topology: Mapping[str, str] | UnsetType = UNSET
     hints: EndpointHintsApplyConfiguration | UnsetType = UNSET
@@ -60,8 +66,8 @@ class EndpointConditionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 class EndpointHintsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    for_nodes: tuple[ForNodeApplyConfiguration, ...] | UnsetType = UNSET
-    for_zones: tuple[ForZoneApplyConfiguration, ...] | UnsetType = UNSET
+    for_nodes: ListOrUnset[ForNodeApplyConfiguration] = NO_LIST
+    for_zones: ListOrUnset[ForZoneApplyConfiguration] = NO_LIST
 
 
 class EndpointPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -79,9 +85,9 @@ class EndpointSliceApplyConfiguration(ObjectApplyConfiguration[EndpointSlice], f
     kind = EndpointSlice
 
     address_type: str | UnsetType = UNSET
-    endpoints: tuple[EndpointApplyConfiguration, ...] | UnsetType = UNSET
+    endpoints: ListOrUnset[EndpointApplyConfiguration] = NO_LIST
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    ports: tuple[EndpointPortApplyConfiguration, ...] | UnsetType = UNSET
+    ports: ListOrUnset[EndpointPortApplyConfiguration] = NO_LIST
 
 
 class ForNodeApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

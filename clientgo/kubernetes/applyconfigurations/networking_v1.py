@@ -25,7 +25,13 @@ from clientgo.kubernetes.applyconfigurations.shared import (
     TypedLocalObjectReferenceApplyConfiguration,
 )
 from clientgo.kubernetes.types.networking_v1 import Ingress, IngressClass, IPAddress, NetworkPolicy, ServiceCIDR
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "HTTPIngressPathApplyConfiguration",
@@ -71,7 +77,7 @@ class HTTPIngressPathApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 class HTTPIngressRuleValueApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    paths: tuple[HTTPIngressPathApplyConfiguration, ...] | UnsetType = UNSET
+    paths: ListOrUnset[HTTPIngressPathApplyConfiguration] = NO_LIST
 
 
 class IPAddressApplyConfiguration(ObjectApplyConfiguration[IPAddress], frozen=True, kw_only=True):
@@ -93,7 +99,7 @@ class IPBlockApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
     cidr: str | UnsetType = UNSET
-    except_: tuple[str, ...] | UnsetType = UNSET
+    except_: ListOrUnset[str] = NO_LIST
 
 
 class IngressApplyConfiguration(ObjectApplyConfiguration[Ingress], frozen=True, kw_only=True):
@@ -144,13 +150,13 @@ class IngressLoadBalancerIngressApplyConfiguration(ApplyConfiguration, frozen=Tr
 
     hostname: str | UnsetType = UNSET
     ip: str | UnsetType = UNSET
-    ports: tuple[IngressPortStatusApplyConfiguration, ...] | UnsetType = UNSET
+    ports: ListOrUnset[IngressPortStatusApplyConfiguration] = NO_LIST
 
 
 class IngressLoadBalancerStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    ingress: tuple[IngressLoadBalancerIngressApplyConfiguration, ...] | UnsetType = UNSET
+    ingress: ListOrUnset[IngressLoadBalancerIngressApplyConfiguration] = NO_LIST
 
 
 class IngressPortStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -180,8 +186,8 @@ class IngressSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
     default_backend: IngressBackendApplyConfiguration | UnsetType = UNSET
     ingress_class_name: str | UnsetType = UNSET
-    rules: tuple[IngressRuleApplyConfiguration, ...] | UnsetType = UNSET
-    tls: tuple[IngressTLSApplyConfiguration, ...] | UnsetType = UNSET
+    rules: ListOrUnset[IngressRuleApplyConfiguration] = NO_LIST
+    tls: ListOrUnset[IngressTLSApplyConfiguration] = NO_LIST
 
 
 class IngressStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -193,7 +199,7 @@ class IngressStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
 class IngressTLSApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    hosts: tuple[str, ...] | UnsetType = UNSET
+    hosts: ListOrUnset[str] = NO_LIST
     secret_name: str | UnsetType = UNSET
 
 
@@ -209,15 +215,15 @@ class NetworkPolicyApplyConfiguration(ObjectApplyConfiguration[NetworkPolicy], f
 class NetworkPolicyEgressRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    ports: tuple[NetworkPolicyPortApplyConfiguration, ...] | UnsetType = UNSET
-    to: tuple[NetworkPolicyPeerApplyConfiguration, ...] | UnsetType = UNSET
+    ports: ListOrUnset[NetworkPolicyPortApplyConfiguration] = NO_LIST
+    to: ListOrUnset[NetworkPolicyPeerApplyConfiguration] = NO_LIST
 
 
 class NetworkPolicyIngressRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    from_: tuple[NetworkPolicyPeerApplyConfiguration, ...] | UnsetType = UNSET
-    ports: tuple[NetworkPolicyPortApplyConfiguration, ...] | UnsetType = UNSET
+    from_: ListOrUnset[NetworkPolicyPeerApplyConfiguration] = NO_LIST
+    ports: ListOrUnset[NetworkPolicyPortApplyConfiguration] = NO_LIST
 
 
 class NetworkPolicyPeerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -239,10 +245,10 @@ class NetworkPolicyPortApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 class NetworkPolicySpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    egress: tuple[NetworkPolicyEgressRuleApplyConfiguration, ...] | UnsetType = UNSET
-    ingress: tuple[NetworkPolicyIngressRuleApplyConfiguration, ...] | UnsetType = UNSET
+    egress: ListOrUnset[NetworkPolicyEgressRuleApplyConfiguration] = NO_LIST
+    ingress: ListOrUnset[NetworkPolicyIngressRuleApplyConfiguration] = NO_LIST
     pod_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
-    policy_types: tuple[str, ...] | UnsetType = UNSET
+    policy_types: ListOrUnset[str] = NO_LIST
 
 
 class ParentReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -274,10 +280,10 @@ class ServiceCIDRApplyConfiguration(ObjectApplyConfiguration[ServiceCIDR], froze
 class ServiceCIDRSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    cidrs: tuple[str, ...] | UnsetType = UNSET
+    cidrs: ListOrUnset[str] = NO_LIST
 
 
 class ServiceCIDRStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[ConditionApplyConfiguration] = NO_LIST

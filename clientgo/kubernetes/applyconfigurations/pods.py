@@ -41,7 +41,13 @@ from clientgo.kubernetes.applyconfigurations.shared import (
     VsphereVirtualDiskVolumeSourceApplyConfiguration,
 )
 from clientgo.kubernetes.types.pods import PersistentVolumeClaim
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "AffinityApplyConfiguration",
@@ -180,14 +186,14 @@ class CSIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 class CapabilitiesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    add: tuple[str, ...] | UnsetType = UNSET
-    drop: tuple[str, ...] | UnsetType = UNSET
+    add: ListOrUnset[str] = NO_LIST
+    drop: ListOrUnset[str] = NO_LIST
 
 
 class CephFSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    monitors: tuple[str, ...] | UnsetType = UNSET
+    monitors: ListOrUnset[str] = NO_LIST
     path: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
     secret_file: str | UnsetType = UNSET
@@ -233,7 +239,7 @@ class ConfigMapKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw
 class ConfigMapProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    items: tuple[KeyToPathApplyConfiguration, ...] | UnsetType = UNSET
+    items: ListOrUnset[KeyToPathApplyConfiguration] = NO_LIST
     name: str | UnsetType = UNSET
     optional: bool | UnsetType = UNSET
 
@@ -243,7 +249,7 @@ class ConfigMapVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
-    items: tuple[KeyToPathApplyConfiguration, ...] | UnsetType = UNSET
+    items: ListOrUnset[KeyToPathApplyConfiguration] = NO_LIST
     name: str | UnsetType = UNSET
     optional: bool | UnsetType = UNSET
 
@@ -251,21 +257,21 @@ class ConfigMapVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 class ContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    args: tuple[str, ...] | UnsetType = UNSET
-    command: tuple[str, ...] | UnsetType = UNSET
-    env: tuple[EnvVarApplyConfiguration, ...] | UnsetType = UNSET
-    env_from: tuple[EnvFromSourceApplyConfiguration, ...] | UnsetType = UNSET
+    args: ListOrUnset[str] = NO_LIST
+    command: ListOrUnset[str] = NO_LIST
+    env: ListOrUnset[EnvVarApplyConfiguration] = NO_LIST
+    env_from: ListOrUnset[EnvFromSourceApplyConfiguration] = NO_LIST
     image: str | UnsetType = UNSET
     image_pull_policy: str | UnsetType = UNSET
     lifecycle: LifecycleApplyConfiguration | UnsetType = UNSET
     liveness_probe: ProbeApplyConfiguration | UnsetType = UNSET
     name: str | UnsetType = UNSET
-    ports: tuple[ContainerPortApplyConfiguration, ...] | UnsetType = UNSET
+    ports: ListOrUnset[ContainerPortApplyConfiguration] = NO_LIST
     readiness_probe: ProbeApplyConfiguration | UnsetType = UNSET
-    resize_policy: tuple[ContainerResizePolicyApplyConfiguration, ...] | UnsetType = UNSET
+    resize_policy: ListOrUnset[ContainerResizePolicyApplyConfiguration] = NO_LIST
     resources: ResourceRequirementsApplyConfiguration | UnsetType = UNSET
     restart_policy: str | UnsetType = UNSET
-    restart_policy_rules: tuple[ContainerRestartRuleApplyConfiguration, ...] | UnsetType = UNSET
+    restart_policy_rules: ListOrUnset[ContainerRestartRuleApplyConfiguration] = NO_LIST
     security_context: SecurityContextApplyConfiguration | UnsetType = UNSET
     startup_probe: ProbeApplyConfiguration | UnsetType = UNSET
     stdin: bool | UnsetType = UNSET
@@ -273,8 +279,8 @@ class ContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
     termination_message_path: str | UnsetType = UNSET
     termination_message_policy: str | UnsetType = UNSET
     tty: bool | UnsetType = UNSET
-    volume_devices: tuple[VolumeDeviceApplyConfiguration, ...] | UnsetType = UNSET
-    volume_mounts: tuple[VolumeMountApplyConfiguration, ...] | UnsetType = UNSET
+    volume_devices: ListOrUnset[VolumeDeviceApplyConfiguration] = NO_LIST
+    volume_mounts: ListOrUnset[VolumeMountApplyConfiguration] = NO_LIST
     working_dir: str | UnsetType = UNSET
 
 
@@ -306,13 +312,13 @@ class ContainerRestartRuleOnExitCodesApplyConfiguration(ApplyConfiguration, froz
     """Fields to apply; unset fields are not changed."""
 
     operator: str | UnsetType = UNSET
-    values: tuple[int, ...] | UnsetType = UNSET
+    values: ListOrUnset[int] = NO_LIST
 
 
 class DownwardAPIProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    items: tuple[DownwardAPIVolumeFileApplyConfiguration, ...] | UnsetType = UNSET
+    items: ListOrUnset[DownwardAPIVolumeFileApplyConfiguration] = NO_LIST
 
 
 class DownwardAPIVolumeFileApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -330,7 +336,7 @@ class DownwardAPIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True,
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
-    items: tuple[DownwardAPIVolumeFileApplyConfiguration, ...] | UnsetType = UNSET
+    items: ListOrUnset[DownwardAPIVolumeFileApplyConfiguration] = NO_LIST
 
 
 class EmptyDirVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -370,21 +376,21 @@ class EnvVarSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
 class EphemeralContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    args: tuple[str, ...] | UnsetType = UNSET
-    command: tuple[str, ...] | UnsetType = UNSET
-    env: tuple[EnvVarApplyConfiguration, ...] | UnsetType = UNSET
-    env_from: tuple[EnvFromSourceApplyConfiguration, ...] | UnsetType = UNSET
+    args: ListOrUnset[str] = NO_LIST
+    command: ListOrUnset[str] = NO_LIST
+    env: ListOrUnset[EnvVarApplyConfiguration] = NO_LIST
+    env_from: ListOrUnset[EnvFromSourceApplyConfiguration] = NO_LIST
     image: str | UnsetType = UNSET
     image_pull_policy: str | UnsetType = UNSET
     lifecycle: LifecycleApplyConfiguration | UnsetType = UNSET
     liveness_probe: ProbeApplyConfiguration | UnsetType = UNSET
     name: str | UnsetType = UNSET
-    ports: tuple[ContainerPortApplyConfiguration, ...] | UnsetType = UNSET
+    ports: ListOrUnset[ContainerPortApplyConfiguration] = NO_LIST
     readiness_probe: ProbeApplyConfiguration | UnsetType = UNSET
-    resize_policy: tuple[ContainerResizePolicyApplyConfiguration, ...] | UnsetType = UNSET
+    resize_policy: ListOrUnset[ContainerResizePolicyApplyConfiguration] = NO_LIST
     resources: ResourceRequirementsApplyConfiguration | UnsetType = UNSET
     restart_policy: str | UnsetType = UNSET
-    restart_policy_rules: tuple[ContainerRestartRuleApplyConfiguration, ...] | UnsetType = UNSET
+    restart_policy_rules: ListOrUnset[ContainerRestartRuleApplyConfiguration] = NO_LIST
     security_context: SecurityContextApplyConfiguration | UnsetType = UNSET
     startup_probe: ProbeApplyConfiguration | UnsetType = UNSET
     stdin: bool | UnsetType = UNSET
@@ -393,8 +399,8 @@ class EphemeralContainerApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
     termination_message_path: str | UnsetType = UNSET
     termination_message_policy: str | UnsetType = UNSET
     tty: bool | UnsetType = UNSET
-    volume_devices: tuple[VolumeDeviceApplyConfiguration, ...] | UnsetType = UNSET
-    volume_mounts: tuple[VolumeMountApplyConfiguration, ...] | UnsetType = UNSET
+    volume_devices: ListOrUnset[VolumeDeviceApplyConfiguration] = NO_LIST
+    volume_mounts: ListOrUnset[VolumeMountApplyConfiguration] = NO_LIST
     working_dir: str | UnsetType = UNSET
 
 
@@ -414,7 +420,7 @@ class EvictionResponderApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 class ExecActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    command: tuple[str, ...] | UnsetType = UNSET
+    command: ListOrUnset[str] = NO_LIST
 
 
 class FileKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -464,7 +470,7 @@ class HTTPGetActionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
     """Fields to apply; unset fields are not changed."""
 
     host: str | UnsetType = UNSET
-    http_headers: tuple[HTTPHeaderApplyConfiguration, ...] | UnsetType = UNSET
+    http_headers: ListOrUnset[HTTPHeaderApplyConfiguration] = NO_LIST
     path: str | UnsetType = UNSET
     port: int | str | UnsetType = UNSET
     protocol: str | UnsetType = UNSET
@@ -481,7 +487,7 @@ class HTTPHeaderApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True
 class HostAliasApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    hostnames: tuple[str, ...] | UnsetType = UNSET
+    hostnames: ListOrUnset[str] = NO_LIST
     ip: str | UnsetType = UNSET
 
 
@@ -495,7 +501,7 @@ class ISCSIVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
     iqn: str | UnsetType = UNSET
     iscsi_interface: str | UnsetType = UNSET
     lun: int | UnsetType = UNSET
-    portals: tuple[str, ...] | UnsetType = UNSET
+    portals: ListOrUnset[str] = NO_LIST
     read_only: bool | UnsetType = UNSET
     secret_ref: LocalObjectReferenceApplyConfiguration | UnsetType = UNSET
     target_portal: str | UnsetType = UNSET
@@ -550,9 +556,9 @@ class ModifyVolumeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 class NodeAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    preferred_during_scheduling_ignored_during_execution: (
-        tuple[PreferredSchedulingTermApplyConfiguration, ...] | UnsetType
-    ) = UNSET
+    preferred_during_scheduling_ignored_during_execution: ListOrUnset[PreferredSchedulingTermApplyConfiguration] = (
+        NO_LIST
+    )
     required_during_scheduling_ignored_during_execution: NodeSelectorApplyConfiguration | UnsetType = UNSET
 
 
@@ -589,7 +595,7 @@ class PersistentVolumeClaimConditionApplyConfiguration(ApplyConfiguration, froze
 class PersistentVolumeClaimSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    access_modes: tuple[str, ...] | UnsetType = UNSET
+    access_modes: ListOrUnset[str] = NO_LIST
     data_source: TypedLocalObjectReferenceApplyConfiguration | UnsetType = UNSET
     data_source_ref: TypedObjectReferenceApplyConfiguration | UnsetType = UNSET
     resources: VolumeResourceRequirementsApplyConfiguration | UnsetType = UNSET
@@ -603,11 +609,11 @@ class PersistentVolumeClaimSpecApplyConfiguration(ApplyConfiguration, frozen=Tru
 class PersistentVolumeClaimStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    access_modes: tuple[str, ...] | UnsetType = UNSET
+    access_modes: ListOrUnset[str] = NO_LIST
     allocated_resource_statuses: Mapping[str, str] | UnsetType = UNSET
     allocated_resources: Mapping[str, str] | UnsetType = UNSET
     capacity: Mapping[str, str] | UnsetType = UNSET
-    conditions: tuple[PersistentVolumeClaimConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[PersistentVolumeClaimConditionApplyConfiguration] = NO_LIST
     current_volume_attributes_class_name: str | UnsetType = UNSET
     health_status: VolumeHealthStatusApplyConfiguration | UnsetType = UNSET
     modify_volume_status: ModifyVolumeStatusApplyConfiguration | UnsetType = UNSET
@@ -631,34 +637,30 @@ class PersistentVolumeClaimVolumeSourceApplyConfiguration(ApplyConfiguration, fr
 class PodAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    preferred_during_scheduling_ignored_during_execution: (
-        tuple[WeightedPodAffinityTermApplyConfiguration, ...] | UnsetType
-    ) = UNSET
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTermApplyConfiguration, ...] | UnsetType = (
-        UNSET
+    preferred_during_scheduling_ignored_during_execution: ListOrUnset[WeightedPodAffinityTermApplyConfiguration] = (
+        NO_LIST
     )
+    required_during_scheduling_ignored_during_execution: ListOrUnset[PodAffinityTermApplyConfiguration] = NO_LIST
 
 
 class PodAffinityTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
     label_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
-    match_label_keys: tuple[str, ...] | UnsetType = UNSET
-    mismatch_label_keys: tuple[str, ...] | UnsetType = UNSET
+    match_label_keys: ListOrUnset[str] = NO_LIST
+    mismatch_label_keys: ListOrUnset[str] = NO_LIST
     namespace_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
-    namespaces: tuple[str, ...] | UnsetType = UNSET
+    namespaces: ListOrUnset[str] = NO_LIST
     topology_key: str | UnsetType = UNSET
 
 
 class PodAntiAffinityApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    preferred_during_scheduling_ignored_during_execution: (
-        tuple[WeightedPodAffinityTermApplyConfiguration, ...] | UnsetType
-    ) = UNSET
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTermApplyConfiguration, ...] | UnsetType = (
-        UNSET
+    preferred_during_scheduling_ignored_during_execution: ListOrUnset[WeightedPodAffinityTermApplyConfiguration] = (
+        NO_LIST
     )
+    required_during_scheduling_ignored_during_execution: ListOrUnset[PodAffinityTermApplyConfiguration] = NO_LIST
 
 
 class PodCertificateProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -677,9 +679,9 @@ class PodCertificateProjectionApplyConfiguration(ApplyConfiguration, frozen=True
 class PodDNSConfigApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    nameservers: tuple[str, ...] | UnsetType = UNSET
-    options: tuple[PodDNSConfigOptionApplyConfiguration, ...] | UnsetType = UNSET
-    searches: tuple[str, ...] | UnsetType = UNSET
+    nameservers: ListOrUnset[str] = NO_LIST
+    options: ListOrUnset[PodDNSConfigOptionApplyConfiguration] = NO_LIST
+    searches: ListOrUnset[str] = NO_LIST
 
 
 class PodDNSConfigOptionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -733,9 +735,9 @@ class PodSecurityContextApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
     se_linux_change_policy: str | UnsetType = UNSET
     se_linux_options: SELinuxOptionsApplyConfiguration | UnsetType = UNSET
     seccomp_profile: SeccompProfileApplyConfiguration | UnsetType = UNSET
-    supplemental_groups: tuple[int, ...] | UnsetType = UNSET
+    supplemental_groups: ListOrUnset[int] = NO_LIST
     supplemental_groups_policy: str | UnsetType = UNSET
-    sysctls: tuple[SysctlApplyConfiguration, ...] | UnsetType = UNSET
+    sysctls: ListOrUnset[SysctlApplyConfiguration] = NO_LIST
     windows_options: WindowsSecurityContextOptionsApplyConfiguration | UnsetType = UNSET
 
 
@@ -745,21 +747,21 @@ class PodSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     active_deadline_seconds: int | UnsetType = UNSET
     affinity: AffinityApplyConfiguration | UnsetType = UNSET
     automount_service_account_token: bool | UnsetType = UNSET
-    containers: tuple[ContainerApplyConfiguration, ...] | UnsetType = UNSET
+    containers: ListOrUnset[ContainerApplyConfiguration] = NO_LIST
     dns_config: PodDNSConfigApplyConfiguration | UnsetType = UNSET
     dns_policy: str | UnsetType = UNSET
     enable_service_links: bool | UnsetType = UNSET
-    ephemeral_containers: tuple[EphemeralContainerApplyConfiguration, ...] | UnsetType = UNSET
-    eviction_responders: tuple[EvictionResponderApplyConfiguration, ...] | UnsetType = UNSET
-    host_aliases: tuple[HostAliasApplyConfiguration, ...] | UnsetType = UNSET
+    ephemeral_containers: ListOrUnset[EphemeralContainerApplyConfiguration] = NO_LIST
+    eviction_responders: ListOrUnset[EvictionResponderApplyConfiguration] = NO_LIST
+    host_aliases: ListOrUnset[HostAliasApplyConfiguration] = NO_LIST
     host_ipc: bool | UnsetType = msgspec.field(default=UNSET, name="hostIPC")
     host_network: bool | UnsetType = UNSET
     host_pid: bool | UnsetType = msgspec.field(default=UNSET, name="hostPID")
     host_users: bool | UnsetType = UNSET
     hostname: str | UnsetType = UNSET
     hostname_override: str | UnsetType = UNSET
-    image_pull_secrets: tuple[LocalObjectReferenceApplyConfiguration, ...] | UnsetType = UNSET
-    init_containers: tuple[ContainerApplyConfiguration, ...] | UnsetType = UNSET
+    image_pull_secrets: ListOrUnset[LocalObjectReferenceApplyConfiguration] = NO_LIST
+    init_containers: ListOrUnset[ContainerApplyConfiguration] = NO_LIST
     node_name: str | UnsetType = UNSET
     node_selector: Mapping[str, str] | UnsetType = UNSET
     os: PodOSApplyConfiguration | UnsetType = UNSET
@@ -767,13 +769,13 @@ class PodSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     preemption_policy: str | UnsetType = UNSET
     priority: int | UnsetType = UNSET
     priority_class_name: str | UnsetType = UNSET
-    readiness_gates: tuple[PodReadinessGateApplyConfiguration, ...] | UnsetType = UNSET
-    resource_claims: tuple[PodResourceClaimApplyConfiguration, ...] | UnsetType = UNSET
+    readiness_gates: ListOrUnset[PodReadinessGateApplyConfiguration] = NO_LIST
+    resource_claims: ListOrUnset[PodResourceClaimApplyConfiguration] = NO_LIST
     resources: ResourceRequirementsApplyConfiguration | UnsetType = UNSET
     restart_policy: str | UnsetType = UNSET
     runtime_class_name: str | UnsetType = UNSET
     scheduler_name: str | UnsetType = UNSET
-    scheduling_gates: tuple[PodSchedulingGateApplyConfiguration, ...] | UnsetType = UNSET
+    scheduling_gates: ListOrUnset[PodSchedulingGateApplyConfiguration] = NO_LIST
     scheduling_group: PodSchedulingGroupApplyConfiguration | UnsetType = UNSET
     security_context: PodSecurityContextApplyConfiguration | UnsetType = UNSET
     service_account: str | UnsetType = UNSET
@@ -782,9 +784,9 @@ class PodSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     share_process_namespace: bool | UnsetType = UNSET
     subdomain: str | UnsetType = UNSET
     termination_grace_period_seconds: int | UnsetType = UNSET
-    tolerations: tuple[TolerationApplyConfiguration, ...] | UnsetType = UNSET
-    topology_spread_constraints: tuple[TopologySpreadConstraintApplyConfiguration, ...] | UnsetType = UNSET
-    volumes: tuple[VolumeApplyConfiguration, ...] | UnsetType = UNSET
+    tolerations: ListOrUnset[TolerationApplyConfiguration] = NO_LIST
+    topology_spread_constraints: ListOrUnset[TopologySpreadConstraintApplyConfiguration] = NO_LIST
+    volumes: ListOrUnset[VolumeApplyConfiguration] = NO_LIST
 
 
 class PodTemplateSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -821,7 +823,7 @@ class ProjectedVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, k
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
-    sources: tuple[VolumeProjectionApplyConfiguration, ...] | UnsetType = UNSET
+    sources: ListOrUnset[VolumeProjectionApplyConfiguration] = NO_LIST
 
 
 class RBDVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -830,7 +832,7 @@ class RBDVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     fs_type: str | UnsetType = UNSET
     image: str | UnsetType = UNSET
     keyring: str | UnsetType = UNSET
-    monitors: tuple[str, ...] | UnsetType = UNSET
+    monitors: ListOrUnset[str] = NO_LIST
     pool: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
     secret_ref: LocalObjectReferenceApplyConfiguration | UnsetType = UNSET
@@ -855,7 +857,7 @@ class ResourceFieldSelectorApplyConfiguration(ApplyConfiguration, frozen=True, k
 class ResourceRequirementsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    claims: tuple[ResourceClaimApplyConfiguration, ...] | UnsetType = UNSET
+    claims: ListOrUnset[ResourceClaimApplyConfiguration] = NO_LIST
     limits: Mapping[str, str] | UnsetType = UNSET
     requests: Mapping[str, str] | UnsetType = UNSET
 
@@ -909,7 +911,7 @@ class SecretKeySelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 class SecretProjectionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    items: tuple[KeyToPathApplyConfiguration, ...] | UnsetType = UNSET
+    items: ListOrUnset[KeyToPathApplyConfiguration] = NO_LIST
     name: str | UnsetType = UNSET
     optional: bool | UnsetType = UNSET
 
@@ -919,7 +921,7 @@ class SecretVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
 
     default_mode: int | UnsetType = UNSET
     default_user: int | UnsetType = UNSET
-    items: tuple[KeyToPathApplyConfiguration, ...] | UnsetType = UNSET
+    items: ListOrUnset[KeyToPathApplyConfiguration] = NO_LIST
     optional: bool | UnsetType = UNSET
     secret_name: str | UnsetType = UNSET
 
@@ -994,7 +996,7 @@ class TopologySpreadConstraintApplyConfiguration(ApplyConfiguration, frozen=True
     """Fields to apply; unset fields are not changed."""
 
     label_selector: LabelSelectorApplyConfiguration | UnsetType = UNSET
-    match_label_keys: tuple[str, ...] | UnsetType = UNSET
+    match_label_keys: ListOrUnset[str] = NO_LIST
     max_skew: int | UnsetType = UNSET
     min_domains: int | UnsetType = UNSET
     node_affinity_policy: str | UnsetType = UNSET
@@ -1068,14 +1070,14 @@ class VolumeHealthConditionApplyConfiguration(ApplyConfiguration, frozen=True, k
 class VolumeHealthStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    health_conditions: tuple[VolumeHealthConditionApplyConfiguration, ...] | UnsetType = UNSET
+    health_conditions: ListOrUnset[VolumeHealthConditionApplyConfiguration] = NO_LIST
     last_transition_time: datetime | UnsetType = UNSET
 
 
 class VolumeMountApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    bind_mount_options: tuple[str, ...] | UnsetType = UNSET
+    bind_mount_options: ListOrUnset[str] = NO_LIST
     mount_path: str | UnsetType = UNSET
     mount_propagation: str | UnsetType = UNSET
     name: str | UnsetType = UNSET

@@ -24,7 +24,13 @@ from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import ConditionApplyConfiguration, LabelSelectorApplyConfiguration
 from clientgo.kubernetes.types.policy_v1 import PodDisruptionBudget
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "DeleteOptionsApplyConfiguration",
@@ -40,7 +46,7 @@ class DeleteOptionsApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
     """Fields to apply; unset fields are not changed."""
 
     api_version: str | UnsetType = UNSET
-    dry_run: tuple[str, ...] | UnsetType = UNSET
+    dry_run: ListOrUnset[str] = NO_LIST
     grace_period_seconds: int | UnsetType = UNSET
     ignore_store_read_error_with_cluster_breaking_potential: bool | UnsetType = UNSET
     kind: str | UnsetType = UNSET
@@ -78,7 +84,7 @@ class PodDisruptionBudgetSpecApplyConfiguration(ApplyConfiguration, frozen=True,
 class PodDisruptionBudgetStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    conditions: tuple[ConditionApplyConfiguration, ...] | UnsetType = UNSET
+    conditions: ListOrUnset[ConditionApplyConfiguration] = NO_LIST
     current_healthy: int | UnsetType = UNSET
     desired_healthy: int | UnsetType = UNSET
     disrupted_pods: Mapping[str, datetime] | UnsetType = UNSET

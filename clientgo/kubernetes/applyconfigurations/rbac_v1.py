@@ -22,7 +22,13 @@ from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import LabelSelectorApplyConfiguration
 from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, Role, RoleBinding
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "AggregationRuleApplyConfiguration",
@@ -39,7 +45,7 @@ __all__ = [
 class AggregationRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    cluster_role_selectors: tuple[LabelSelectorApplyConfiguration, ...] | UnsetType = UNSET
+    cluster_role_selectors: ListOrUnset[LabelSelectorApplyConfiguration] = NO_LIST
 
 
 class ClusterRoleApplyConfiguration(ObjectApplyConfiguration[ClusterRole], frozen=True, kw_only=True):
@@ -49,7 +55,7 @@ class ClusterRoleApplyConfiguration(ObjectApplyConfiguration[ClusterRole], froze
 
     aggregation_rule: AggregationRuleApplyConfiguration | UnsetType = UNSET
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    rules: tuple[PolicyRuleApplyConfiguration, ...] | UnsetType = UNSET
+    rules: ListOrUnset[PolicyRuleApplyConfiguration] = NO_LIST
 
 
 class ClusterRoleBindingApplyConfiguration(ObjectApplyConfiguration[ClusterRoleBinding], frozen=True, kw_only=True):
@@ -59,17 +65,17 @@ class ClusterRoleBindingApplyConfiguration(ObjectApplyConfiguration[ClusterRoleB
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     role_ref: RoleRefApplyConfiguration | UnsetType = UNSET
-    subjects: tuple[SubjectApplyConfiguration, ...] | UnsetType = UNSET
+    subjects: ListOrUnset[SubjectApplyConfiguration] = NO_LIST
 
 
 class PolicyRuleApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    api_groups: tuple[str, ...] | UnsetType = UNSET
-    non_resource_urls: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="nonResourceURLs")
-    resource_names: tuple[str, ...] | UnsetType = UNSET
-    resources: tuple[str, ...] | UnsetType = UNSET
-    verbs: tuple[str, ...] | UnsetType = UNSET
+    api_groups: ListOrUnset[str] = NO_LIST
+    non_resource_urls: ListOrUnset[str] = msgspec.field(default=NO_LIST, name="nonResourceURLs")
+    resource_names: ListOrUnset[str] = NO_LIST
+    resources: ListOrUnset[str] = NO_LIST
+    verbs: ListOrUnset[str] = NO_LIST
 
 
 class RoleApplyConfiguration(ObjectApplyConfiguration[Role], frozen=True, kw_only=True):
@@ -78,7 +84,7 @@ class RoleApplyConfiguration(ObjectApplyConfiguration[Role], frozen=True, kw_onl
     kind = Role
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    rules: tuple[PolicyRuleApplyConfiguration, ...] | UnsetType = UNSET
+    rules: ListOrUnset[PolicyRuleApplyConfiguration] = NO_LIST
 
 
 class RoleBindingApplyConfiguration(ObjectApplyConfiguration[RoleBinding], frozen=True, kw_only=True):
@@ -88,7 +94,7 @@ class RoleBindingApplyConfiguration(ObjectApplyConfiguration[RoleBinding], froze
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     role_ref: RoleRefApplyConfiguration | UnsetType = UNSET
-    subjects: tuple[SubjectApplyConfiguration, ...] | UnsetType = UNSET
+    subjects: ListOrUnset[SubjectApplyConfiguration] = NO_LIST
 
 
 class RoleRefApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

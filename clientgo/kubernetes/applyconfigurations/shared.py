@@ -23,7 +23,7 @@ from datetime import datetime
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import NO_LIST, ApplyConfiguration, ListOrUnset, ObjectMetaApplyConfiguration
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSourceApplyConfiguration",
@@ -106,8 +106,8 @@ class FCVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
     fs_type: str | UnsetType = UNSET
     lun: int | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
-    target_wwns: tuple[str, ...] | UnsetType = msgspec.field(default=UNSET, name="targetWWNs")
-    wwids: tuple[str, ...] | UnsetType = UNSET
+    target_wwns: ListOrUnset[str] = msgspec.field(default=NO_LIST, name="targetWWNs")
+    wwids: ListOrUnset[str] = NO_LIST
 
 
 class FlockerVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -136,7 +136,7 @@ class HostPathVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw
 class LabelSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    match_expressions: tuple[LabelSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
+    match_expressions: ListOrUnset[LabelSelectorRequirementApplyConfiguration] = NO_LIST
     match_labels: Mapping[str, str] | UnsetType = UNSET
 
 
@@ -145,7 +145,7 @@ class LabelSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True
 
     key: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
-    values: tuple[str, ...] | UnsetType = UNSET
+    values: ListOrUnset[str] = NO_LIST
 
 
 class NFSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -159,7 +159,7 @@ class NFSVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
 class NodeSelectorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    node_selector_terms: tuple[NodeSelectorTermApplyConfiguration, ...] | UnsetType = UNSET
+    node_selector_terms: ListOrUnset[NodeSelectorTermApplyConfiguration] = NO_LIST
 
 
 class NodeSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -167,14 +167,14 @@ class NodeSelectorRequirementApplyConfiguration(ApplyConfiguration, frozen=True,
 
     key: str | UnsetType = UNSET
     operator: str | UnsetType = UNSET
-    values: tuple[str, ...] | UnsetType = UNSET
+    values: ListOrUnset[str] = NO_LIST
 
 
 class NodeSelectorTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    match_expressions: tuple[NodeSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
-    match_fields: tuple[NodeSelectorRequirementApplyConfiguration, ...] | UnsetType = UNSET
+    match_expressions: ListOrUnset[NodeSelectorRequirementApplyConfiguration] = NO_LIST
+    match_fields: ListOrUnset[NodeSelectorRequirementApplyConfiguration] = NO_LIST
 
 
 class ObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -227,7 +227,7 @@ class TokenRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
     """Fields to apply; unset fields are not changed."""
 
     attestations: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
-    audiences: tuple[str, ...] | UnsetType = UNSET
+    audiences: ListOrUnset[str] = NO_LIST
     bound_object_ref: BoundObjectReferenceApplyConfiguration | UnsetType = UNSET
     expiration_seconds: int | UnsetType = UNSET
 

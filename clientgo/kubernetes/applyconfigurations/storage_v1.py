@@ -33,7 +33,13 @@ from clientgo.kubernetes.types.storage_v1 import (
     VolumeAttachment,
     VolumeAttributesClass,
 )
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 
 __all__ = [
     "CSIDriverApplyConfiguration",
@@ -80,8 +86,8 @@ class CSIDriverSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
     se_linux_mount: bool | UnsetType = UNSET
     service_account_token_in_secrets: bool | UnsetType = UNSET
     storage_capacity: bool | UnsetType = UNSET
-    token_requests: tuple[TokenRequestApplyConfiguration, ...] | UnsetType = UNSET
-    volume_lifecycle_modes: tuple[str, ...] | UnsetType = UNSET
+    token_requests: ListOrUnset[TokenRequestApplyConfiguration] = NO_LIST
+    volume_lifecycle_modes: ListOrUnset[str] = NO_LIST
 
 
 class CSINodeApplyConfiguration(ObjectApplyConfiguration[CSINode], frozen=True, kw_only=True):
@@ -100,19 +106,19 @@ class CSINodeDriverApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
     allocatable: VolumeNodeResourcesApplyConfiguration | UnsetType = UNSET
     name: str | UnsetType = UNSET
     node_id: str | UnsetType = msgspec.field(default=UNSET, name="nodeID")
-    topology_keys: tuple[str, ...] | UnsetType = UNSET
+    topology_keys: ListOrUnset[str] = NO_LIST
 
 
 class CSINodeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    drivers: tuple[CSINodeDriverApplyConfiguration, ...] | UnsetType = UNSET
+    drivers: ListOrUnset[CSINodeDriverApplyConfiguration] = NO_LIST
 
 
 class CSINodeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    storage_health: tuple[StorageHealthApplyConfiguration, ...] | UnsetType = UNSET
+    storage_health: ListOrUnset[StorageHealthApplyConfiguration] = NO_LIST
 
 
 class CSIStorageCapacityApplyConfiguration(ObjectApplyConfiguration[CSIStorageCapacity], frozen=True, kw_only=True):
@@ -133,9 +139,9 @@ class StorageClassApplyConfiguration(ObjectApplyConfiguration[StorageClass], fro
     kind = StorageClass
 
     allow_volume_expansion: bool | UnsetType = UNSET
-    allowed_topologies: tuple[TopologySelectorTermApplyConfiguration, ...] | UnsetType = UNSET
+    allowed_topologies: ListOrUnset[TopologySelectorTermApplyConfiguration] = NO_LIST
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    mount_options: tuple[str, ...] | UnsetType = UNSET
+    mount_options: ListOrUnset[str] = NO_LIST
     parameters: Mapping[str, str] | UnsetType = UNSET
     provisioner: str | UnsetType = UNSET
     reclaim_policy: str | UnsetType = UNSET
@@ -145,7 +151,7 @@ class StorageClassApplyConfiguration(ObjectApplyConfiguration[StorageClass], fro
 class StorageHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    health_conditions: tuple[StorageHealthConditionApplyConfiguration, ...] | UnsetType = UNSET
+    health_conditions: ListOrUnset[StorageHealthConditionApplyConfiguration] = NO_LIST
     name: str | UnsetType = UNSET
 
 
@@ -171,13 +177,13 @@ class TopologySelectorLabelRequirementApplyConfiguration(ApplyConfiguration, fro
     """Fields to apply; unset fields are not changed."""
 
     key: str | UnsetType = UNSET
-    values: tuple[str, ...] | UnsetType = UNSET
+    values: ListOrUnset[str] = NO_LIST
 
 
 class TopologySelectorTermApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    match_label_expressions: tuple[TopologySelectorLabelRequirementApplyConfiguration, ...] | UnsetType = UNSET
+    match_label_expressions: ListOrUnset[TopologySelectorLabelRequirementApplyConfiguration] = NO_LIST
 
 
 class VolumeAttachmentApplyConfiguration(ObjectApplyConfiguration[VolumeAttachment], frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ from clientgo.kubernetes.applyconfigurations.shared import (
     QuobyteVolumeSourceApplyConfiguration,
     VsphereVirtualDiskVolumeSourceApplyConfiguration,
 )
-from clientgo.meta.applyconfiguration import ApplyConfiguration
+from clientgo.meta.applyconfiguration import NO_LIST, ApplyConfiguration, ListOrUnset
 
 __all__ = [
     "AzureFilePersistentVolumeSourceApplyConfiguration",
@@ -84,7 +84,7 @@ class CSIPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=Tru
 class CephFSPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    monitors: tuple[str, ...] | UnsetType = UNSET
+    monitors: ListOrUnset[str] = NO_LIST
     path: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
     secret_file: str | UnsetType = UNSET
@@ -130,7 +130,7 @@ class ISCSIPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=T
     iqn: str | UnsetType = UNSET
     iscsi_interface: str | UnsetType = UNSET
     lun: int | UnsetType = UNSET
-    portals: tuple[str, ...] | UnsetType = UNSET
+    portals: ListOrUnset[str] = NO_LIST
     read_only: bool | UnsetType = UNSET
     secret_ref: SecretReferenceApplyConfiguration | UnsetType = UNSET
     target_portal: str | UnsetType = UNSET
@@ -146,7 +146,7 @@ class LocalVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=True, kw_on
 class PersistentVolumeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    access_modes: tuple[str, ...] | UnsetType = UNSET
+    access_modes: ListOrUnset[str] = NO_LIST
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSourceApplyConfiguration | UnsetType = UNSET
     azure_disk: AzureDiskVolumeSourceApplyConfiguration | UnsetType = UNSET
     azure_file: AzureFilePersistentVolumeSourceApplyConfiguration | UnsetType = UNSET
@@ -163,7 +163,7 @@ class PersistentVolumeSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw
     host_path: HostPathVolumeSourceApplyConfiguration | UnsetType = UNSET
     iscsi: ISCSIPersistentVolumeSourceApplyConfiguration | UnsetType = UNSET
     local: LocalVolumeSourceApplyConfiguration | UnsetType = UNSET
-    mount_options: tuple[str, ...] | UnsetType = UNSET
+    mount_options: ListOrUnset[str] = NO_LIST
     nfs: NFSVolumeSourceApplyConfiguration | UnsetType = UNSET
     node_affinity: VolumeNodeAffinityApplyConfiguration | UnsetType = UNSET
     persistent_volume_reclaim_policy: str | UnsetType = UNSET
@@ -185,7 +185,7 @@ class RBDPersistentVolumeSourceApplyConfiguration(ApplyConfiguration, frozen=Tru
     fs_type: str | UnsetType = UNSET
     image: str | UnsetType = UNSET
     keyring: str | UnsetType = UNSET
-    monitors: tuple[str, ...] | UnsetType = UNSET
+    monitors: ListOrUnset[str] = NO_LIST
     pool: str | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
     secret_ref: SecretReferenceApplyConfiguration | UnsetType = UNSET

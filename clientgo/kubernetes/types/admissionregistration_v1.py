@@ -18,7 +18,7 @@
 import msgspec
 
 from clientgo.kubernetes.types.shared import Condition, LabelSelector, LabelSelectorRequirement
-from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -98,33 +98,33 @@ class MatchCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """name is an identifier for this match condition, used for strategic merging of MatchConditions, as well as providing an identifier for logging purposes."""
 
 
-class NamedRuleWithOperations(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NamedRuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NamedRuleWithOperations is a tuple of Operations and Resources with ResourceNames."""
 
-    api_groups: tuple[str, ...] = ()
+    api_groups: ListOf[str] = NO_ITEMS
     """apiGroups is the API groups the resources belong to."""
-    api_versions: tuple[str, ...] = ()
+    api_versions: ListOf[str] = NO_ITEMS
     """apiVersions is the API versions the resources belong to."""
-    operations: tuple[str, ...] = ()
+    operations: ListOf[str] = NO_ITEMS
     """operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or * for all of those operations and any future admission operations that are added."""
-    resource_names: tuple[str, ...] = ()
+    resource_names: ListOf[str] = NO_ITEMS
     """resourceNames is an optional white list of names that the rule applies to."""
-    resources: tuple[str, ...] = ()
+    resources: ListOf[str] = NO_ITEMS
     """resources is a list of resources this rule applies to."""
     scope: str | None = None
     """scope specifies the scope of this rule."""
 
 
-class MatchResources(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class MatchResources(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """MatchResources decides whether to run the admission control policy on an object based on whether it meets the match criteria."""
 
-    exclude_resource_rules: tuple[NamedRuleWithOperations, ...] = ()
+    exclude_resource_rules: ListOf[NamedRuleWithOperations] = NO_ITEMS
     """excludeResourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy should not care about."""
     match_policy: str | None = None
     """matchPolicy defines how the "MatchResources" list is used to match incoming requests."""
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
-    resource_rules: tuple[NamedRuleWithOperations, ...] = ()
+    resource_rules: ListOf[NamedRuleWithOperations] = NO_ITEMS
     """resourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy matches."""
 
 
@@ -156,21 +156,21 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class MutatingAdmissionPolicySpec(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """MutatingAdmissionPolicySpec defines the desired behavior of the admission policy."""
 
     failure_policy: str | None = None
     """failurePolicy defines how to handle failures for the admission policy."""
-    match_conditions: tuple[MatchCondition, ...] = ()
+    match_conditions: ListOf[MatchCondition] = NO_ITEMS
     """matchConditions is a list of conditions that must be met for a request to be validated."""
     match_constraints: MatchResources | None = None
-    mutations: tuple[Mutation, ...] = ()
+    mutations: ListOf[Mutation] = NO_ITEMS
     """mutations contain operations to perform on matching objects. mutations may not be empty; a minimum of one mutation is required. mutations are evaluated in order, and are reinvoked according to the reinvocationPolicy."""
     param_kind: ParamKind | None = None
     reinvocation_policy: str | None = None
     """reinvocationPolicy indicates whether mutations may be called multiple times per MutatingAdmissionPolicyBinding as part of a single admission evaluation."""
-    variables: tuple[Variable, ...] = ()
+    variables: ListOf[Variable] = NO_ITEMS
     """variables contain definitions of variables that can be used in composition of other expressions."""
 
 
@@ -238,30 +238,30 @@ class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """url gives the location of the webhook, in standard URL form (`scheme://host:port/path`)."""
 
 
-class RuleWithOperations(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class RuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """RuleWithOperations is a tuple of Operations and Resources."""
 
-    api_groups: tuple[str, ...] = ()
+    api_groups: ListOf[str] = NO_ITEMS
     """apiGroups is the API groups the resources belong to."""
-    api_versions: tuple[str, ...] = ()
+    api_versions: ListOf[str] = NO_ITEMS
     """apiVersions is the API versions the resources belong to."""
-    operations: tuple[str, ...] = ()
+    operations: ListOf[str] = NO_ITEMS
     """operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or * for all of those operations and any future admission operations that are added."""
-    resources: tuple[str, ...] = ()
+    resources: ListOf[str] = NO_ITEMS
     """resources is a list of resources this rule applies to."""
     scope: str | None = None
     """scope specifies the scope of this rule."""
 
 
-class MutatingWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class MutatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """MutatingWebhook describes an admission webhook and the resources and operations it applies to."""
 
-    admission_review_versions: tuple[str, ...] = ()
+    admission_review_versions: ListOf[str] = NO_ITEMS
     """admissionReviewVersions is an ordered list of preferred `AdmissionReview` versions the Webhook expects."""
     client_config: WebhookClientConfig = WebhookClientConfig()
     failure_policy: str | None = None
     """failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail."""
-    match_conditions: tuple[MatchCondition, ...] = ()
+    match_conditions: ListOf[MatchCondition] = NO_ITEMS
     """matchConditions is a list of conditions that must be met for a request to be sent to this webhook."""
     match_policy: str | None = None
     """matchPolicy defines how the "rules" list is used to match incoming requests."""
@@ -271,7 +271,7 @@ class MutatingWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     object_selector: LabelSelector | None = None
     reinvocation_policy: str | None = None
     """reinvocationPolicy indicates whether this webhook should be called multiple times as part of a single admission evaluation."""
-    rules: tuple[RuleWithOperations, ...] = ()
+    rules: ListOf[RuleWithOperations] = NO_ITEMS
     """rules describes what operations on what resources/subresources the webhook cares about."""
     side_effects: str = msgspec.field(default_factory=str)
     """sideEffects states whether this webhook has side effects."""
@@ -281,19 +281,19 @@ class MutatingWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class MutatingWebhookConfiguration(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may change the object."""
 
     metadata: ObjectMeta = ObjectMeta()
-    webhooks: tuple[MutatingWebhook, ...] = ()
+    webhooks: ListOf[MutatingWebhook] = NO_ITEMS
     """webhooks is a list of webhooks and the affected resources and operations."""
 
 
-class TypeChecking(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class TypeChecking(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """TypeChecking contains results of type checking the expressions in the ValidatingAdmissionPolicy."""
 
-    expression_warnings: tuple[ExpressionWarning, ...] = ()
+    expression_warnings: ListOf[ExpressionWarning] = NO_ITEMS
     """expressionWarnings contains the type checking warnings for each expression."""
 
 
@@ -311,30 +311,30 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class ValidatingAdmissionPolicySpec(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """ValidatingAdmissionPolicySpec is the specification of the desired behavior of the AdmissionPolicy."""
 
-    audit_annotations: tuple[AuditAnnotation, ...] = ()
+    audit_annotations: ListOf[AuditAnnotation] = NO_ITEMS
     """auditAnnotations contains CEL expressions which are used to produce audit annotations for the audit event of the API request. validations and auditAnnotations may not both be empty; a least one of validations or auditAnnotations is required."""
     failure_policy: str | None = None
     """failurePolicy defines how to handle failures for the admission policy."""
-    match_conditions: tuple[MatchCondition, ...] = ()
+    match_conditions: ListOf[MatchCondition] = NO_ITEMS
     """matchConditions is a list of conditions that must be met for a request to be validated."""
     match_constraints: MatchResources | None = None
     param_kind: ParamKind | None = None
-    validations: tuple[Validation, ...] = ()
+    validations: ListOf[Validation] = NO_ITEMS
     """validations contain CEL expressions which is used to apply the validation."""
-    variables: tuple[Variable, ...] = ()
+    variables: ListOf[Variable] = NO_ITEMS
     """variables contain definitions of variables that can be used in composition of other expressions."""
 
 
 class ValidatingAdmissionPolicyStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """ValidatingAdmissionPolicyStatus represents the status of an admission validation policy."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: ListOf[Condition] = NO_ITEMS
     """conditions represent the latest available observations of a policy's current state."""
     observed_generation: int | None = None
     """observedGeneration is the generation observed by the controller."""
@@ -353,7 +353,7 @@ class ValidatingAdmissionPolicy(
 
 
 class ValidatingAdmissionPolicyBindingSpec(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """ValidatingAdmissionPolicyBindingSpec is the specification of the ValidatingAdmissionPolicyBinding."""
 
@@ -361,7 +361,7 @@ class ValidatingAdmissionPolicyBindingSpec(
     param_ref: ParamRef | None = None
     policy_name: str = msgspec.field(default_factory=str)
     """policyName references a ValidatingAdmissionPolicy name which the ValidatingAdmissionPolicyBinding binds to."""
-    validation_actions: tuple[str, ...] = ()
+    validation_actions: ListOf[str] = NO_ITEMS
     """validationActions declares how Validations of the referenced ValidatingAdmissionPolicy are enforced."""
 
 
@@ -375,15 +375,15 @@ class ValidatingAdmissionPolicyBinding(
     spec: ValidatingAdmissionPolicyBindingSpec = ValidatingAdmissionPolicyBindingSpec()
 
 
-class ValidatingWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ValidatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ValidatingWebhook describes an admission webhook and the resources and operations it applies to."""
 
-    admission_review_versions: tuple[str, ...] = ()
+    admission_review_versions: ListOf[str] = NO_ITEMS
     """admissionReviewVersions is an ordered list of preferred `AdmissionReview` versions the Webhook expects."""
     client_config: WebhookClientConfig = WebhookClientConfig()
     failure_policy: str | None = None
     """failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail."""
-    match_conditions: tuple[MatchCondition, ...] = ()
+    match_conditions: ListOf[MatchCondition] = NO_ITEMS
     """matchConditions is a list of conditions that must be met for a request to be sent to this webhook."""
     match_policy: str | None = None
     """matchPolicy defines how the "rules" list is used to match incoming requests."""
@@ -391,7 +391,7 @@ class ValidatingWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     """name is the name of the admission webhook."""
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
-    rules: tuple[RuleWithOperations, ...] = ()
+    rules: ListOf[RuleWithOperations] = NO_ITEMS
     """rules describes what operations on what resources/subresources the webhook cares about."""
     side_effects: str = msgspec.field(default_factory=str)
     """sideEffects states whether this webhook has side effects."""
@@ -401,10 +401,10 @@ class ValidatingWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class ValidatingWebhookConfiguration(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and object without changing it."""
 
     metadata: ObjectMeta = ObjectMeta()
-    webhooks: tuple[ValidatingWebhook, ...] = ()
+    webhooks: ListOf[ValidatingWebhook] = NO_ITEMS
     """webhooks is a list of webhooks and the affected resources and operations."""

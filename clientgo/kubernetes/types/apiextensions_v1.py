@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -88,11 +88,11 @@ class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """url gives the location of the webhook, in standard URL form (`scheme://host:port/path`)."""
 
 
-class WebhookConversion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class WebhookConversion(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """WebhookConversion describes how to call a conversion webhook."""
 
     client_config: WebhookClientConfig | None = None
-    conversion_review_versions: tuple[str, ...] = ()
+    conversion_review_versions: ListOf[str] = NO_ITEMS
     """conversionReviewVersions is an ordered list of preferred `ConversionReview` versions the Webhook expects."""
 
 
@@ -105,11 +105,11 @@ class CustomResourceConversion(msgspec.Struct, frozen=True, kw_only=True, rename
 
 
 class CustomResourceDefinitionNames(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """CustomResourceDefinitionNames indicates the names to serve this CustomResourceDefinition."""
 
-    categories: tuple[str, ...] = ()
+    categories: ListOf[str] = NO_ITEMS
     """categories is a list of grouped resources this custom resource belongs to (e.g."""
     kind: str = msgspec.field(default_factory=str)
     """kind is the serialized kind of the resource."""
@@ -117,7 +117,7 @@ class CustomResourceDefinitionNames(
     """listKind is the serialized kind of the list for this resource."""
     plural: str = msgspec.field(default_factory=str)
     """plural is the plural name of the resource to serve."""
-    short_names: tuple[str, ...] = ()
+    short_names: ListOf[str] = NO_ITEMS
     """shortNames are short names for the resource, exposed in API discovery documents, and used by clients to support invocations like `kubectl get <shortname>`."""
     singular: str | None = None
     """singular is the singular name of the resource."""
@@ -170,7 +170,7 @@ class ValidationRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """Rule represents the expression which will be evaluated by CEL. ref: https://github.com/google/cel-spec The Rule is scoped to the location of the x-kubernetes-validations extension in the schema."""
 
 
-class JSONSchemaProps(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class JSONSchemaProps(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """JSONSchemaProps is a JSON-Schema following Specification Draft 4 (http://json-schema.org/)."""
 
     ref: str | None = msgspec.field(default=None, name="$ref")
@@ -186,7 +186,7 @@ class JSONSchemaProps(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     definitions: "Mapping[str, JSONSchemaProps]" = EMPTY_MAP
     dependencies: Mapping[str, Mapping[str, Any] | tuple[str, ...]] = EMPTY_MAP
     description: str | None = None
-    enum: tuple[Any, ...] = ()
+    enum: ListOf[Any] = NO_ITEMS
     example: Any = None
     """JSON represents any valid JSON value."""
     exclusive_maximum: bool | None = None
@@ -212,7 +212,7 @@ class JSONSchemaProps(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     pattern: str | None = None
     pattern_properties: "Mapping[str, JSONSchemaProps]" = EMPTY_MAP
     properties: "Mapping[str, JSONSchemaProps]" = EMPTY_MAP
-    required: tuple[str, ...] = ()
+    required: ListOf[str] = NO_ITEMS
     title: str | None = None
     type: str | None = None
     unique_items: bool | None = None
@@ -220,7 +220,7 @@ class JSONSchemaProps(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     """x-kubernetes-embedded-resource defines that the value is an embedded Kubernetes runtime.Object, with TypeMeta and ObjectMeta."""
     x_kubernetes_int_or_string: bool | None = msgspec.field(default=None, name="x-kubernetes-int-or-string")
     """x-kubernetes-int-or-string specifies that this value is either an integer or a string."""
-    x_kubernetes_list_map_keys: tuple[str, ...] = msgspec.field(default=(), name="x-kubernetes-list-map-keys")
+    x_kubernetes_list_map_keys: ListOf[str] = msgspec.field(default=NO_ITEMS, name="x-kubernetes-list-map-keys")
     """x-kubernetes-list-map-keys annotates an array with the x-kubernetes-list-type `map` by specifying the keys used as the index of the map."""
     x_kubernetes_list_type: str | None = msgspec.field(default=None, name="x-kubernetes-list-type")
     """x-kubernetes-list-type annotates an array to further describe its topology."""
@@ -230,7 +230,7 @@ class JSONSchemaProps(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         default=None, name="x-kubernetes-preserve-unknown-fields"
     )
     """x-kubernetes-preserve-unknown-fields stops the API server decoding step from pruning fields which are not specified in the validation schema."""
-    x_kubernetes_validations: tuple[ValidationRule, ...] = msgspec.field(default=(), name="x-kubernetes-validations")
+    x_kubernetes_validations: ListOf[ValidationRule] = msgspec.field(default=NO_ITEMS, name="x-kubernetes-validations")
     """x-kubernetes-validations describes a list of validation rules written in the CEL expression language."""
 
 
@@ -248,11 +248,11 @@ class SelectableField(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class CustomResourceDefinitionVersion(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """CustomResourceDefinitionVersion describes a version for CRD."""
 
-    additional_printer_columns: tuple[CustomResourceColumnDefinition, ...] = ()
+    additional_printer_columns: ListOf[CustomResourceColumnDefinition] = NO_ITEMS
     """additionalPrinterColumns specifies additional columns returned in Table output."""
     deprecated: bool | None = None
     """deprecated indicates this version of the custom resource API is deprecated."""
@@ -261,7 +261,7 @@ class CustomResourceDefinitionVersion(
     name: str = msgspec.field(default_factory=str)
     """name is the version name, e.g. “v1”, “v2beta1”, etc."""
     schema: CustomResourceValidation | None = None
-    selectable_fields: tuple[SelectableField, ...] = ()
+    selectable_fields: ListOf[SelectableField] = NO_ITEMS
     """selectableFields specifies paths to fields that may be used as field selectors."""
     served: bool = msgspec.field(default_factory=bool)
     """served is a flag enabling/disabling this version from being served via REST APIs."""
@@ -271,7 +271,7 @@ class CustomResourceDefinitionVersion(
 
 
 class CustomResourceDefinitionSpec(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """CustomResourceDefinitionSpec describes how a user wants their resource to appear."""
 
@@ -283,7 +283,7 @@ class CustomResourceDefinitionSpec(
     """preserveUnknownFields indicates that object fields which are not specified in the OpenAPI schema should be preserved when persisting to storage. apiVersion, kind, metadata and known fields inside metadata are always preserved."""
     scope: str = msgspec.field(default_factory=str)
     """scope indicates whether the defined custom resource is cluster- or namespace-scoped."""
-    versions: tuple[CustomResourceDefinitionVersion, ...] = ()
+    versions: ListOf[CustomResourceDefinitionVersion] = NO_ITEMS
     """versions is the list of all API versions of the defined custom resource."""
 
 
@@ -307,16 +307,16 @@ class CustomResourceDefinitionCondition(
 
 
 class CustomResourceDefinitionStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """CustomResourceDefinitionStatus indicates the state of the CustomResourceDefinition."""
 
     accepted_names: CustomResourceDefinitionNames | None = None
-    conditions: tuple[CustomResourceDefinitionCondition, ...] = ()
+    conditions: ListOf[CustomResourceDefinitionCondition] = NO_ITEMS
     """conditions indicate state for particular aspects of a CustomResourceDefinition."""
     observed_generation: int | None = None
     """The generation observed by the CRD controller."""
-    stored_versions: tuple[str, ...] = ()
+    stored_versions: ListOf[str] = NO_ITEMS
     """storedVersions lists all versions of CustomResources that were ever persisted."""
 
 

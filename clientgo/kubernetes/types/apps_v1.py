@@ -139,7 +139,7 @@ from clientgo.kubernetes.types.shared import (
     TypedLocalObjectReference,
     VsphereVirtualDiskVolumeSource,
 )
-from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import ScaleSubresource, api_type
 
 __all__ = [
@@ -340,12 +340,12 @@ class DaemonSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="came
     """Type of DaemonSet condition."""
 
 
-class DaemonSetStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class DaemonSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """DaemonSetStatus represents the current status of a daemon set."""
 
     collision_count: int | None = None
     """Count of hash collisions for the DaemonSet."""
-    conditions: tuple[DaemonSetCondition, ...] = ()
+    conditions: ListOf[DaemonSetCondition] = NO_ITEMS
     """Represents the latest available observations of a DaemonSet's current state."""
     current_number_scheduled: int = msgspec.field(default_factory=int)
     """The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod."""
@@ -426,14 +426,14 @@ class DeploymentCondition(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """Type of deployment condition."""
 
 
-class DeploymentStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class DeploymentStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """DeploymentStatus is the most recently observed status of the Deployment."""
 
     available_replicas: int | None = None
     """Total number of available non-terminating pods (ready for at least minReadySeconds) targeted by this deployment."""
     collision_count: int | None = None
     """Count of hash collisions for the Deployment."""
-    conditions: tuple[DeploymentCondition, ...] = ()
+    conditions: ListOf[DeploymentCondition] = NO_ITEMS
     """Represents the latest available observations of a deployment's current state."""
     observed_generation: int | None = None
     """The generation observed by the deployment controller."""
@@ -484,12 +484,12 @@ class ReplicaSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """Type of replica set condition."""
 
 
-class ReplicaSetStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ReplicaSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ReplicaSetStatus represents the current status of a ReplicaSet."""
 
     available_replicas: int | None = None
     """The number of available non-terminating pods (ready for at least minReadySeconds) for this replica set."""
-    conditions: tuple[ReplicaSetCondition, ...] = ()
+    conditions: ListOf[ReplicaSetCondition] = NO_ITEMS
     """Represents the latest available observations of a replica set's current state."""
     fully_labeled_replicas: int | None = None
     """The number of non-terminating pods that have labels matching the labels of the pod template of the replicaset."""
@@ -551,7 +551,7 @@ class StatefulSetUpdateStrategy(
     """Type indicates the type of the StatefulSetUpdateStrategy."""
 
 
-class StatefulSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class StatefulSetSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A StatefulSetSpec is the specification of a StatefulSet."""
 
     min_ready_seconds: int | None = None
@@ -569,7 +569,7 @@ class StatefulSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     """serviceName is the name of the service that governs this StatefulSet."""
     template: PodTemplateSpec = PodTemplateSpec()
     update_strategy: StatefulSetUpdateStrategy | None = None
-    volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
+    volume_claim_templates: ListOf[PersistentVolumeClaim] = NO_ITEMS
     """volumeClaimTemplates is a list of claims that pods are allowed to reference."""
 
 
@@ -588,14 +588,14 @@ class StatefulSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     """Type of statefulset condition."""
 
 
-class StatefulSetStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class StatefulSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """StatefulSetStatus represents the current state of a StatefulSet."""
 
     available_replicas: int | None = None
     """Total number of available pods (ready for at least minReadySeconds) targeted by this statefulset."""
     collision_count: int | None = None
     """collisionCount is the count of hash collisions for the StatefulSet."""
-    conditions: tuple[StatefulSetCondition, ...] = ()
+    conditions: ListOf[StatefulSetCondition] = NO_ITEMS
     """Represents the latest available observations of a statefulset's current state."""
     current_replicas: int | None = None
     """currentReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by currentRevision."""

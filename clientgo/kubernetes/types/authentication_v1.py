@@ -20,7 +20,7 @@ from collections.abc import Mapping
 import msgspec
 
 from clientgo.kubernetes.types.shared import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -37,12 +37,12 @@ __all__ = [
 ]
 
 
-class UserInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class UserInfo(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """UserInfo holds the information about the user needed to implement the user.Info interface."""
 
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     """extra is any additional information provided by the authenticator."""
-    groups: tuple[str, ...] = ()
+    groups: ListOf[str] = NO_ITEMS
     """groups is the names of groups this user is a part of."""
     uid: str | None = None
     """uid is a unique value that identifies this user across time."""
@@ -64,19 +64,19 @@ class SelfSubjectReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
 
 
-class TokenReviewSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class TokenReviewSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """TokenReviewSpec is a description of the token authentication request."""
 
-    audiences: tuple[str, ...] = ()
+    audiences: ListOf[str] = NO_ITEMS
     """audiences is a list of the identifiers that the resource server presented with the token identifies as."""
     token: str = msgspec.field(default_factory=str)
     """token is the opaque bearer token."""
 
 
-class TokenReviewStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class TokenReviewStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """TokenReviewStatus is the result of the token authentication request."""
 
-    audiences: tuple[str, ...] = ()
+    audiences: ListOf[str] = NO_ITEMS
     """audiences are audience identifiers chosen by the authenticator that are compatible with both the TokenReview and token."""
     authenticated: bool | None = None
     """authenticated indicates that the token was associated with a known user."""

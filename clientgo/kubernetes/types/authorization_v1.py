@@ -20,7 +20,7 @@ from collections.abc import Mapping
 import msgspec
 
 from clientgo.kubernetes.types.shared import LabelSelectorRequirement
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -44,32 +44,34 @@ __all__ = [
 ]
 
 
-class FieldSelectorRequirement(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class FieldSelectorRequirement(
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """FieldSelectorRequirement is a selector that contains values, a key, and an operator that relates the key and values."""
 
     key: str = msgspec.field(default_factory=str)
     """key is the field selector key that the requirement applies to."""
     operator: str = msgspec.field(default_factory=str)
     """operator represents a key's relationship to a set of values."""
-    values: tuple[str, ...] = ()
+    values: ListOf[str] = NO_ITEMS
     """values is an array of string values."""
 
 
-class FieldSelectorAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class FieldSelectorAttributes(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """FieldSelectorAttributes indicates a field limited access."""
 
     raw_selector: str | None = None
     """rawSelector is the serialization of a field selector that would be included in a query parameter."""
-    requirements: tuple[FieldSelectorRequirement, ...] = ()
+    requirements: ListOf[FieldSelectorRequirement] = NO_ITEMS
     """requirements is the parsed interpretation of a field selector."""
 
 
-class LabelSelectorAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class LabelSelectorAttributes(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """LabelSelectorAttributes indicates a label limited access."""
 
     raw_selector: str | None = None
     """rawSelector is the serialization of a field selector that would be included in a query parameter."""
-    requirements: tuple[LabelSelectorRequirement, ...] = ()
+    requirements: ListOf[LabelSelectorRequirement] = NO_ITEMS
     """requirements is the parsed interpretation of a label selector."""
 
 
@@ -103,12 +105,12 @@ class ResourceAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="came
     """version is the API Version of the Resource."""
 
 
-class SubjectAccessReviewSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class SubjectAccessReviewSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """SubjectAccessReviewSpec is a description of the access request."""
 
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     """extra corresponds to the user.Info.GetExtra() method from the authenticator."""
-    groups: tuple[str, ...] = ()
+    groups: ListOf[str] = NO_ITEMS
     """groups is the groups you're testing for."""
     non_resource_attributes: NonResourceAttributes | None = None
     resource_attributes: ResourceAttributes | None = None
@@ -142,25 +144,25 @@ class LocalSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename
     status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 
-class NonResourceRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NonResourceRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NonResourceRule holds information that describes a rule for the non-resource."""
 
-    non_resource_urls: tuple[str, ...] = msgspec.field(default=(), name="nonResourceURLs")
+    non_resource_urls: ListOf[str] = msgspec.field(default=NO_ITEMS, name="nonResourceURLs")
     """nonResourceURLs is a set of partial urls that a user should have access to. *s are allowed, but only as the full, final step in the path."""
-    verbs: tuple[str, ...] = ()
+    verbs: ListOf[str] = NO_ITEMS
     """verbs is a list of kubernetes non-resource API verbs, like: get, post, put, delete, patch, head, options."""
 
 
-class ResourceRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ResourceRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ResourceRule is the list of actions the subject is allowed to perform on resources."""
 
-    api_groups: tuple[str, ...] = ()
+    api_groups: ListOf[str] = NO_ITEMS
     """apiGroups is the name of the APIGroup that contains the resources."""
-    resource_names: tuple[str, ...] = ()
+    resource_names: ListOf[str] = NO_ITEMS
     """resourceNames is an optional white list of names that the rule applies to."""
-    resources: tuple[str, ...] = ()
+    resources: ListOf[str] = NO_ITEMS
     """resources is a list of resources this rule applies to."""
-    verbs: tuple[str, ...] = ()
+    verbs: ListOf[str] = NO_ITEMS
     """verbs is a list of kubernetes resource API verbs, like: get, list, watch, create, update, delete, proxy."""
 
 
@@ -191,16 +193,18 @@ class SelfSubjectRulesReviewSpec(
     """namespace to evaluate rules for."""
 
 
-class SubjectRulesReviewStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class SubjectRulesReviewStatus(
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """SubjectRulesReviewStatus contains the result of a rules check."""
 
     evaluation_error: str | None = None
     """evaluationError can appear in combination with Rules."""
     incomplete: bool = msgspec.field(default_factory=bool)
     """incomplete is true when the rules returned by this call are incomplete."""
-    non_resource_rules: tuple[NonResourceRule, ...] = ()
+    non_resource_rules: ListOf[NonResourceRule] = NO_ITEMS
     """nonResourceRules is the list of actions the subject is allowed to perform on non-resources."""
-    resource_rules: tuple[ResourceRule, ...] = ()
+    resource_rules: ListOf[ResourceRule] = NO_ITEMS
     """resourceRules is the list of actions the subject is allowed to perform on resources."""
 
 

@@ -20,7 +20,7 @@ from datetime import datetime
 import msgspec
 
 from clientgo.kubernetes.types.shared import LabelSelector, LabelSelectorRequirement
-from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -146,10 +146,10 @@ class HPAScalingPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """value contains the amount of change which is permitted by the policy."""
 
 
-class HPAScalingRules(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class HPAScalingRules(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """HPAScalingRules configures the scaling behavior for one direction via scaling Policy Rules and a configurable metric tolerance."""
 
-    policies: tuple[HPAScalingPolicy, ...] = ()
+    policies: ListOf[HPAScalingPolicy] = NO_ITEMS
     """policies is a list of potential scaling polices which can be used during scaling."""
     select_policy: str | None = None
     """selectPolicy is used to specify which policy should be used."""
@@ -204,14 +204,14 @@ class MetricSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class HorizontalPodAutoscalerSpec(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """HorizontalPodAutoscalerSpec describes the desired functionality of the HorizontalPodAutoscaler."""
 
     behavior: HorizontalPodAutoscalerBehavior | None = None
     max_replicas: int = msgspec.field(default_factory=int)
     """maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up."""
-    metrics: tuple[MetricSpec, ...] = ()
+    metrics: ListOf[MetricSpec] = NO_ITEMS
     """metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used)."""
     min_replicas: int | None = None
     """minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down."""
@@ -273,13 +273,13 @@ class MetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class HorizontalPodAutoscalerStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """HorizontalPodAutoscalerStatus describes the current status of a horizontal pod autoscaler."""
 
-    conditions: tuple[HorizontalPodAutoscalerCondition, ...] = ()
+    conditions: ListOf[HorizontalPodAutoscalerCondition] = NO_ITEMS
     """conditions is the set of conditions required for this autoscaler to scale its target, and indicates whether or not those conditions are met."""
-    current_metrics: tuple[MetricStatus, ...] = ()
+    current_metrics: ListOf[MetricStatus] = NO_ITEMS
     """currentMetrics is the last read state of the metrics used by this autoscaler."""
     current_replicas: int | None = None
     """currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler."""

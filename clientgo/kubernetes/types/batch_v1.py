@@ -134,7 +134,7 @@ from clientgo.kubernetes.types.shared import (
     TypedLocalObjectReference,
     VsphereVirtualDiskVolumeSource,
 )
-from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -304,11 +304,11 @@ class TopologyConstraint(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class WorkloadPodGroupSchedulingConstraints(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """WorkloadPodGroupSchedulingConstraints defines leaf-level scheduling constraints, such as topology."""
 
-    topology: tuple[TopologyConstraint, ...] = ()
+    topology: ListOf[TopologyConstraint] = NO_ITEMS
     """topology specifies desired topological placements for all pods within the pod group."""
 
 
@@ -332,19 +332,19 @@ class WorkloadPodGroupSchedulingPolicy(
 
 
 class JobSchedulingConfiguration(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """JobSchedulingConfiguration composes the reusable workload-aware scheduling building blocks."""
 
     disruption_mode: WorkloadPodGroupDisruptionMode | None = None
-    resource_claims: tuple[WorkloadPodGroupResourceClaim, ...] = ()
+    resource_claims: ListOf[WorkloadPodGroupResourceClaim] = NO_ITEMS
     """ResourceClaims defines which ResourceClaims may be shared among Pods in the Job."""
     scheduling_constraints: WorkloadPodGroupSchedulingConstraints | None = None
     scheduling_policy: WorkloadPodGroupSchedulingPolicy | None = None
 
 
 class PodFailurePolicyOnExitCodesRequirement(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """PodFailurePolicyOnExitCodesRequirement describes the requirement for handling a failed pod based on its container exit codes."""
 
@@ -352,7 +352,7 @@ class PodFailurePolicyOnExitCodesRequirement(
     """Restricts the check for exit codes to the container with the specified name."""
     operator: str = msgspec.field(default_factory=str)
     """Represents the relationship between the container exit code(s) and the specified values."""
-    values: tuple[int, ...] = ()
+    values: ListOf[int] = NO_ITEMS
     """Specifies the set of values."""
 
 
@@ -367,20 +367,20 @@ class PodFailurePolicyOnPodConditionsPattern(
     """Specifies the required Pod condition type."""
 
 
-class PodFailurePolicyRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodFailurePolicyRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodFailurePolicyRule describes how a pod failure is handled when the requirements are met."""
 
     action: str = msgspec.field(default_factory=str)
     """Specifies the action taken on a pod failure when the requirements are satisfied."""
     on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = None
-    on_pod_conditions: tuple[PodFailurePolicyOnPodConditionsPattern, ...] = ()
+    on_pod_conditions: ListOf[PodFailurePolicyOnPodConditionsPattern] = NO_ITEMS
     """Represents the requirement on the pod conditions."""
 
 
-class PodFailurePolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodFailurePolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodFailurePolicy describes how failed pods influence the backoffLimit."""
 
-    rules: tuple[PodFailurePolicyRule, ...] = ()
+    rules: ListOf[PodFailurePolicyRule] = NO_ITEMS
     """A list of pod failure policy rules."""
 
 
@@ -393,10 +393,10 @@ class SuccessPolicyRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     """succeededIndexes specifies the set of indexes which need to be contained in the actual set of the succeeded indexes for the Job."""
 
 
-class SuccessPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class SuccessPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """SuccessPolicy describes when a Job can be declared as succeeded based on the success of some indexes."""
 
-    rules: tuple[SuccessPolicyRule, ...] = ()
+    rules: ListOf[SuccessPolicyRule] = NO_ITEMS
     """rules represents the list of alternative rules for the declaring the Jobs as successful before `.status.succeeded >= .spec.completions`."""
 
 
@@ -461,10 +461,10 @@ class CronJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """The time zone name for the given schedule, see https://en.wikipedia.org/wiki/List_of_tz_database_time_zones."""
 
 
-class CronJobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class CronJobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """CronJobStatus represents the current state of a cron job."""
 
-    active: tuple[ObjectReference, ...] = ()
+    active: ListOf[ObjectReference] = NO_ITEMS
     """A list of pointers to currently running jobs."""
     last_schedule_time: datetime | None = None
     """Information when was the last time the job was successfully scheduled."""
@@ -498,16 +498,16 @@ class JobCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     """Type of job condition, Complete or Failed."""
 
 
-class UncountedTerminatedPods(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class UncountedTerminatedPods(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """UncountedTerminatedPods holds UIDs of Pods that have terminated but haven't been accounted in Job status counters."""
 
-    failed: tuple[str, ...] = ()
+    failed: ListOf[str] = NO_ITEMS
     """failed holds UIDs of failed Pods."""
-    succeeded: tuple[str, ...] = ()
+    succeeded: ListOf[str] = NO_ITEMS
     """succeeded holds UIDs of succeeded Pods."""
 
 
-class JobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class JobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """JobStatus represents the current state of a Job."""
 
     active: int | None = None
@@ -516,7 +516,7 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """completedIndexes holds the completed indexes when .spec.completionMode = "Indexed" in a text format."""
     completion_time: datetime | None = None
     """Represents time when the job was completed."""
-    conditions: tuple[JobCondition, ...] = ()
+    conditions: ListOf[JobCondition] = NO_ITEMS
     """The latest available observations of an object's current state."""
     failed: int | None = None
     """The number of pods which reached phase Failed."""

@@ -21,7 +21,7 @@ from datetime import datetime
 import msgspec
 
 from clientgo.kubernetes.types.shared import Condition
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class CertificateSigningRequestSpec(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """CertificateSigningRequestSpec contains the certificate request."""
 
@@ -47,7 +47,7 @@ class CertificateSigningRequestSpec(
     """expirationSeconds is the requested duration of validity of the issued certificate."""
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     """extra contains extra attributes of the user that created the CertificateSigningRequest."""
-    groups: tuple[str, ...] = ()
+    groups: ListOf[str] = NO_ITEMS
     """groups contains group membership of the user that created the CertificateSigningRequest."""
     request: bytes = msgspec.field(default_factory=bytes)
     """request contains an x509 certificate signing request encoded in a "CERTIFICATE REQUEST" PEM block."""
@@ -55,7 +55,7 @@ class CertificateSigningRequestSpec(
     """signerName indicates the requested signer, and is a qualified name."""
     uid: str | None = None
     """uid contains the uid of the user that created the CertificateSigningRequest."""
-    usages: tuple[str, ...] = ()
+    usages: ListOf[str] = NO_ITEMS
     """usages specifies a set of key usages requested in the issued certificate."""
     username: str | None = None
     """username contains the name of the user that created the CertificateSigningRequest."""
@@ -81,13 +81,13 @@ class CertificateSigningRequestCondition(
 
 
 class CertificateSigningRequestStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """CertificateSigningRequestStatus contains conditions used to indicate approved/denied/failed status of the request, and the issued certificate."""
 
     certificate: bytes | None = None
     """certificate is populated with an issued certificate by the signer after an Approved condition is present."""
-    conditions: tuple[CertificateSigningRequestCondition, ...] = ()
+    conditions: ListOf[CertificateSigningRequestCondition] = NO_ITEMS
     """conditions applied to the request."""
 
 
@@ -147,7 +147,7 @@ class PodCertificateRequestSpec(
 
 
 class PodCertificateRequestStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """PodCertificateRequestStatus describes the status of the request, and holds the certificate data if the request is issued."""
 
@@ -155,7 +155,7 @@ class PodCertificateRequestStatus(
     """beginRefreshAt is the time at which the kubelet should begin trying to refresh the certificate."""
     certificate_chain: str | None = None
     """certificateChain is populated with an issued certificate by the signer."""
-    conditions: tuple[Condition, ...] = ()
+    conditions: ListOf[Condition] = NO_ITEMS
     """conditions applied to the request."""
     not_after: datetime | None = None
     """notAfter is the time at which the certificate expires."""

@@ -161,7 +161,7 @@ from clientgo.kubernetes.types.volumes import (
     StorageOSPersistentVolumeSource,
     VolumeNodeAffinity,
 )
-from clientgo.meta.objects import EMPTY_MAP, MicroTime, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, MicroTime, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import ScaleSubresource, api_type
 
 __all__ = [
@@ -451,10 +451,10 @@ class ContainerExtendedResourceRequest(
     """The name of the extended resource in that container which gets backed by DRA."""
 
 
-class ContainerImage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ContainerImage(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Describe a container image."""
 
-    names: tuple[str, ...] = ()
+    names: ListOf[str] = NO_ITEMS
     """Names by which this image is known. e.g. ["kubernetes.example/hyperkube:v1.0.7", "cloud-vendor.registry.example/cloud-vendor/hyperkube:v1.0.7"]."""
     size_bytes: int | None = None
     """The size of the image in bytes."""
@@ -503,12 +503,12 @@ class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     waiting: ContainerStateWaiting | None = None
 
 
-class LinuxContainerUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class LinuxContainerUser(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """LinuxContainerUser represents user identity information in Linux containers."""
 
     gid: int = msgspec.field(default_factory=int)
     """GID is the primary gid initially attached to the first process in the container."""
-    supplemental_groups: tuple[int, ...] = ()
+    supplemental_groups: ListOf[int] = NO_ITEMS
     """SupplementalGroups are the supplemental groups initially attached to the first process in the container."""
     uid: int = msgspec.field(default_factory=int)
     """UID is the primary uid initially attached to the first process in the container."""
@@ -531,12 +531,12 @@ class ResourceHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """ResourceID is the unique identifier of the resource."""
 
 
-class ResourceStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ResourceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ResourceStatus represents the status of a single resource allocated to a Pod."""
 
     name: str = msgspec.field(default_factory=str)
     """Name of the resource."""
-    resources: tuple[ResourceHealth, ...] = ()
+    resources: ListOf[ResourceHealth] = NO_ITEMS
     """List of unique resources health."""
 
 
@@ -567,12 +567,12 @@ class VolumeMountStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     volume_status: VolumeStatus | None = None
 
 
-class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ContainerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ContainerStatus contains details for the current status of this container."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
     """AllocatedResources represents the compute resources allocated for this container by the node."""
-    allocated_resources_status: tuple[ResourceStatus, ...] = ()
+    allocated_resources_status: ListOf[ResourceStatus] = NO_ITEMS
     """AllocatedResourcesStatus represents the status of various resources allocated for this Pod."""
     container_id: str | None = msgspec.field(default=None, name="containerID")
     """ContainerID is the ID of the container in the format '<type>://<container_id>'."""
@@ -594,7 +594,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     stop_signal: str | None = None
     """StopSignal reports the effective stop signal for this container."""
     user: ContainerUser | None = None
-    volume_mounts: tuple[VolumeMountStatus, ...] = ()
+    volume_mounts: ListOf[VolumeMountStatus] = NO_ITEMS
     """Status of volume mounts."""
 
 
@@ -630,23 +630,23 @@ class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     """The IP protocol for this port."""
 
 
-class EndpointSubset(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class EndpointSubset(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """EndpointSubset is a group of addresses with a common set of ports."""
 
-    addresses: tuple[EndpointAddress, ...] = ()
+    addresses: ListOf[EndpointAddress] = NO_ITEMS
     """IP addresses which offer the related ports that are marked as ready."""
-    not_ready_addresses: tuple[EndpointAddress, ...] = ()
+    not_ready_addresses: ListOf[EndpointAddress] = NO_ITEMS
     """IP addresses which offer the related ports but are not currently marked as ready because they have not yet finished starting, have recently failed a readiness check, or have recently failed a liveness check."""
-    ports: tuple[EndpointPort, ...] = ()
+    ports: ListOf[EndpointPort] = NO_ITEMS
     """Port numbers available on the related IP addresses."""
 
 
 @api_type(group="", version="v1", status=False)
-class Endpoints(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class Endpoints(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Endpoints is a collection of endpoints that implement the actual service."""
 
     metadata: ObjectMeta = ObjectMeta()
-    subsets: tuple[EndpointSubset, ...] = ()
+    subsets: ListOf[EndpointSubset] = NO_ITEMS
     """The set of all endpoints is the union of all subsets."""
 
 
@@ -714,10 +714,10 @@ class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """Type of resource that this limit applies to."""
 
 
-class LimitRangeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class LimitRangeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """LimitRangeSpec defines a min/max usage limit for resources that match on kind."""
 
-    limits: tuple[LimitRangeItem, ...] = ()
+    limits: ListOf[LimitRangeItem] = NO_ITEMS
     """Limits is the list of LimitRangeItem objects that are enforced."""
 
 
@@ -740,7 +740,7 @@ class PortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     """Protocol is the protocol of the service port of which status is recorded here The supported values are: "TCP", "UDP", "SCTP"."""
 
 
-class LoadBalancerIngress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class LoadBalancerIngress(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """LoadBalancerIngress represents the status of a load-balancer ingress point: traffic intended for the service should be sent to an ingress point."""
 
     hostname: str | None = None
@@ -749,21 +749,21 @@ class LoadBalancerIngress(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """IP is set for load-balancer ingress points that are IP based (typically GCE or OpenStack load-balancers)."""
     ip_mode: str | None = None
     """IPMode specifies how the load-balancer IP behaves, and may only be specified when the ip field is specified."""
-    ports: tuple[PortStatus, ...] = ()
+    ports: ListOf[PortStatus] = NO_ITEMS
     """Ports is a list of records of service ports If used, every port defined in the service should have an entry in it."""
 
 
-class LoadBalancerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class LoadBalancerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """LoadBalancerStatus represents the status of a load-balancer."""
 
-    ingress: tuple[LoadBalancerIngress, ...] = ()
+    ingress: ListOf[LoadBalancerIngress] = NO_ITEMS
     """Ingress is a list containing ingress points for the load-balancer."""
 
 
-class NamespaceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NamespaceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NamespaceSpec describes the attributes on a Namespace."""
 
-    finalizers: tuple[str, ...] = ()
+    finalizers: ListOf[str] = NO_ITEMS
     """Finalizers is an opaque list of values that must be empty to permanently remove object from storage."""
 
 
@@ -782,10 +782,10 @@ class NamespaceCondition(msgspec.Struct, frozen=True, kw_only=True, rename="came
     """Type of namespace controller condition."""
 
 
-class NamespaceStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NamespaceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NamespaceStatus is information about the current status of a Namespace."""
 
-    conditions: tuple[NamespaceCondition, ...] = ()
+    conditions: ListOf[NamespaceCondition] = NO_ITEMS
     """Represents the latest available observations of a namespace's current state."""
     phase: str | None = None
     """Phase is the current lifecycle phase of the namespace."""
@@ -823,10 +823,10 @@ class NodeConfigSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     config_map: ConfigMapNodeConfigSource | None = None
 
 
-class NodePodPreemptionPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NodePodPreemptionPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NodePodPreemptionPolicy defines the node-level policies governing preemption for pods on this node."""
 
-    disable_resize_preemption: tuple[str, ...] = ()
+    disable_resize_preemption: ListOf[str] = NO_ITEMS
     """DisableResizePreemption lists the owners (e.g., autoscalers, operators, administrators) that have requested to disable scheduler and Kubelet preemption for in-place pod resize on this node."""
 
 
@@ -843,7 +843,7 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """The taint value corresponding to the taint key."""
 
 
-class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NodeSpec describes the attributes that a node is created with."""
 
     config_source: NodeConfigSource | None = None
@@ -851,12 +851,12 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     """Deprecated."""
     pod_cidr: str | None = msgspec.field(default=None, name="podCIDR")
     """PodCIDR represents the pod IP range assigned to the node."""
-    pod_cidrs: tuple[str, ...] = msgspec.field(default=(), name="podCIDRs")
+    pod_cidrs: ListOf[str] = msgspec.field(default=NO_ITEMS, name="podCIDRs")
     """podCIDRs represents the IP ranges assigned to the node for usage by Pods on that node."""
     pod_preemption_policy: NodePodPreemptionPolicy | None = None
     provider_id: str | None = msgspec.field(default=None, name="providerID")
     """ID of the node assigned by the cloud provider in the format: <ProviderName>://<ProviderSpecificNodeID>."""
-    taints: tuple[Taint, ...] = ()
+    taints: ListOf[Taint] = NO_ITEMS
     """If specified, the node's taints."""
     unschedulable: bool | None = None
     """Unschedulable controls node schedulability of new pods."""
@@ -965,32 +965,32 @@ class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """SystemUUID reported by the node."""
 
 
-class NodeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NodeStatus is information about the current status of a node."""
 
-    addresses: tuple[NodeAddress, ...] = ()
+    addresses: ListOf[NodeAddress] = NO_ITEMS
     """List of addresses reachable to the node."""
     allocatable: Mapping[str, str] = EMPTY_MAP
     """Allocatable represents the resources of a node that are available for scheduling."""
     capacity: Mapping[str, str] = EMPTY_MAP
     """Capacity represents the total resources of a node."""
-    conditions: tuple[NodeCondition, ...] = ()
+    conditions: ListOf[NodeCondition] = NO_ITEMS
     """Conditions is an array of current observed node conditions."""
     config: NodeConfigStatus | None = None
     daemon_endpoints: NodeDaemonEndpoints | None = None
-    declared_features: tuple[str, ...] = ()
+    declared_features: ListOf[str] = NO_ITEMS
     """DeclaredFeatures represents the features related to feature gates that are declared by the node."""
     features: NodeFeatures | None = None
-    images: tuple[ContainerImage, ...] = ()
+    images: ListOf[ContainerImage] = NO_ITEMS
     """List of container images on this node."""
     node_info: NodeSystemInfo | None = None
     phase: str | None = None
     """NodePhase is the recently observed lifecycle phase of the node."""
-    runtime_handlers: tuple[NodeRuntimeHandler, ...] = ()
+    runtime_handlers: ListOf[NodeRuntimeHandler] = NO_ITEMS
     """The available runtime handlers."""
-    volumes_attached: tuple[AttachedVolume, ...] = ()
+    volumes_attached: ListOf[AttachedVolume] = NO_ITEMS
     """List of volumes that are attached to the node."""
-    volumes_in_use: tuple[str, ...] = ()
+    volumes_in_use: ListOf[str] = NO_ITEMS
     """List of attachable volumes in use (mounted) by the node."""
 
 
@@ -1028,15 +1028,15 @@ class NodeAllocatableOverheadResources(
 
 
 class NodeAllocatableResourceClaimStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """NodeAllocatableResourceClaimStatus describes the status of node allocatable resources allocated via DRA."""
 
-    containers: tuple[str, ...] = ()
+    containers: ListOf[str] = NO_ITEMS
     """Containers lists the names of all containers in this pod that reference the claim."""
-    mapping: tuple[NodeAllocatableMappedResources, ...] = ()
+    mapping: ListOf[NodeAllocatableMappedResources] = NO_ITEMS
     """Mapping contains allocations through devices mapped in the device spec's `nodeAllocatableResources[...].mapping` field."""
-    overhead: tuple[NodeAllocatableOverheadResources, ...] = ()
+    overhead: ListOf[NodeAllocatableOverheadResources] = NO_ITEMS
     """Overhead contains allocations through devices mapped in the device spec's `nodeAllocatableResources[...].overhead` field."""
     resource_claim_name: str = msgspec.field(default_factory=str)
     """ResourceClaimName is the resource claim referenced by the pod that resulted in this node allocatable resource allocation."""
@@ -1084,11 +1084,11 @@ class PodCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class PodExtendedResourceClaimStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """PodExtendedResourceClaimStatus is stored in the PodStatus for the extended resource requests backed by DRA. It stores the generated name for the corresponding special ResourceClaim created by the scheduler."""
 
-    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+    request_mappings: ListOf[ContainerExtendedResourceRequest] = NO_ITEMS
     """RequestMappings identifies the mapping of <container, extended resource backed by DRA> to device request in the generated ResourceClaim."""
     resource_claim_name: str = msgspec.field(default_factory=str)
     """ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod."""
@@ -1110,10 +1110,10 @@ class PodResourceClaimStatus(msgspec.Struct, frozen=True, kw_only=True, rename="
     """ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod."""
 
 
-class PodVolumeHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodVolumeHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodVolumeHealth contains health information for a volume used by a pod, reported by the CSI node plugin via the kubelet."""
 
-    health_conditions: tuple[VolumeHealthCondition, ...] = ()
+    health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     """conditions is the set of adverse conditions reported by the CSI node plugin for this volume on this node."""
     last_transition_time: datetime | None = None
     """lastTransitionTime is when the current set of conditions first appeared."""
@@ -1121,27 +1121,27 @@ class PodVolumeHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     """name matches an entry in pod.spec.volumes."""
 
 
-class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodStatus represents information about the status of a pod."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
     """AllocatedResources is the total requests allocated for this pod by the node."""
-    conditions: tuple[PodCondition, ...] = ()
+    conditions: ListOf[PodCondition] = NO_ITEMS
     """Current service state of pod."""
-    container_statuses: tuple[ContainerStatus, ...] = ()
+    container_statuses: ListOf[ContainerStatus] = NO_ITEMS
     """Statuses of containers in this pod."""
-    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
+    ephemeral_container_statuses: ListOf[ContainerStatus] = NO_ITEMS
     """Statuses for any ephemeral containers that have run in this pod."""
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
     """hostIP holds the IP address of the host to which the pod is assigned."""
-    host_ips: tuple[HostIP, ...] = msgspec.field(default=(), name="hostIPs")
+    host_ips: ListOf[HostIP] = msgspec.field(default=NO_ITEMS, name="hostIPs")
     """hostIPs holds the IP addresses allocated to the host."""
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: ListOf[ContainerStatus] = NO_ITEMS
     """Statuses of init containers in this pod."""
     message: str | None = None
     """A human readable message indicating details about why the pod is in this condition."""
-    node_allocatable_resource_claim_statuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
+    node_allocatable_resource_claim_statuses: ListOf[NodeAllocatableResourceClaimStatus] = NO_ITEMS
     """NodeAllocatableResourceClaimStatuses contains the status of node-allocatable resources that were allocated for this pod through DRA claims."""
     nominated_node_name: str | None = None
     """nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled right away as preemption victims receive their graceful termination periods."""
@@ -1151,7 +1151,7 @@ class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """The phase of a Pod is a simple, high-level summary of where the Pod is in its lifecycle."""
     pod_ip: str | None = msgspec.field(default=None, name="podIP")
     """podIP address allocated to the pod."""
-    pod_ips: tuple[PodIP, ...] = msgspec.field(default=(), name="podIPs")
+    pod_ips: ListOf[PodIP] = msgspec.field(default=NO_ITEMS, name="podIPs")
     """podIPs holds the IP addresses allocated to the pod."""
     qos_class: str | None = None
     """The Quality of Service (QOS) classification assigned to the pod based on resource requirements See PodQOSClass type for available QOS classes More info: https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/#quality-of-service-classes."""
@@ -1159,12 +1159,12 @@ class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """A brief CamelCase message indicating details about why the pod is in this state. e.g."""
     resize: str | None = None
     """Status of resources resize desired for pod's containers."""
-    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    resource_claim_statuses: ListOf[PodResourceClaimStatus] = NO_ITEMS
     """Status of resource claims."""
     resources: ResourceRequirements | None = None
     start_time: datetime | None = None
     """RFC 3339 date and time at which the object was acknowledged by the Kubelet."""
-    volume_health: tuple[PodVolumeHealth, ...] = ()
+    volume_health: ListOf[PodVolumeHealth] = NO_ITEMS
     """volumeHealth contains node-reported health for each volume the pod is using."""
 
 
@@ -1217,13 +1217,13 @@ class ReplicationControllerCondition(
 
 
 class ReplicationControllerStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """ReplicationControllerStatus represents the current status of a replication controller."""
 
     available_replicas: int | None = None
     """The number of available replicas (ready for at least minReadySeconds) for this replication controller."""
-    conditions: tuple[ReplicationControllerCondition, ...] = ()
+    conditions: ListOf[ReplicationControllerCondition] = NO_ITEMS
     """Represents the latest available observations of a replication controller's current state."""
     fully_labeled_replicas: int | None = None
     """The number of pods that have labels matching the labels of the pod template of the replication controller."""
@@ -1245,7 +1245,7 @@ class ReplicationController(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class ScopedResourceSelectorRequirement(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """A scoped-resource selector requirement is a selector that contains values, a scope name, and an operator that relates the scope name and values."""
 
@@ -1253,24 +1253,24 @@ class ScopedResourceSelectorRequirement(
     """Represents a scope's relationship to a set of values."""
     scope_name: str = msgspec.field(default_factory=str)
     """The name of the scope that the selector applies to."""
-    values: tuple[str, ...] = ()
+    values: ListOf[str] = NO_ITEMS
     """An array of string values."""
 
 
-class ScopeSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ScopeSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A scope selector represents the AND of the selectors represented by the scoped-resource selector requirements."""
 
-    match_expressions: tuple[ScopedResourceSelectorRequirement, ...] = ()
+    match_expressions: ListOf[ScopedResourceSelectorRequirement] = NO_ITEMS
     """A list of scope selector requirements by scope of the resources."""
 
 
-class ResourceQuotaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ResourceQuotaSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ResourceQuotaSpec defines the desired hard limits to enforce for Quota."""
 
     hard: Mapping[str, str] = EMPTY_MAP
     """hard is the set of desired hard limits for each named resource."""
     scope_selector: ScopeSelector | None = None
-    scopes: tuple[str, ...] = ()
+    scopes: ListOf[str] = NO_ITEMS
     """A collection of filters that must match each object tracked by a quota."""
 
 
@@ -1330,16 +1330,16 @@ class SessionAffinityConfig(msgspec.Struct, frozen=True, kw_only=True, rename="c
     client_ip: ClientIPConfig | None = msgspec.field(default=None, name="clientIP")
 
 
-class ServiceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ServiceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ServiceSpec describes the attributes that a user creates on a service."""
 
     allocate_load_balancer_node_ports: bool | None = None
     """allocateLoadBalancerNodePorts defines if NodePorts will be automatically allocated for services with type LoadBalancer."""
     cluster_ip: str | None = msgspec.field(default=None, name="clusterIP")
     """clusterIP is the IP address of the service and is usually assigned randomly."""
-    cluster_ips: tuple[str, ...] = msgspec.field(default=(), name="clusterIPs")
+    cluster_ips: ListOf[str] = msgspec.field(default=NO_ITEMS, name="clusterIPs")
     """ClusterIPs is a list of IP addresses assigned to this service, and are usually assigned randomly."""
-    external_ips: tuple[str, ...] = msgspec.field(default=(), name="externalIPs")
+    external_ips: ListOf[str] = msgspec.field(default=NO_ITEMS, name="externalIPs")
     """externalIPs is a list of IP addresses for which nodes in the cluster will also accept traffic for this service."""
     external_name: str | None = None
     """externalName is the external reference that discovery mechanisms will return as an alias for this service (e.g. a DNS CNAME record)."""
@@ -1349,7 +1349,7 @@ class ServiceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """healthCheckNodePort specifies the healthcheck nodePort for the service."""
     internal_traffic_policy: str | None = None
     """InternalTrafficPolicy describes how nodes distribute service traffic they receive on the ClusterIP. If set to "Local", the proxy will assume that pods only want to talk to endpoints of the service on the same node as the pod, dropping the traffic if there are no local endpoints."""
-    ip_families: tuple[str, ...] = ()
+    ip_families: ListOf[str] = NO_ITEMS
     """IPFamilies is a list of IP families (e.g."""
     ip_family_policy: str | None = None
     """IPFamilyPolicy represents the dual-stack-ness requested or required by this Service."""
@@ -1357,9 +1357,9 @@ class ServiceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """loadBalancerClass is the class of the load balancer implementation this Service belongs to."""
     load_balancer_ip: str | None = msgspec.field(default=None, name="loadBalancerIP")
     """Only applies to Service Type: LoadBalancer."""
-    load_balancer_source_ranges: tuple[str, ...] = ()
+    load_balancer_source_ranges: ListOf[str] = NO_ITEMS
     """If specified and supported by the platform, this will restrict traffic through the cloud-provider load-balancer will be restricted to the specified client IPs."""
-    ports: tuple[ServicePort, ...] = ()
+    ports: ListOf[ServicePort] = NO_ITEMS
     """The list of ports that are exposed by this service."""
     publish_not_ready_addresses: bool | None = None
     """publishNotReadyAddresses indicates that any agent which deals with endpoints for this Service should disregard any indications of ready/not-ready."""
@@ -1374,10 +1374,10 @@ class ServiceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """type determines how the Service is exposed."""
 
 
-class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ServiceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ServiceStatus represents the current status of a service."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: ListOf[Condition] = NO_ITEMS
     """Current service state."""
     load_balancer: LoadBalancerStatus | None = None
 
@@ -1392,13 +1392,13 @@ class Service(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 @api_type(group="", version="v1", status=False)
-class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ServiceAccount(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity * a principal that can be authenticated and authorized * a set of secrets."""
 
     automount_service_account_token: bool | None = None
     """AutomountServiceAccountToken indicates whether pods running as this service account should have an API token automatically mounted."""
-    image_pull_secrets: tuple[LocalObjectReference, ...] = ()
+    image_pull_secrets: ListOf[LocalObjectReference] = NO_ITEMS
     """ImagePullSecrets is a list of references to secrets in the same namespace to use for pulling any images in pods that reference this ServiceAccount."""
     metadata: ObjectMeta = ObjectMeta()
-    secrets: tuple[ObjectReference, ...] = ()
+    secrets: ListOf[ObjectReference] = NO_ITEMS
     """Secrets is a list of the secrets in the same namespace that pods running using this ServiceAccount are allowed to use."""

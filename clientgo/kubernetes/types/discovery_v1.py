@@ -20,7 +20,7 @@ from collections.abc import Mapping
 import msgspec
 
 from clientgo.kubernetes.types.shared import ObjectReference
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -60,19 +60,19 @@ class ForZone(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """name represents the name of the zone."""
 
 
-class EndpointHints(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class EndpointHints(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """EndpointHints provides hints describing how an endpoint should be consumed."""
 
-    for_nodes: tuple[ForNode, ...] = ()
+    for_nodes: ListOf[ForNode] = NO_ITEMS
     """forNodes indicates the node(s) this endpoint should be consumed by when using topology aware routing."""
-    for_zones: tuple[ForZone, ...] = ()
+    for_zones: ListOf[ForZone] = NO_ITEMS
     """forZones indicates the zone(s) this endpoint should be consumed by when using topology aware routing."""
 
 
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class Endpoint(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Endpoint represents a single logical "backend" implementing a service."""
 
-    addresses: tuple[str, ...] = ()
+    addresses: ListOf[str] = NO_ITEMS
     """addresses of this endpoint."""
     conditions: EndpointConditions | None = None
     deprecated_topology: Mapping[str, str] = EMPTY_MAP
@@ -101,13 +101,13 @@ class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 @api_type(group="discovery.k8s.io", version="v1", status=False)
-class EndpointSlice(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class EndpointSlice(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """EndpointSlice represents a set of service endpoints."""
 
     address_type: str = msgspec.field(default_factory=str)
     """addressType specifies the type of address carried by this EndpointSlice."""
-    endpoints: tuple[Endpoint, ...] = ()
+    endpoints: ListOf[Endpoint] = NO_ITEMS
     """endpoints is a list of unique endpoints in this slice."""
     metadata: ObjectMeta = ObjectMeta()
-    ports: tuple[EndpointPort, ...] = ()
+    ports: ListOf[EndpointPort] = NO_ITEMS
     """ports specifies the list of network ports exposed by each endpoint in this slice."""

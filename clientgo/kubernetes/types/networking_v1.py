@@ -23,7 +23,7 @@ from clientgo.kubernetes.types.shared import (
     LabelSelectorRequirement,
     TypedLocalObjectReference,
 )
-from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -97,10 +97,10 @@ class HTTPIngressPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     """pathType determines the interpretation of the path matching."""
 
 
-class HTTPIngressRuleValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class HTTPIngressRuleValue(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """HTTPIngressRuleValue is a list of http selectors pointing to backends."""
 
-    paths: tuple[HTTPIngressPath, ...] = ()
+    paths: ListOf[HTTPIngressPath] = NO_ITEMS
     """paths is a collection of paths that map requests to backends."""
 
 
@@ -131,12 +131,12 @@ class IPAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     spec: IPAddressSpec = IPAddressSpec()
 
 
-class IPBlock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class IPBlock(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """IPBlock describes a particular CIDR (Ex."""
 
     cidr: str = msgspec.field(default_factory=str)
     """cidr is a string representing the IPBlock Valid examples are "192.168.1.0/24" or "2001:db8::/64"."""
-    except_: tuple[str, ...] = ()
+    except_: ListOf[str] = NO_ITEMS
     """except is a slice of CIDRs that should not be included within an IPBlock Valid examples are "192.168.1.0/24" or "2001:db8::/64" Except values will be rejected if they are outside the cidr range."""
 
 
@@ -148,24 +148,24 @@ class IngressRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     http: HTTPIngressRuleValue | None = None
 
 
-class IngressTLS(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class IngressTLS(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """IngressTLS describes the transport layer security associated with an ingress."""
 
-    hosts: tuple[str, ...] = ()
+    hosts: ListOf[str] = NO_ITEMS
     """hosts is a list of hosts included in the TLS certificate."""
     secret_name: str | None = None
     """secretName is the name of the secret used to terminate TLS traffic on port 443."""
 
 
-class IngressSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class IngressSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """IngressSpec describes the Ingress the user wishes to exist."""
 
     default_backend: IngressBackend | None = None
     ingress_class_name: str | None = None
     """ingressClassName is the name of an IngressClass cluster resource."""
-    rules: tuple[IngressRule, ...] = ()
+    rules: ListOf[IngressRule] = NO_ITEMS
     """rules is a list of host rules used to configure the Ingress."""
-    tls: tuple[IngressTLS, ...] = ()
+    tls: ListOf[IngressTLS] = NO_ITEMS
     """tls represents the TLS configuration."""
 
 
@@ -181,7 +181,7 @@ class IngressPortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class IngressLoadBalancerIngress(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """IngressLoadBalancerIngress represents the status of a load-balancer ingress point."""
 
@@ -189,16 +189,16 @@ class IngressLoadBalancerIngress(
     """hostname is set for load-balancer ingress points that are DNS based."""
     ip: str | None = None
     """ip is set for load-balancer ingress points that are IP based."""
-    ports: tuple[IngressPortStatus, ...] = ()
+    ports: ListOf[IngressPortStatus] = NO_ITEMS
     """ports provides information about the ports exposed by this LoadBalancer."""
 
 
 class IngressLoadBalancerStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """IngressLoadBalancerStatus represents the status of a load-balancer."""
 
-    ingress: tuple[IngressLoadBalancerIngress, ...] = ()
+    ingress: ListOf[IngressLoadBalancerIngress] = NO_ITEMS
     """ingress is a list containing ingress points for the load-balancer."""
 
 
@@ -269,33 +269,35 @@ class NetworkPolicyPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     """protocol represents the protocol (TCP, UDP, or SCTP) which traffic must match."""
 
 
-class NetworkPolicyEgressRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NetworkPolicyEgressRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NetworkPolicyEgressRule describes a particular set of traffic that is allowed out of pods matched by a NetworkPolicySpec's podSelector."""
 
-    ports: tuple[NetworkPolicyPort, ...] = ()
+    ports: ListOf[NetworkPolicyPort] = NO_ITEMS
     """ports is a list of destination ports for outgoing traffic."""
-    to: tuple[NetworkPolicyPeer, ...] = ()
+    to: ListOf[NetworkPolicyPeer] = NO_ITEMS
     """to is a list of destinations for outgoing traffic of pods selected for this rule."""
 
 
-class NetworkPolicyIngressRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NetworkPolicyIngressRule(
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """NetworkPolicyIngressRule describes a particular set of traffic that is allowed to the pods matched by a NetworkPolicySpec's podSelector."""
 
-    from_: tuple[NetworkPolicyPeer, ...] = ()
+    from_: ListOf[NetworkPolicyPeer] = NO_ITEMS
     """from is a list of sources which should be able to access the pods selected for this rule."""
-    ports: tuple[NetworkPolicyPort, ...] = ()
+    ports: ListOf[NetworkPolicyPort] = NO_ITEMS
     """ports is a list of ports which should be made accessible on the pods selected for this rule."""
 
 
-class NetworkPolicySpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NetworkPolicySpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NetworkPolicySpec provides the specification of a NetworkPolicy."""
 
-    egress: tuple[NetworkPolicyEgressRule, ...] = ()
+    egress: ListOf[NetworkPolicyEgressRule] = NO_ITEMS
     """egress is a list of egress rules to be applied to the selected pods."""
-    ingress: tuple[NetworkPolicyIngressRule, ...] = ()
+    ingress: ListOf[NetworkPolicyIngressRule] = NO_ITEMS
     """ingress is a list of ingress rules to be applied to the selected pods."""
     pod_selector: LabelSelector | None = None
-    policy_types: tuple[str, ...] = ()
+    policy_types: ListOf[str] = NO_ITEMS
     """policyTypes is a list of rule types that the NetworkPolicy relates to."""
 
 
@@ -307,17 +309,17 @@ class NetworkPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     spec: NetworkPolicySpec = NetworkPolicySpec()
 
 
-class ServiceCIDRSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ServiceCIDRSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ServiceCIDRSpec define the CIDRs the user wants to use for allocating ClusterIPs for Services."""
 
-    cidrs: tuple[str, ...] = ()
+    cidrs: ListOf[str] = NO_ITEMS
     """cidrs defines the IP blocks in CIDR notation (e.g."""
 
 
-class ServiceCIDRStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ServiceCIDRStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ServiceCIDRStatus describes the current state of the ServiceCIDR."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: ListOf[Condition] = NO_ITEMS
     """conditions holds an array of metav1.Condition that describe the state of the ServiceCIDR. Current service state."""
 
 

@@ -37,7 +37,7 @@ from clientgo.kubernetes.types.shared import (
     TypedLocalObjectReference,
     VsphereVirtualDiskVolumeSource,
 )
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -164,24 +164,24 @@ class PreferredSchedulingTerm(msgspec.Struct, frozen=True, kw_only=True, rename=
     """Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100."""
 
 
-class NodeAffinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NodeAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Node affinity is a group of node affinity scheduling rules."""
 
-    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: ListOf[PreferredSchedulingTerm] = NO_ITEMS
     """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one or more of the expressions."""
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
 
 
-class PodAffinityTerm(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodAffinityTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Defines a set of pods (namely those matching the labelSelector relative to the given namespace(s)) that this pod should be co-located (affinity) or not co-located (anti-affinity) with, where co-located is defined as running on a node whose value of the label with key <topologyKey> matches that of any node on which a pod of the set of pods is running."""
 
     label_selector: LabelSelector | None = None
-    match_label_keys: tuple[str, ...] = ()
+    match_label_keys: ListOf[str] = NO_ITEMS
     """MatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
-    mismatch_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: ListOf[str] = NO_ITEMS
     """MismatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
     namespace_selector: LabelSelector | None = None
-    namespaces: tuple[str, ...] = ()
+    namespaces: ListOf[str] = NO_ITEMS
     """namespaces specifies a static list of namespace names that the term applies to."""
     topology_key: str = msgspec.field(default_factory=str)
     """This pod should be co-located (affinity) or not co-located (anti-affinity) with the pods matching the labelSelector in the specified namespaces, where co-located is defined as running on a node whose value of the label with key topologyKey matches that of any node on which any of the selected pods is running."""
@@ -195,21 +195,21 @@ class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, kw_only=True, rename=
     """weight associated with matching the corresponding podAffinityTerm, in the range 1-100."""
 
 
-class PodAffinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Pod affinity is a group of inter pod affinity scheduling rules."""
 
-    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: ListOf[WeightedPodAffinityTerm] = NO_ITEMS
     """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one or more of the expressions."""
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    required_during_scheduling_ignored_during_execution: ListOf[PodAffinityTerm] = NO_ITEMS
     """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
-class PodAntiAffinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodAntiAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Pod anti affinity is a group of inter pod anti affinity scheduling rules."""
 
-    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: ListOf[WeightedPodAffinityTerm] = NO_ITEMS
     """The scheduler will prefer to schedule pods to nodes that satisfy the anti-affinity expressions specified by this field, but it may choose a node that violates one or more of the expressions."""
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    required_during_scheduling_ignored_during_execution: ListOf[PodAffinityTerm] = NO_ITEMS
     """If the anti-affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
@@ -262,19 +262,19 @@ class CSIVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     """volumeAttributes stores driver-specific properties that are passed to the CSI driver."""
 
 
-class Capabilities(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class Capabilities(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Adds and removes POSIX capabilities from running containers."""
 
-    add: tuple[str, ...] = ()
+    add: ListOf[str] = NO_ITEMS
     """Added capabilities."""
-    drop: tuple[str, ...] = ()
+    drop: ListOf[str] = NO_ITEMS
     """Removed capabilities."""
 
 
-class CephFSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class CephFSVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling."""
 
-    monitors: tuple[str, ...] = ()
+    monitors: ListOf[str] = NO_ITEMS
     """monitors is Required: Monitors is a collection of Ceph monitors More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
     path: str | None = None
     """path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /."""
@@ -350,10 +350,10 @@ class KeyToPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """user is Optional: The owner UID of the created file."""
 
 
-class ConfigMapProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ConfigMapProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Adapts a ConfigMap into a projected volume."""
 
-    items: tuple[KeyToPath, ...] = ()
+    items: ListOf[KeyToPath] = NO_ITEMS
     """items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and content is the value."""
     name: str | None = None
     """Name of the referent."""
@@ -361,14 +361,14 @@ class ConfigMapProjection(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """optional specify whether the ConfigMap or its keys must be defined."""
 
 
-class ConfigMapVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ConfigMapVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Adapts a ConfigMap into a volume."""
 
     default_mode: int | None = None
     """defaultMode is optional: mode bits used to set permissions on created files by default."""
     default_user: int | None = None
     """defaultUser is Optional: The owner UID of the created files by default."""
-    items: tuple[KeyToPath, ...] = ()
+    items: ListOf[KeyToPath] = NO_ITEMS
     """items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and content is the value."""
     name: str | None = None
     """Name of the referent."""
@@ -401,13 +401,13 @@ class ContainerResizePolicy(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class ContainerRestartRuleOnExitCodes(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """ContainerRestartRuleOnExitCodes describes the condition for handling an exited container based on its exit codes."""
 
     operator: str = msgspec.field(default_factory=str)
     """Represents the relationship between the container exit code(s) and the specified values."""
-    values: tuple[int, ...] = ()
+    values: ListOf[int] = NO_ITEMS
     """Specifies the set of values to check for container exit codes."""
 
 
@@ -501,10 +501,10 @@ class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     value_from: EnvVarSource | None = None
 
 
-class ExecAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ExecAction(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ExecAction describes a "run in container" action."""
 
-    command: tuple[str, ...] = ()
+    command: ListOf[str] = NO_ITEMS
     """Command is the command line to execute inside the container, the working directory for the command is root ('/') in the container's filesystem."""
 
 
@@ -517,12 +517,12 @@ class HTTPHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     """The header field value."""
 
 
-class HTTPGetAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class HTTPGetAction(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """HTTPGetAction describes an action based on HTTP Get requests."""
 
     host: str | None = None
     """Host name to connect to, defaults to the pod IP. You probably want to set "Host" in httpHeaders instead."""
-    http_headers: tuple[HTTPHeader, ...] = ()
+    http_headers: ListOf[HTTPHeader] = NO_ITEMS
     """Custom headers to set in the request."""
     path: str | None = None
     """Path to access on the HTTP server."""
@@ -609,10 +609,10 @@ class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """Request is the name chosen for a request in the referenced claim."""
 
 
-class ResourceRequirements(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ResourceRequirements(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ResourceRequirements describes the compute resource requirements."""
 
-    claims: tuple[ResourceClaim, ...] = ()
+    claims: ListOf[ResourceClaim] = NO_ITEMS
     """Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container."""
     limits: Mapping[str, str] = EMPTY_MAP
     """Limits describes the maximum amount of compute resources allowed."""
@@ -690,10 +690,10 @@ class VolumeDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     """name must match the name of a persistentVolumeClaim in the pod."""
 
 
-class VolumeMount(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class VolumeMount(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """VolumeMount describes a mounting of a Volume within a container."""
 
-    bind_mount_options: tuple[str, ...] = ()
+    bind_mount_options: ListOf[str] = NO_ITEMS
     """bindMountOptions is the list of additional bind mount options to apply when mounting this volume into the container."""
     mount_path: str = msgspec.field(default_factory=str)
     """Path within the container at which the volume should be mounted."""
@@ -711,16 +711,16 @@ class VolumeMount(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """Expanded path within the volume from which the container's volume should be mounted."""
 
 
-class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class Container(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A single application container that you want to run within a pod."""
 
-    args: tuple[str, ...] = ()
+    args: ListOf[str] = NO_ITEMS
     """Arguments to the entrypoint."""
-    command: tuple[str, ...] = ()
+    command: ListOf[str] = NO_ITEMS
     """Entrypoint array."""
-    env: tuple[EnvVar, ...] = ()
+    env: ListOf[EnvVar] = NO_ITEMS
     """List of environment variables to set in the container."""
-    env_from: tuple[EnvFromSource, ...] = ()
+    env_from: ListOf[EnvFromSource] = NO_ITEMS
     """List of sources to populate environment variables in the container."""
     image: str | None = None
     """Container image name."""
@@ -730,15 +730,15 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     liveness_probe: Probe | None = None
     name: str = msgspec.field(default_factory=str)
     """Name of the container specified as a DNS_LABEL. Each container in a pod must have a unique name (DNS_LABEL)."""
-    ports: tuple[ContainerPort, ...] = ()
+    ports: ListOf[ContainerPort] = NO_ITEMS
     """List of ports to expose from the container."""
     readiness_probe: Probe | None = None
-    resize_policy: tuple[ContainerResizePolicy, ...] = ()
+    resize_policy: ListOf[ContainerResizePolicy] = NO_ITEMS
     """Resources resize policy for the container."""
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
     """RestartPolicy defines the restart behavior of individual containers in a pod."""
-    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+    restart_policy_rules: ListOf[ContainerRestartRule] = NO_ITEMS
     """Represents a list of rules to be checked to determine if the container should be restarted on exit."""
     security_context: SecurityContext | None = None
     startup_probe: Probe | None = None
@@ -752,9 +752,9 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """Indicate how the termination message should be populated."""
     tty: bool | None = None
     """Whether this container should allocate a TTY for itself, also requires 'stdin' to be true."""
-    volume_devices: tuple[VolumeDevice, ...] = ()
+    volume_devices: ListOf[VolumeDevice] = NO_ITEMS
     """volumeDevices is the list of block devices to be used by the container."""
-    volume_mounts: tuple[VolumeMount, ...] = ()
+    volume_mounts: ListOf[VolumeMount] = NO_ITEMS
     """Pod volumes to mount into the container's filesystem."""
     working_dir: str | None = None
     """Container's working directory."""
@@ -773,21 +773,21 @@ class DownwardAPIVolumeFile(msgspec.Struct, frozen=True, kw_only=True, rename="c
     """user is Optional: The owner UID of the created file."""
 
 
-class DownwardAPIProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class DownwardAPIProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Represents downward API info for projecting into a projected volume."""
 
-    items: tuple[DownwardAPIVolumeFile, ...] = ()
+    items: ListOf[DownwardAPIVolumeFile] = NO_ITEMS
     """Items is a list of DownwardAPIVolume file."""
 
 
-class DownwardAPIVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class DownwardAPIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """DownwardAPIVolumeSource represents a volume containing downward API info."""
 
     default_mode: int | None = None
     """Optional: mode bits to use on created files by default."""
     default_user: int | None = None
     """defaultUser is Optional: The owner UID of the created files by default."""
-    items: tuple[DownwardAPIVolumeFile, ...] = ()
+    items: ListOf[DownwardAPIVolumeFile] = NO_ITEMS
     """Items is a list of downward API volume file."""
 
 
@@ -802,16 +802,16 @@ class EmptyDirVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     """sizeLimit is the total amount of local storage required for this EmptyDir volume."""
 
 
-class EphemeralContainer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class EphemeralContainer(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """An EphemeralContainer is a temporary container that you may add to an existing Pod for user-initiated activities such as debugging."""
 
-    args: tuple[str, ...] = ()
+    args: ListOf[str] = NO_ITEMS
     """Arguments to the entrypoint."""
-    command: tuple[str, ...] = ()
+    command: ListOf[str] = NO_ITEMS
     """Entrypoint array."""
-    env: tuple[EnvVar, ...] = ()
+    env: ListOf[EnvVar] = NO_ITEMS
     """List of environment variables to set in the container."""
-    env_from: tuple[EnvFromSource, ...] = ()
+    env_from: ListOf[EnvFromSource] = NO_ITEMS
     """List of sources to populate environment variables in the container."""
     image: str | None = None
     """Container image name."""
@@ -821,15 +821,15 @@ class EphemeralContainer(msgspec.Struct, frozen=True, kw_only=True, rename="came
     liveness_probe: Probe | None = None
     name: str = msgspec.field(default_factory=str)
     """Name of the ephemeral container specified as a DNS_LABEL. This name must be unique among all containers, init containers and ephemeral containers."""
-    ports: tuple[ContainerPort, ...] = ()
+    ports: ListOf[ContainerPort] = NO_ITEMS
     """Ports are not allowed for ephemeral containers."""
     readiness_probe: Probe | None = None
-    resize_policy: tuple[ContainerResizePolicy, ...] = ()
+    resize_policy: ListOf[ContainerResizePolicy] = NO_ITEMS
     """Resources resize policy for the container."""
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
     """Restart policy for the container to manage the restart behavior of each container within a pod."""
-    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+    restart_policy_rules: ListOf[ContainerRestartRule] = NO_ITEMS
     """Represents a list of rules to be checked to determine if the container should be restarted on exit."""
     security_context: SecurityContext | None = None
     startup_probe: Probe | None = None
@@ -845,9 +845,9 @@ class EphemeralContainer(msgspec.Struct, frozen=True, kw_only=True, rename="came
     """Indicate how the termination message should be populated."""
     tty: bool | None = None
     """Whether this container should allocate a TTY for itself, also requires 'stdin' to be true."""
-    volume_devices: tuple[VolumeDevice, ...] = ()
+    volume_devices: ListOf[VolumeDevice] = NO_ITEMS
     """volumeDevices is the list of block devices to be used by the container."""
-    volume_mounts: tuple[VolumeMount, ...] = ()
+    volume_mounts: ListOf[VolumeMount] = NO_ITEMS
     """Pod volumes to mount into the container's filesystem."""
     working_dir: str | None = None
     """Container's working directory."""
@@ -878,11 +878,11 @@ class VolumeResourceRequirements(
 
 
 class PersistentVolumeClaimSpec(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """PersistentVolumeClaimSpec describes the common attributes of storage devices and allows a Source for provider-specific attributes."""
 
-    access_modes: tuple[str, ...] = ()
+    access_modes: ListOf[str] = NO_ITEMS
     """accessModes contains the desired access modes the volume should have."""
     data_source: TypedLocalObjectReference | None = None
     data_source_ref: TypedObjectReference | None = None
@@ -958,16 +958,16 @@ class GlusterfsVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="c
     """readOnly here will force the Glusterfs volume to be mounted with read-only permissions."""
 
 
-class HostAlias(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class HostAlias(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """HostAlias holds the mapping between IP and hostnames that will be injected as an entry in the pod's hosts file."""
 
-    hostnames: tuple[str, ...] = ()
+    hostnames: ListOf[str] = NO_ITEMS
     """Hostnames for the above IP address."""
     ip: str = msgspec.field(default_factory=str)
     """IP address of the host file entry."""
 
 
-class ISCSIVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ISCSIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Represents an ISCSI disk."""
 
     chap_auth_discovery: bool | None = None
@@ -984,7 +984,7 @@ class ISCSIVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     """iscsiInterface is the interface Name that uses an iSCSI transport."""
     lun: int = msgspec.field(default_factory=int)
     """lun represents iSCSI Target Lun number."""
-    portals: tuple[str, ...] = ()
+    portals: ListOf[str] = NO_ITEMS
     """portals is the iSCSI Target Portal List."""
     read_only: bool | None = None
     """readOnly here will force the ReadOnly setting in VolumeMounts."""
@@ -1041,21 +1041,21 @@ class VolumeHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="c
     """status is the machine-parseable health category."""
 
 
-class VolumeHealthStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class VolumeHealthStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """VolumeHealthStatus contains health information for a volume reported by the CSI controller plugin."""
 
-    health_conditions: tuple[VolumeHealthCondition, ...] = ()
+    health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     """conditions is the set of adverse conditions reported by the CSI controller plugin."""
     last_transition_time: datetime | None = None
     """lastTransitionTime is when the current set of conditions first appeared."""
 
 
 class PersistentVolumeClaimStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """PersistentVolumeClaimStatus is the current status of a persistent volume claim."""
 
-    access_modes: tuple[str, ...] = ()
+    access_modes: ListOf[str] = NO_ITEMS
     """accessModes contains the actual access modes the volume backing the PVC has."""
     allocated_resource_statuses: Mapping[str, str] = EMPTY_MAP
     """allocatedResourceStatuses stores status of resource being resized for the given PVC. Key names follow standard Kubernetes label syntax."""
@@ -1063,7 +1063,7 @@ class PersistentVolumeClaimStatus(
     """allocatedResources tracks the resources allocated to a PVC including its capacity."""
     capacity: Mapping[str, str] = EMPTY_MAP
     """capacity represents the actual resources of the underlying volume."""
-    conditions: tuple[PersistentVolumeClaimCondition, ...] = ()
+    conditions: ListOf[PersistentVolumeClaimCondition] = NO_ITEMS
     """conditions is the current Condition of persistent volume claim."""
     current_volume_attributes_class_name: str | None = None
     """currentVolumeAttributesClassName is the current name of the VolumeAttributesClass the PVC is using."""
@@ -1123,14 +1123,14 @@ class PodDNSConfigOption(msgspec.Struct, frozen=True, kw_only=True, rename="came
     """Value is this DNS resolver option's value."""
 
 
-class PodDNSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodDNSConfig(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodDNSConfig defines the DNS parameters of a pod in addition to those generated from DNSPolicy."""
 
-    nameservers: tuple[str, ...] = ()
+    nameservers: ListOf[str] = NO_ITEMS
     """A list of DNS name server IP addresses."""
-    options: tuple[PodDNSConfigOption, ...] = ()
+    options: ListOf[PodDNSConfigOption] = NO_ITEMS
     """A list of DNS resolver options."""
-    searches: tuple[str, ...] = ()
+    searches: ListOf[str] = NO_ITEMS
     """A list of DNS search domains for host-name lookup."""
 
 
@@ -1182,7 +1182,7 @@ class Sysctl(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     """Value of a property to set."""
 
 
-class PodSecurityContext(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodSecurityContext(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodSecurityContext holds pod-level security attributes and common container settings."""
 
     app_armor_profile: AppArmorProfile | None = None
@@ -1200,11 +1200,11 @@ class PodSecurityContext(msgspec.Struct, frozen=True, kw_only=True, rename="came
     """seLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod."""
     se_linux_options: SELinuxOptions | None = None
     seccomp_profile: SeccompProfile | None = None
-    supplemental_groups: tuple[int, ...] = ()
+    supplemental_groups: ListOf[int] = NO_ITEMS
     """A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified)."""
     supplemental_groups_policy: str | None = None
     """Defines how supplemental groups of the first container processes are calculated."""
-    sysctls: tuple[Sysctl, ...] = ()
+    sysctls: ListOf[Sysctl] = NO_ITEMS
     """Sysctls hold a list of namespaced sysctls used for the pod."""
     windows_options: WindowsSecurityContextOptions | None = None
 
@@ -1224,11 +1224,13 @@ class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     """Value is the taint value the toleration matches to."""
 
 
-class TopologySpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class TopologySpreadConstraint(
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """TopologySpreadConstraint specifies how to spread matching pods among the given topology."""
 
     label_selector: LabelSelector | None = None
-    match_label_keys: tuple[str, ...] = ()
+    match_label_keys: ListOf[str] = NO_ITEMS
     """MatchLabelKeys is a set of pod label keys to select the pods over which spreading will be calculated."""
     max_skew: int = msgspec.field(default_factory=int)
     """MaxSkew describes the degree to which pods may be unevenly distributed."""
@@ -1244,10 +1246,10 @@ class TopologySpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, rename
     """WhenUnsatisfiable indicates how to deal with a pod if it doesn't satisfy the spread constraint. - DoNotSchedule (default) tells the scheduler not to schedule it. - ScheduleAnyway tells the scheduler to schedule the pod in any location, but giving higher precedence to topologies that would help reduce the skew."""
 
 
-class SecretProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class SecretProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Adapts a secret into a projected volume."""
 
-    items: tuple[KeyToPath, ...] = ()
+    items: ListOf[KeyToPath] = NO_ITEMS
     """items if unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and content is the value."""
     name: str | None = None
     """Name of the referent."""
@@ -1281,18 +1283,18 @@ class VolumeProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     service_account_token: ServiceAccountTokenProjection | None = None
 
 
-class ProjectedVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ProjectedVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Represents a projected volume source."""
 
     default_mode: int | None = None
     """defaultMode are the mode bits used to set permissions on created files by default."""
     default_user: int | None = None
     """defaultUser is Optional: The owner UID of the created files by default."""
-    sources: tuple[VolumeProjection, ...] = ()
+    sources: ListOf[VolumeProjection] = NO_ITEMS
     """sources is the list of volume projections."""
 
 
-class RBDVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class RBDVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Represents a Rados Block Device mount that lasts the lifetime of a pod."""
 
     fs_type: str | None = None
@@ -1301,7 +1303,7 @@ class RBDVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     """image is the rados image name."""
     keyring: str | None = None
     """keyring is the path to key ring for RBDUser."""
-    monitors: tuple[str, ...] = ()
+    monitors: ListOf[str] = NO_ITEMS
     """monitors is a collection of Ceph monitors."""
     pool: str | None = None
     """pool is the rados pool name."""
@@ -1336,14 +1338,14 @@ class ScaleIOVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """volumeName is the name of a volume already created in the ScaleIO system that is associated with this volume source."""
 
 
-class SecretVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class SecretVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Adapts a Secret into a volume."""
 
     default_mode: int | None = None
     """defaultMode is Optional: mode bits used to set permissions on created files by default."""
     default_user: int | None = None
     """defaultUser is Optional: The owner UID of the created files by default."""
-    items: tuple[KeyToPath, ...] = ()
+    items: ListOf[KeyToPath] = NO_ITEMS
     """items If unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and content is the value."""
     optional: bool | None = None
     """optional field specify whether the Secret or its keys must be defined."""
@@ -1402,7 +1404,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
 
 
-class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PodSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodSpec is a description of a pod."""
 
     active_deadline_seconds: int | None = None
@@ -1410,18 +1412,18 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     affinity: Affinity | None = None
     automount_service_account_token: bool | None = None
     """AutomountServiceAccountToken indicates whether a service account token should be automatically mounted."""
-    containers: tuple[Container, ...] = ()
+    containers: ListOf[Container] = NO_ITEMS
     """List of containers belonging to the pod."""
     dns_config: PodDNSConfig | None = None
     dns_policy: str | None = None
     """Set DNS policy for the pod."""
     enable_service_links: bool | None = None
     """EnableServiceLinks indicates whether information about services should be injected into pod's environment variables, matching the syntax of Docker links."""
-    ephemeral_containers: tuple[EphemeralContainer, ...] = ()
+    ephemeral_containers: ListOf[EphemeralContainer] = NO_ITEMS
     """List of ephemeral containers run in this pod."""
-    eviction_responders: tuple[EvictionResponder, ...] = ()
+    eviction_responders: ListOf[EvictionResponder] = NO_ITEMS
     """evictionResponders reference responders that react to Evictions based on EvictionRequests."""
-    host_aliases: tuple[HostAlias, ...] = ()
+    host_aliases: ListOf[HostAlias] = NO_ITEMS
     """HostAliases is an optional list of hosts and IPs that will be injected into the pod's hosts file if specified."""
     host_ipc: bool | None = msgspec.field(default=None, name="hostIPC")
     """Use the host's ipc namespace."""
@@ -1435,9 +1437,9 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """Specifies the hostname of the Pod If not specified, the pod's hostname will be set to a system-defined value."""
     hostname_override: str | None = None
     """HostnameOverride specifies an explicit override for the pod's hostname as perceived by the pod."""
-    image_pull_secrets: tuple[LocalObjectReference, ...] = ()
+    image_pull_secrets: ListOf[LocalObjectReference] = NO_ITEMS
     """ImagePullSecrets is an optional list of references to secrets in the same namespace to use for pulling any of the images used by this PodSpec."""
-    init_containers: tuple[Container, ...] = ()
+    init_containers: ListOf[Container] = NO_ITEMS
     """List of initialization containers belonging to the pod."""
     node_name: str | None = None
     """NodeName indicates in which node this pod is scheduled."""
@@ -1452,9 +1454,9 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """The priority value."""
     priority_class_name: str | None = None
     """If specified, indicates the pod's priority."""
-    readiness_gates: tuple[PodReadinessGate, ...] = ()
+    readiness_gates: ListOf[PodReadinessGate] = NO_ITEMS
     """If specified, all readiness gates will be evaluated for pod readiness."""
-    resource_claims: tuple[PodResourceClaim, ...] = ()
+    resource_claims: ListOf[PodResourceClaim] = NO_ITEMS
     """ResourceClaims defines which ResourceClaims must be allocated and reserved before the Pod is allowed to start."""
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
@@ -1463,7 +1465,7 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """RuntimeClassName refers to a RuntimeClass object in the node.k8s.io group, which should be used to run this pod."""
     scheduler_name: str | None = None
     """If specified, the pod will be dispatched by specified scheduler."""
-    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    scheduling_gates: ListOf[PodSchedulingGate] = NO_ITEMS
     """SchedulingGates is an opaque list of values that if specified will block scheduling the pod."""
     scheduling_group: PodSchedulingGroup | None = None
     security_context: PodSecurityContext | None = None
@@ -1479,11 +1481,11 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """If specified, the fully qualified Pod hostname will be "<hostname>.<subdomain>.<pod namespace>.svc.<cluster domain>"."""
     termination_grace_period_seconds: int | None = None
     """Optional duration in seconds the pod needs to terminate gracefully."""
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: ListOf[Toleration] = NO_ITEMS
     """If specified, the pod's tolerations."""
-    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    topology_spread_constraints: ListOf[TopologySpreadConstraint] = NO_ITEMS
     """TopologySpreadConstraints describes how a group of pods ought to spread across topology domains."""
-    volumes: tuple[Volume, ...] = ()
+    volumes: ListOf[Volume] = NO_ITEMS
     """List of volumes that can be mounted by containers belonging to the pod."""
 
 

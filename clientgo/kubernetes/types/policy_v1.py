@@ -21,7 +21,7 @@ from datetime import datetime
 import msgspec
 
 from clientgo.kubernetes.types.shared import Condition, LabelSelector, LabelSelectorRequirement
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -46,12 +46,12 @@ class Preconditions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """Specifies the target UID."""
 
 
-class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class DeleteOptions(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """DeleteOptions may be provided when deleting an API object."""
 
     api_version: str | None = None
     """APIVersion defines the versioned schema of this representation of an object."""
-    dry_run: tuple[str, ...] = ()
+    dry_run: ListOf[str] = NO_ITEMS
     """When present, indicates that modifications should not be persisted."""
     grace_period_seconds: int | None = None
     """The duration in seconds before the object should be deleted."""
@@ -87,11 +87,11 @@ class PodDisruptionBudgetSpec(msgspec.Struct, frozen=True, kw_only=True, rename=
 
 
 class PodDisruptionBudgetStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """PodDisruptionBudgetStatus represents information about the status of a PodDisruptionBudget."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: ListOf[Condition] = NO_ITEMS
     """Conditions contain conditions for PDB. The disruption controller sets the DisruptionAllowed condition."""
     current_healthy: int | None = None
     """current number of healthy pods."""

@@ -18,7 +18,7 @@
 import msgspec
 
 from clientgo.kubernetes.types.shared import LabelSelector, LabelSelectorRequirement
-from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -35,35 +35,35 @@ __all__ = [
 ]
 
 
-class AggregationRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class AggregationRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """AggregationRule describes how to locate ClusterRoles to aggregate into the ClusterRole."""
 
-    cluster_role_selectors: tuple[LabelSelector, ...] = ()
+    cluster_role_selectors: ListOf[LabelSelector] = NO_ITEMS
     """clusterRoleSelectors holds a list of selectors which will be used to find ClusterRoles and create the rules."""
 
 
-class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PolicyRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PolicyRule holds information that describes a policy rule, but does not contain information about who the rule applies to or which namespace the rule applies to."""
 
-    api_groups: tuple[str, ...] = ()
+    api_groups: ListOf[str] = NO_ITEMS
     """apiGroups is the name of the APIGroup that contains the resources."""
-    non_resource_urls: tuple[str, ...] = msgspec.field(default=(), name="nonResourceURLs")
+    non_resource_urls: ListOf[str] = msgspec.field(default=NO_ITEMS, name="nonResourceURLs")
     """nonResourceURLs is a set of partial urls that a user should have access to. *s are allowed, but only as the full, final step in the path Since non-resource URLs are not namespaced, this field is only applicable for ClusterRoles referenced from a ClusterRoleBinding."""
-    resource_names: tuple[str, ...] = ()
+    resource_names: ListOf[str] = NO_ITEMS
     """resourceNames is an optional white list of names that the rule applies to."""
-    resources: tuple[str, ...] = ()
+    resources: ListOf[str] = NO_ITEMS
     """resources is a list of resources this rule applies to."""
-    verbs: tuple[str, ...] = ()
+    verbs: ListOf[str] = NO_ITEMS
     """verbs is a list of Verbs that apply to ALL the ResourceKinds contained in this rule."""
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", scope="Cluster", status=False)
-class ClusterRole(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ClusterRole(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding or ClusterRoleBinding."""
 
     aggregation_rule: AggregationRule | None = None
     metadata: ObjectMeta = ObjectMeta()
-    rules: tuple[PolicyRule, ...] = ()
+    rules: ListOf[PolicyRule] = NO_ITEMS
     """rules holds all the PolicyRules for this ClusterRole."""
 
 
@@ -92,29 +92,29 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", scope="Cluster", status=False)
-class ClusterRoleBinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class ClusterRoleBinding(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ClusterRoleBinding references a ClusterRole, but not contain it."""
 
     metadata: ObjectMeta = ObjectMeta()
     role_ref: RoleRef = RoleRef()
-    subjects: tuple[Subject, ...] = ()
+    subjects: ListOf[Subject] = NO_ITEMS
     """subjects holds references to the objects the role applies to."""
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", status=False)
-class Role(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class Role(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding."""
 
     metadata: ObjectMeta = ObjectMeta()
-    rules: tuple[PolicyRule, ...] = ()
+    rules: ListOf[PolicyRule] = NO_ITEMS
     """rules holds all the PolicyRules for this Role."""
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", status=False)
-class RoleBinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class RoleBinding(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """RoleBinding references a role, but does not contain it."""
 
     metadata: ObjectMeta = ObjectMeta()
     role_ref: RoleRef = RoleRef()
-    subjects: tuple[Subject, ...] = ()
+    subjects: ListOf[Subject] = NO_ITEMS
     """subjects holds references to the objects the role applies to."""

@@ -20,7 +20,7 @@ from datetime import datetime
 
 import msgspec
 
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -122,7 +122,7 @@ class EventSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """Node name on which the event is generated."""
 
 
-class FCVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class FCVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Represents a Fibre Channel volume."""
 
     fs_type: str | None = None
@@ -131,9 +131,9 @@ class FCVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """lun is Optional: FC target lun number."""
     read_only: bool | None = None
     """readOnly is Optional: Defaults to false (read/write)."""
-    target_wwns: tuple[str, ...] = msgspec.field(default=(), name="targetWWNs")
+    target_wwns: ListOf[str] = msgspec.field(default=NO_ITEMS, name="targetWWNs")
     """targetWWNs is Optional: FC target worldwide names (WWNs)."""
-    wwids: tuple[str, ...] = ()
+    wwids: ListOf[str] = NO_ITEMS
     """wwids Optional: FC volume world wide identifiers (wwids) Either wwids or combination of targetWWNs and lun must be set, but not both simultaneously."""
 
 
@@ -170,21 +170,23 @@ class HostPathVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     """type for HostPath Volume Defaults to "" More info: https://kubernetes.io/docs/concepts/storage/volumes#hostpath."""
 
 
-class LabelSelectorRequirement(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class LabelSelectorRequirement(
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """A label selector requirement is a selector that contains values, a key, and an operator that relates the key and values."""
 
     key: str = msgspec.field(default_factory=str)
     """key is the label key that the selector applies to."""
     operator: str = msgspec.field(default_factory=str)
     """operator represents a key's relationship to a set of values."""
-    values: tuple[str, ...] = ()
+    values: ListOf[str] = NO_ITEMS
     """values is an array of string values."""
 
 
-class LabelSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class LabelSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A label selector is a label query over a set of resources."""
 
-    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+    match_expressions: ListOf[LabelSelectorRequirement] = NO_ITEMS
     """matchExpressions is a list of label selector requirements."""
     match_labels: Mapping[str, str] = EMPTY_MAP
     """matchLabels is a map of {key,value} pairs."""
@@ -201,30 +203,30 @@ class NFSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     """server is the hostname or IP address of the NFS server."""
 
 
-class NodeSelectorRequirement(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NodeSelectorRequirement(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A node selector requirement is a selector that contains values, a key, and an operator that relates the key and values."""
 
     key: str = msgspec.field(default_factory=str)
     """The label key that the selector applies to."""
     operator: str = msgspec.field(default_factory=str)
     """Represents a key's relationship to a set of values."""
-    values: tuple[str, ...] = ()
+    values: ListOf[str] = NO_ITEMS
     """An array of string values."""
 
 
-class NodeSelectorTerm(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NodeSelectorTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A null or empty node selector term matches no objects."""
 
-    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_expressions: ListOf[NodeSelectorRequirement] = NO_ITEMS
     """A list of node selector requirements by node's labels."""
-    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: ListOf[NodeSelectorRequirement] = NO_ITEMS
     """A list of node selector requirements by node's fields."""
 
 
-class NodeSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class NodeSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A node selector represents the union of the results of one or more label queries over a set of nodes; that is, it represents the OR of the selectors represented by the node selector terms."""
 
-    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+    node_selector_terms: ListOf[NodeSelectorTerm] = NO_ITEMS
     """Required."""
 
 
@@ -286,12 +288,12 @@ class QuobyteVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """volume is a string that references an already created Quobyte volume by name."""
 
 
-class TokenRequestSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class TokenRequestSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """TokenRequestSpec contains client provided parameters of a token request."""
 
     attestations: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     """attestations is a map of well-known keys to string-slice values."""
-    audiences: tuple[str, ...] = ()
+    audiences: ListOf[str] = NO_ITEMS
     """audiences are the intendend audiences of the token."""
     bound_object_ref: BoundObjectReference | None = None
     expiration_seconds: int | None = None

@@ -55,7 +55,7 @@ from clientgo.kubernetes.types.volumes import (
     StorageOSPersistentVolumeSource,
     VolumeNodeAffinity,
 )
-from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -122,7 +122,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     """expirationSeconds is the duration of validity of the token in "TokenRequestSpec"."""
 
 
-class CSIDriverSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class CSIDriverSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """CSIDriverSpec is the specification of a CSIDriver."""
 
     attach_required: bool | None = None
@@ -143,9 +143,9 @@ class CSIDriverSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """serviceAccountTokenInSecrets is an opt-in for CSI drivers to indicate that service account tokens should be passed via the Secrets field in NodePublishVolumeRequest instead of the VolumeContext field."""
     storage_capacity: bool | None = None
     """storageCapacity indicates that the CSI volume driver wants pod scheduling to consider the storage capacity that the driver deployment will report by creating CSIStorageCapacity objects with capacity information, if set to true."""
-    token_requests: tuple[TokenRequest, ...] = ()
+    token_requests: ListOf[TokenRequest] = NO_ITEMS
     """tokenRequests indicates the CSI driver needs pods' service account tokens it is mounting volume for to do necessary authentication."""
-    volume_lifecycle_modes: tuple[str, ...] = ()
+    volume_lifecycle_modes: ListOf[str] = NO_ITEMS
     """volumeLifecycleModes defines what kind of volumes this CSI volume driver supports."""
 
 
@@ -164,7 +164,7 @@ class VolumeNodeResources(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     """count indicates the maximum number of unique volumes managed by the CSI driver that can be used on a node."""
 
 
-class CSINodeDriver(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class CSINodeDriver(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """CSINodeDriver holds information about the specification of one CSI driver installed on a node."""
 
     allocatable: VolumeNodeResources | None = None
@@ -172,14 +172,14 @@ class CSINodeDriver(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """name represents the name of the CSI driver that this object refers to."""
     node_id: str = msgspec.field(default_factory=str, name="nodeID")
     """nodeID of the node from the driver point of view."""
-    topology_keys: tuple[str, ...] = ()
+    topology_keys: ListOf[str] = NO_ITEMS
     """topologyKeys is the list of keys supported by the driver."""
 
 
-class CSINodeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class CSINodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """CSINodeSpec holds information about the specification of all CSI drivers installed on a node."""
 
-    drivers: tuple[CSINodeDriver, ...] = ()
+    drivers: ListOf[CSINodeDriver] = NO_ITEMS
     """drivers is a list of information of all CSI Drivers existing on a node."""
 
 
@@ -200,19 +200,19 @@ class StorageHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="
     """volumeMode is the volume mode affected."""
 
 
-class StorageHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class StorageHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """StorageHealth contains storage backend health reported by a CSI driver on a node."""
 
-    health_conditions: tuple[StorageHealthCondition, ...] = ()
+    health_conditions: ListOf[StorageHealthCondition] = NO_ITEMS
     """healthConditions are the adverse storage backend conditions reported by the CSI driver."""
     name: str = msgspec.field(default_factory=str)
     """name is the CSI driver name, matching CSINodeDriver.name."""
 
 
-class CSINodeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class CSINodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """CSINodeStatus contains health and status information for storage on a node."""
 
-    storage_health: tuple[StorageHealth, ...] = ()
+    storage_health: ListOf[StorageHealth] = NO_ITEMS
     """storageHealth contains backend health reports for CSI drivers registered on the node."""
 
 
@@ -240,33 +240,33 @@ class CSIStorageCapacity(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class TopologySelectorLabelRequirement(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """A topology selector requirement is a selector that matches given label."""
 
     key: str = msgspec.field(default_factory=str)
     """The label key that the selector applies to."""
-    values: tuple[str, ...] = ()
+    values: ListOf[str] = NO_ITEMS
     """An array of string values."""
 
 
-class TopologySelectorTerm(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class TopologySelectorTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A topology selector term represents the result of label queries."""
 
-    match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
+    match_label_expressions: ListOf[TopologySelectorLabelRequirement] = NO_ITEMS
     """A list of topology selector requirements by labels."""
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster", status=False)
-class StorageClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class StorageClass(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically provisioned."""
 
     allow_volume_expansion: bool | None = None
     """allowVolumeExpansion shows whether the storage class allow volume expand."""
-    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+    allowed_topologies: ListOf[TopologySelectorTerm] = NO_ITEMS
     """allowedTopologies restrict the node topologies where volumes can be dynamically provisioned."""
     metadata: ObjectMeta = ObjectMeta()
-    mount_options: tuple[str, ...] = ()
+    mount_options: ListOf[str] = NO_ITEMS
     """mountOptions controls the mountOptions for dynamically provisioned PersistentVolumes of this storage class. e.g. ["ro", "soft"]."""
     parameters: Mapping[str, str] = EMPTY_MAP
     """parameters holds the parameters for the provisioner that should create volumes of this storage class."""

@@ -34,7 +34,7 @@ from clientgo.kubernetes.types.shared import (
     QuobyteVolumeSource,
     VsphereVirtualDiskVolumeSource,
 )
-from clientgo.meta.objects import EMPTY_MAP
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, StructWithLists
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSource",
@@ -114,11 +114,11 @@ class CSIPersistentVolumeSource(
 
 
 class CephFSPersistentVolumeSource(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling."""
 
-    monitors: tuple[str, ...] = ()
+    monitors: ListOf[str] = NO_ITEMS
     """monitors is Required: Monitors is a collection of Ceph monitors More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
     path: str | None = None
     """path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /."""
@@ -177,7 +177,7 @@ class GlusterfsPersistentVolumeSource(
 
 
 class ISCSIPersistentVolumeSource(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """ISCSIPersistentVolumeSource represents an ISCSI disk."""
 
@@ -195,7 +195,7 @@ class ISCSIPersistentVolumeSource(
     """iscsiInterface is the interface Name that uses an iSCSI transport."""
     lun: int = msgspec.field(default_factory=int)
     """lun is iSCSI Target Lun number."""
-    portals: tuple[str, ...] = ()
+    portals: ListOf[str] = NO_ITEMS
     """portals is the iSCSI Target Portal List."""
     read_only: bool | None = None
     """readOnly here will force the ReadOnly setting in VolumeMounts."""
@@ -214,7 +214,7 @@ class LocalVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class RBDPersistentVolumeSource(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+    StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
     """Represents a Rados Block Device mount that lasts the lifetime of a pod."""
 
@@ -224,7 +224,7 @@ class RBDPersistentVolumeSource(
     """image is the rados image name."""
     keyring: str | None = None
     """keyring is the path to key ring for RBDUser."""
-    monitors: tuple[str, ...] = ()
+    monitors: ListOf[str] = NO_ITEMS
     """monitors is a collection of Ceph monitors."""
     pool: str | None = None
     """pool is the rados pool name."""
@@ -283,10 +283,10 @@ class VolumeNodeAffinity(msgspec.Struct, frozen=True, kw_only=True, rename="came
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+class PersistentVolumeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PersistentVolumeSpec is the specification of a persistent volume."""
 
-    access_modes: tuple[str, ...] = ()
+    access_modes: ListOf[str] = NO_ITEMS
     """accessModes contains all ways the volume can be mounted."""
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     azure_disk: AzureDiskVolumeSource | None = None
@@ -305,7 +305,7 @@ class PersistentVolumeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     host_path: HostPathVolumeSource | None = None
     iscsi: ISCSIPersistentVolumeSource | None = None
     local: LocalVolumeSource | None = None
-    mount_options: tuple[str, ...] = ()
+    mount_options: ListOf[str] = NO_ITEMS
     """mountOptions is the list of mount options, e.g. ["ro", "soft"]."""
     nfs: NFSVolumeSource | None = None
     node_affinity: VolumeNodeAffinity | None = None

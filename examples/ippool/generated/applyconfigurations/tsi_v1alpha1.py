@@ -5,7 +5,13 @@
 
 from __future__ import annotations
 
-from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.applyconfiguration import (
+    NO_LIST,
+    ApplyConfiguration,
+    ListOrUnset,
+    ObjectApplyConfiguration,
+    ObjectMetaApplyConfiguration,
+)
 from msgspec import UNSET, UnsetType
 
 from api.v1alpha1.ippool_types import IPPool
@@ -23,7 +29,7 @@ class IPPoolStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tr
     """Fields to apply; unset fields are not changed."""
 
     addresses: int | UnsetType = UNSET
-    overlaps: tuple[str, ...] | UnsetType = UNSET
+    overlaps: ListOrUnset[str] = NO_LIST
     problem: str | UnsetType = UNSET
 
 
