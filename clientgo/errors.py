@@ -28,7 +28,12 @@ import msgspec
 
 
 class ClientGoError(Exception):
-    """Base class of errors about the server, the network or the configuration."""
+    """Base class of errors about the server, the network or the configuration.
+
+    `request` is the verb and URL path of the request that failed, such as `GET /api/v1/pods`; empty if there was none.
+    """
+
+    request: str = ""
 
 
 class ConfigError(ClientGoError):

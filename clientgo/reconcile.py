@@ -4,17 +4,17 @@
         try:
             sync(key)
         except Exception as error:
-            attempt.failed(error)
-            queue.add_rate_limited(key)
+            attempt.failed(error, retry_in=queue.add_rate_limited(key), failures=queue.num_requeues(key))
         else:
             attempt.succeeded()
             queue.forget(key)
 
 Every line logged inside has the fields kind, namespace, name and reconcile_id. Repeated failures of an object are
-logged as one warning per period; at level debug every failure is logged.
+logged as one line per period; at level debug every failure is logged. Of equal tracebacks only the first is printed.
 """
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from typing import Any
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld
 from clientgo.log import Repeats, context, get_logger
+from clientgo.log.callers import causes_of, line_of_error, line_of_thread, traceback_id
 from clientgo.meta.names import ObjectName
 from clientgo.meta.uids import random_uuid
 from clientgo.metrics import provider
@@ -31,6 +32,12 @@ log = get_logger(__name__)
 
 REPEAT_SECONDS = 300.0
 """Seconds between two warnings about one object."""
+
+TRACEBACK_SECONDS = 3600.0
+"""Seconds after which the same traceback is printed again."""
+
+BLOCKED_SECONDS = 60.0
+"""Seconds after which a reconciliation in progress is logged for the first time."""
 
 RESULTS = ("success", "error", "requeue", "requeue_after")
 """Results of a reconciliation; each has a series from the start, so that rates begin at zero.
@@ -108,6 +115,15 @@ class ReconcileMetrics:
                 self._terminal.inc()
 
 
+@dataclass(slots=True)
+class _Running:
+    """Attempt in progress; `warn_at` is the time of the next warning about it."""
+
+    key: ObjectName
+    began: float
+    warn_at: float
+
+
 class Attempts:
     """Logging and metrics of one controller's reconciliations of objects of `kind`; thread-safe.
 
@@ -127,9 +143,11 @@ class Attempts:
     ) -> None:
         self._kind = kind
         self._log_fields = log_fields
+        self._clock = clock
         self._metrics = ReconcileMetrics(controller or kind.lower(), clock=clock)
-        self._expected: tuple[type[Exception], ...] = (ClientGoError, *expected)
-        self._repeats = Repeats(REPEAT_SECONDS, clock=clock)
+        self._failures = _FailureLog((ClientGoError, *expected), clock)
+        # By thread; each thread changes only its own entry.
+        self._running: dict[int, _Running] = {}
 
     def set_workers(self, workers: int) -> None:
         """Set the maximum number of workers, for the metrics."""
@@ -138,8 +156,30 @@ class Attempts:
     @contextmanager
     def at(self, key: ObjectName) -> Iterator["Attempt"]:
         """Log and count one attempt at one object; leaving the block without reporting a result counts as a failure."""
-        with context(**self._fields_of(key)), self._metrics.reconciling() as outcome:
-            yield Attempt(key, outcome, self._repeats, self._expected)
+        began, thread = self._clock.now(), threading.get_ident()
+        self._running[thread] = _Running(key, began, began + BLOCKED_SECONDS)
+        try:
+            with context(**self._fields_of(key)), self._metrics.reconciling() as outcome:
+                yield Attempt(key, outcome, self._failures)
+        finally:
+            del self._running[thread]
+
+    def wait(self, stop: threading.Event) -> None:
+        """Wait until `stop` is set; warn of an attempt that blocks its worker after 1, 2, 4, 8 minutes and so on."""
+        while not self._clock.wait_for(stop, self._warn_of_blocked()):
+            pass
+
+    def _warn_of_blocked(self) -> float:
+        """Log the attempts that are due; return the seconds until the next one may be."""
+        now, pause = self._clock.now(), BLOCKED_SECONDS
+        for thread, one in tuple(self._running.items()):
+            if now >= one.warn_at:
+                one.warn_at = now + (now - one.began)
+                facts = {"seconds": round(now - one.began), "at": line_of_thread(thread)}
+                with context(kind=self._kind, namespace=one.key.namespace or None, name=one.key.name):
+                    log.warning("reconcile is still running and blocks its worker", extra=facts)
+            pause = min(pause, one.warn_at - now)
+        return pause
 
     def _fields_of(self, key: ObjectName) -> dict[str, Any]:
         namespace = key.namespace or None
@@ -155,45 +195,89 @@ class Attempts:
 class Attempt:
     """One reconciliation in progress."""
 
-    __slots__ = ("_expected", "_key", "_outcome", "_repeats")
+    __slots__ = ("_failures", "_key", "_outcome")
 
-    def __init__(
-        self, key: ObjectName, outcome: Outcome, repeats: Repeats, expected: tuple[type[Exception], ...]
-    ) -> None:
+    def __init__(self, key: ObjectName, outcome: Outcome, failures: "_FailureLog") -> None:
         self._key = key
         self._outcome = outcome
-        self._repeats = repeats
-        self._expected = expected
+        self._failures = failures
 
     def succeeded(self, result: str = "success") -> None:
         """Record a success; `result` is one of `RESULTS`."""
         self._outcome.result = result
-        self._repeats.forget(self._key)
+        self._failures.forget(self._key)
 
-    @property
-    def is_bug(self) -> bool:
-        """True if it failed with an unexpected error."""
-        return self._outcome.panicked
+    def is_bug(self, error: Exception) -> bool:
+        """Return True if the error is neither of the library nor expected."""
+        return self._failures.is_bug(error)
 
     def failed_for_good(self, error: Exception) -> None:
         """Record a failure that is not retried until the object changes."""
         self._outcome.terminal = True
-        self._repeats.forget(self._key)
-        log.error("object can't be reconciled; waiting for a change", extra={"err": error, "cause": error.__cause__})
+        self._failures.log_terminal(self._key, error)
 
-    def failed(self, error: Exception) -> None:
-        """Record a failure that will be retried; call it in the `except` block."""
-        if not _only(error, self._expected):
-            self._outcome.panicked = True
-            log.exception("bug: object can't be reconciled; trying again later")
+    def failed(self, error: Exception, *, failures: int = 0, retry_in: float | None = None) -> None:
+        """Record a failure that will be retried; `failures` in a row so far, and the retry is due in seconds."""
+        self._outcome.panicked = self.is_bug(error)
+        retry: dict[str, Any] = {"attempt": failures} if failures else {}
+        if retry_in is not None:
+            retry["retry_in"] = f"{round(retry_in, 3):g}s"
+        self._failures.log_retry(self._key, error, retry)
+
+
+class _FailureLog:
+    """Log of one controller's failures: one line per period and object, one traceback for equal ones."""
+
+    def __init__(self, expected: tuple[type[Exception], ...], clock: Clock) -> None:
+        self._expected = expected
+        self._repeats = Repeats(REPEAT_SECONDS, clock=clock)
+        self._tracebacks = Repeats(TRACEBACK_SECONDS, clock=clock)
+
+    def is_bug(self, error: Exception) -> bool:
+        return not _only(error, self._expected)
+
+    def forget(self, key: ObjectName) -> None:
+        self._repeats.forget(key)
+
+    def log_terminal(self, key: ObjectName, error: Exception) -> None:
+        self.forget(key)
+        cause = {"cause": error.__cause__} if error.__cause__ is not None else {}
+        log.error("cannot reconcile; waiting for a change", extra={"err": error, **cause, **_origin(error)})
+
+    def log_retry(self, key: ObjectName, error: Exception, retry: dict[str, Any]) -> None:
+        facts = {"err": _described(error), **retry, **_origin(error)}
+        if self.is_bug(error):
+            self._log_bug(key, error, facts)
         elif _only(error, (Conflict, LeaseNotHeld)):
             # Normal operation: another client or replica was faster.
-            log.info("object was not reconciled this time; trying again", extra={"err": _described(error)})
+            log.info("cannot reconcile this time; will retry", extra=facts)
         else:
-            left_out = self._repeats.due(self._key)
+            left_out = self._repeats.due(key)
             level = logging.DEBUG if left_out is None else logging.WARNING
-            fields = {"err": _described(error), "left_out": left_out}
-            log.log(level, "object can't be reconciled; trying again later", extra=fields)
+            log.log(level, "cannot reconcile; will retry", extra=facts | _nonzero(left_out=left_out))
+
+    def _log_bug(self, key: ObjectName, error: Exception, facts: dict[str, Any]) -> None:
+        same = traceback_id(error)
+        left_out = self._repeats.due(key, same)
+        facts |= {"err": f"{type(error).__name__}: {facts['err']}", **_nonzero(left_out=left_out)}
+        if self._tracebacks.due(same) is not None:
+            log.error("bug: cannot reconcile; will retry", exc_info=error, extra=facts)
+            return
+        seconds, times = self._tracebacks.last(same)
+        facts["traceback"] = f"same as {round(seconds, 1):g} s ago, {times} times"
+        level = logging.DEBUG if left_out is None else logging.ERROR
+        log.log(level, "bug: cannot reconcile; will retry", extra=facts)
+
+
+def _nonzero(**facts: int | None) -> dict[str, int]:
+    return {key: value for key, value in facts.items() if value}
+
+
+def _origin(error: Exception) -> dict[str, str]:
+    """Return the failed request of the error or of its causes, and the line of the reconciler that it came from."""
+    requests = (str(getattr(one, "request", "")) for one in causes_of(error))
+    facts = {"request": next(filter(None, requests), ""), "at": line_of_error(error)}
+    return {key: value for key, value in facts.items() if value}
 
 
 def _only(error: Exception, kinds: tuple[type[Exception], ...]) -> bool:

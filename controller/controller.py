@@ -104,7 +104,7 @@ class Controller:
         group = Group(stop=stop, clock=self._clock)
         for number in range(workers):
             group.start(self.run_worker, stop, name=f"worker-{number}")
-        stop.wait()
+        self._attempts.wait(stop)
         log.info("shutting down workers")
         self.queue.shut_down()
         group.join(grace)
@@ -123,8 +123,8 @@ class Controller:
             try:
                 self.sync(key)
             except Exception as error:  # noqa: BLE001  # an error with one Foo must not end the worker
-                attempt.failed(error)
-                self.queue.add_rate_limited(key)
+                delay = self.queue.add_rate_limited(key)
+                attempt.failed(error, retry_in=delay, failures=self.queue.num_requeues(key))
             else:
                 attempt.succeeded()
                 self.queue.forget(key)

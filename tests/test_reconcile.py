@@ -1,22 +1,27 @@
 """Logging and metrics of reconciliations."""
 
+import inspect
 import logging
+import threading
 from contextlib import suppress
 
 import pytest
 
-from clientgo.errors import Conflict, ConnectionFailed, LeaseNotHeld
+from clientgo.errors import Conflict, ConnectionFailed, Forbidden, LeaseNotHeld, NotFound
+from clientgo.lifecycle import Group
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
 from clientgo.reconcile import REPEAT_SECONDS, RESULTS, Attempts, ReconcileMetrics
+from clientgo.rest import Config, RESTClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
+from clientgo.testing.transport import FakeTransport, reply
 
 KEY = ObjectName("ns", "a")
 
 
-def fail(attempts: Attempts, error: Exception) -> None:
-    with attempts.at(KEY) as attempt:
+def fail(attempts: Attempts, error: Exception, key: ObjectName = KEY) -> None:
+    with attempts.at(key) as attempt:
         try:
             raise error
         except Exception as caught:  # noqa: BLE001
@@ -59,17 +64,17 @@ def test_log_fields_that_fail_are_logged_as_a_bug(caplog: pytest.LogCaptureFixtu
     [
         ((ConnectionFailed("refused"), Conflict("changed")), "WARNING", "two: refused; changed"),
         ((Conflict("changed"), LeaseNotHeld("lost")), "INFO", "two: changed; lost"),
-        ((ConnectionFailed("refused"), KeyError("a bug")), "ERROR", None),
+        ((ConnectionFailed("refused"), KeyError("a bug")), "ERROR", "ExceptionGroup: two: refused; 'a bug'"),
     ],
 )
 def test_group_of_errors_is_a_bug_if_one_of_them_is(
-    errors: tuple[Exception, ...], level: str, told: str | None, caplog: pytest.LogCaptureFixture
+    errors: tuple[Exception, ...], level: str, told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with recorded_metrics() as kept, caplog.at_level(logging.INFO):
         fail(Attempts("Foo"), ExceptionGroup("two", errors))
     (record,) = caplog.records
-    assert (record.levelname, vars(record).get("err")) == (level, told)
-    assert kept["controller_runtime_reconcile_panics_total", "foo"].value == (told is None)
+    assert (record.levelname, str(vars(record)["err"])) == (level, told)
+    assert kept["controller_runtime_reconcile_panics_total", "foo"].value == (level == "ERROR")
 
 
 def test_repeated_failures_are_logged_once_per_period(caplog: pytest.LogCaptureFixture) -> None:
@@ -80,7 +85,88 @@ def test_repeated_failures_are_logged_once_per_period(caplog: pytest.LogCaptureF
             clock.step(seconds)
             fail(attempts, ConnectionFailed("refused"))
     assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG", "DEBUG", "WARNING"]
+    assert "left_out" not in vars(caplog.records[0])
     assert vars(caplog.records[-1])["left_out"] == 2
+
+
+def test_equal_traceback_is_printed_once_for_all_objects(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    attempts = Attempts("Foo", clock=clock)
+    with caplog.at_level(logging.DEBUG):
+        for name in ("a", "b", "b"):
+            clock.step(2.0)
+            fail(attempts, TypeError(f"wrong {name}"), ObjectName("ns", name))
+    lines = [(r.levelname, bool(r.exc_info), vars(r).get("traceback"), vars(r)["err"]) for r in caplog.records]
+    assert lines == [
+        ("ERROR", True, None, "TypeError: wrong a"),
+        ("ERROR", False, "same as 2 s ago, 1 times", "TypeError: wrong b"),
+        ("DEBUG", False, "same as 4 s ago, 2 times", "TypeError: wrong b"),
+    ]
+
+
+def test_another_traceback_of_the_object_is_printed_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = Attempts("Foo", clock=FakeClock())
+    for error in (ConnectionFailed("refused"), TypeError("wrong"), KeyError("x"), KeyError("x")):
+        fail(attempts, error)
+    assert [(record.levelname, bool(record.exc_info)) for record in caplog.records] == [
+        ("WARNING", False),
+        ("ERROR", True),
+        ("ERROR", True),
+    ]
+
+
+def test_failure_has_its_retry_its_request_and_the_line_of_the_reconciler(caplog: pytest.LogCaptureFixture) -> None:
+    client = RESTClient(Config(host="http://fake"), transport=FakeTransport(reply(b"no", status=403)))
+    with Attempts("Foo").at(KEY) as attempt:
+        try:
+            client.raw("GET", "/api/v1/pods", query={"limit": "1"})
+        except Forbidden as error:
+            attempt.failed(error, failures=3, retry_in=0.02)
+    (record,) = caplog.records
+    line = inspect.currentframe().f_lineno - 4  # type: ignore[union-attr]
+    facts = {key: vars(record).get(key) for key in ("attempt", "retry_in", "request", "at")}
+    assert facts == {
+        "attempt": 3,
+        "retry_in": "0.02s",
+        "request": "GET /api/v1/pods",
+        "at": f"tests/test_reconcile.py:{line}",
+    }
+
+
+def test_request_of_a_cause_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    cause = NotFound("no pod")
+    cause.request = "GET /api/v1/namespaces/ns/pods/x"
+    error = LookupError("no pod yet")
+    error.__cause__ = cause
+    fail(Attempts("Foo", expected=(LookupError,)), error)
+    assert vars(caplog.records[0])["request"] == "GET /api/v1/namespaces/ns/pods/x"
+
+
+def test_attempt_that_blocks_its_worker_is_logged_after_a_minute_and_then_less_often(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = FakeClock()
+    attempts, begun, end = Attempts("Foo", clock=clock), threading.Event(), threading.Event()
+
+    def reconcile() -> None:
+        with attempts.at(KEY) as attempt:
+            begun.set()
+            end.wait(10.0)
+            attempt.succeeded()
+
+    with Group(clock=clock) as group:
+        group.start(attempts.wait, group.stop_event, name="controller")
+        clock.wait_for_sleeps(1)
+        clock.step(1.0)
+        group.start(reconcile, name="worker")
+        assert begun.wait(10.0)
+        for sleeps, seconds in enumerate((59.0, 1.0, 60.0), 2):
+            clock.step(seconds)
+            clock.wait_for_sleeps(sleeps)
+        end.set()
+    warned = [(vars(record)["seconds"], vars(record)["at"].rpartition(":")[0]) for record in caplog.records]
+    assert warned == [(60, "tests/test_reconcile.py"), (120, "tests/test_reconcile.py")]
+    assert "Foo ns/a  reconcile is still running and blocks its worker  seconds=60" in caplog.text
 
 
 def test_failure_after_a_success_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -169,7 +169,7 @@ class Controller:
         group = Group(stop=stop, clock=self._clock)
         for number in range(workers):
             group.start(self.run_worker, stop, name=f"{self.name}-worker-{number}")
-        stop.wait()
+        self._attempts.wait(stop)
         log.info("Shutdown signal received, waiting for all workers to finish", extra={"controller": self.name})
         self.queue.shut_down()
         group.join()
@@ -212,10 +212,10 @@ class Controller:
                     self.queue.forget(request)
 
     def _failed(self, request: ObjectName, attempt: Attempt, error: Exception) -> None:
-        attempt.failed(error)
-        if attempt.is_bug and not self.options.recover_panic:
+        if attempt.is_bug(error) and not self.options.recover_panic:
+            attempt.failed(error)
             raise error
-        self.queue.add_rate_limited(request)
+        attempt.failed(error, retry_in=self.queue.add_rate_limited(request), failures=self.queue.num_requeues(request))
 
     def _later(self, request: ObjectName, delay: float, priority: int | None) -> None:
         if isinstance(self.queue, PriorityQueue):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ConnectionFailed, error_from_response
+from clientgo.errors import ClientGoError, ConnectionFailed, error_from_response
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.metrics import provider
@@ -191,22 +191,26 @@ class RESTClient:
         shown = self._bodies.on
         if shown:
             self._bodies.sent(method, target, body)
-        with Deadline(timeout, self._clock) as deadline:
-            # The configuration's timeout starts after the first wait for the rate limiter, as in client-go: it is meant
-            # for the server. A request's own timeout includes that wait.
-            if own:
-                deadline.start()
-            reply = self._send_with_retries(
-                method,
-                target,
-                lambda target: self._send_once(method, target, body, kinds, silence),
-                retry_lagging=retry_lagging,
-            )
-        if shown:
-            self._bodies.received(method, target, reply.status, reply.body)
-        if 200 <= reply.status < 300:
-            return reply.body
-        raise error_from_response(reply.status, reply.body, reply.headers)
+        try:
+            with Deadline(timeout, self._clock) as deadline:
+                # The configuration's timeout starts after the first wait for the rate limiter, as in client-go: it is
+                # meant for the server. A request's own timeout includes that wait.
+                if own:
+                    deadline.start()
+                reply = self._send_with_retries(
+                    method,
+                    target,
+                    lambda target: self._send_once(method, target, body, kinds, silence),
+                    retry_lagging=retry_lagging,
+                )
+            if shown:
+                self._bodies.received(method, target, reply.status, reply.body)
+            if 200 <= reply.status < 300:
+                return reply.body
+            raise error_from_response(reply.status, reply.body, reply.headers)
+        except ClientGoError as error:
+            error.request = f"{method} {target.partition('?')[0]}"
+            raise
 
     def _send_once(self, method: str, target: str, body: bytes | None, kinds: MediaTypes, silence: float) -> HTTPReply:
         if self._throttle is not None:
@@ -250,16 +254,20 @@ class RESTClient:
 
     def _opened(self, request: Request) -> HTTPStream:
         timeout = request.timeout or self._timeout
-        with Deadline(timeout, self._clock) as deadline:
-            deadline.start()
-            answer = self._send_with_retries(
-                "GET",
-                target_of(request),
-                lambda target: self._open(target, request.accept, timeout or SILENCE),
-                retry_lagging=request.retry_lagging,
-            )
-        if isinstance(answer, HTTPReply):
-            raise error_from_response(answer.status, answer.body, answer.headers)
+        try:
+            with Deadline(timeout, self._clock) as deadline:
+                deadline.start()
+                answer = self._send_with_retries(
+                    "GET",
+                    target_of(request),
+                    lambda target: self._open(target, request.accept, timeout or SILENCE),
+                    retry_lagging=request.retry_lagging,
+                )
+            if isinstance(answer, HTTPReply):
+                raise error_from_response(answer.status, answer.body, answer.headers)
+        except ClientGoError as error:
+            error.request = f"GET {request.path}"
+            raise
         return answer
 
     def _send_with_retries(self, method: str, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:

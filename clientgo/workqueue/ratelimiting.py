@@ -32,9 +32,11 @@ class RateLimitingQueue(DelayingQueue[K]):
         super().__init__(name=name, clock=clock, storage=storage, metrics=metrics)
         self._limiter: RateLimiter[K] = limiter if limiter is not None else default_controller_rate_limiter(clock=clock)
 
-    def add_rate_limited(self, item: K) -> None:
-        """Count a failure of the key and add it after the limiter's delay."""
-        self.add_after(item, self._limiter.when(item))
+    def add_rate_limited(self, item: K) -> float:
+        """Count a failure of the key, add it after the limiter's delay, and return the delay in seconds."""
+        delay = self._limiter.when(item)
+        self.add_after(item, delay)
+        return delay
 
     def forget(self, item: K) -> None:
         """Reset the failures of the key; does not remove it from the queue."""

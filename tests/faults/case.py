@@ -184,9 +184,13 @@ def _metric(case: Case, rig: Rig) -> float:
     return rig.metric(case.metric) if case.metric else 0.0
 
 
+VARYING = "kind|namespace|name|reconcile_id|left_out|attempt|retry_in|request|at"
+"""Values that differ between runs."""
+
+
 def _sentence(line: str) -> str:
     """Return a log line without varying parts, caller and thread."""
     message = line.partition("] ")[2].partition(' thread="')[0]
-    message = re.sub(r' (kind|namespace|name|reconcile_id|left_out)="?[^" ]*"?', "", message)
+    message = re.sub(rf' ({VARYING})=("[^"]*"|\S+)', "", message)
     message = re.sub(r"(127\.0\.0\.1|10\.213\.2\.2|apiserver\.faults\.test):\d+", "SERVER", message)
     return message if len(message) < 200 else message[:200] + "…"

@@ -108,14 +108,21 @@ def test_repeated_line_is_due_after_the_period_with_the_number_left_out() -> Non
     clock = FakeClock()
     repeats = log.Repeats(60, clock=clock)
     assert [repeats.due("a", "why") for _ in range(3)] == [0, None, None]
-    assert repeats.due("a", "another why") == 0
-    clock.step(60)
-    assert [repeats.due("a", "why") for _ in range(2)] == [2, None]
-    repeats.forget("a", "why")
+    clock.step(59)
+    assert repeats.due("a", "why") is None
+    assert repeats.last("a") == (59, 3)
+    clock.step(1)
+    assert [repeats.due("a", "why") for _ in range(2)] == [3, None]
+    repeats.forget("a")
     assert repeats.due("a", "why") == 0
-    assert repr(repeats) == "<Repeats every 60 s, 2 remembered>"
+    assert repr(repeats) == "<Repeats every 60 s, 1 remembered>"
 
 
-def test_least_recently_used_matter_is_evicted() -> None:
+def test_repeated_line_is_due_at_once_for_another_reason() -> None:
+    repeats = log.Repeats(60, clock=FakeClock())
+    assert [repeats.due("a", why) for why in ("why", "why", "another why", "another why")] == [0, None, 1, None]
+
+
+def test_least_recently_used_subject_is_evicted() -> None:
     repeats = log.Repeats(60, size=2, clock=FakeClock())
-    assert [repeats.due(matter) for matter in ("a", "b", "a", "c", "a", "b")] == [0, 0, None, 0, None, 0]
+    assert [repeats.due(subject) for subject in ("a", "b", "a", "c", "a", "b")] == [0, 0, None, 0, None, 0]

@@ -58,7 +58,7 @@ def _storm(code: int, *, wait: int | None = None, does: str, log: str) -> None:
         many=CASES,
         name=f"{code} to every write{waits}",
         does=f"{does}, each Foo for itself",
-        log=f"object can't be reconciled.*injected fault: {code}",
+        log=f"cannot reconcile.*injected fault: {code}",
         metric=f'rest_client_requests_total.*code="{code}"',
         shows_within=20.0,
     )
@@ -108,7 +108,7 @@ def forgotten(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="Connections closed after the request took effect",
     does="tries again, finds the Deployment made (AlreadyExists), and goes on",
-    log="object can't be reconciled|object was not reconciled",
+    log="cannot reconcile",
     metric='rest_client_requests_total.*code="<error>"',
 )
 def dropped_after(rig: Rig) -> Iterator[None]:
@@ -120,7 +120,7 @@ def dropped_after(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="The server's disk is full",
     does="tries each Foo again, with growing delays; caches go on",
-    log="object can't be reconciled.*database space exceeded",
+    log="cannot reconcile.*database space exceeded",
     metric="workqueue_retries_total",
     takes_writes=False,
 )

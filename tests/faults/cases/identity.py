@@ -72,7 +72,7 @@ def replaced(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="Token revoked, and its file later",
     does="reads the file again when it is answered 401, and tries again with growing delays",
-    log="object can't be reconciled.*Unauthorized|failed to list or watch.*Unauthorized",
+    log="cannot reconcile.*Unauthorized|failed to list or watch.*Unauthorized",
     metric='rest_client_requests_total.*code="401"',
     server={"secure": True},
     prepare=_by_token_file,

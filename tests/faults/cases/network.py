@@ -219,7 +219,7 @@ def slow(rig: Rig) -> Iterator[None]:
     many=CASES,
     name="Answers later than the request's timeout",
     does="gives each request up and tries the Foo again, with growing delays",
-    log="object can't be reconciled.*no data from",
+    log="cannot reconcile.*no data from",
     metric='rest_client_requests_total.*code="<error>"',
     shows_within=SECONDS + 10,
     real="requests: 75 s",

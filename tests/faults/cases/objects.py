@@ -16,7 +16,7 @@ CASES: list[Case] = []
 CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{}/foos"
-REFUSED = "object can't be reconciled"
+REFUSED = "cannot reconcile"
 RETRIED = "workqueue_retries_total"
 
 
