@@ -92,14 +92,14 @@ class Reconciler(Generic[T]):
         if self.declaration.finalizer:
             self._finalizers.register(self.declaration.finalizer, self.finalize)
 
-    def reconcile(self, obj: T) -> Result | None:
+    def reconcile(self, obj: T, /) -> Result | None:
         """Bring the cluster to the state that the object describes; exceptions lead to a retry with backoff.
 
         Not called for objects that are deleted or being deleted.
         """
         raise NotImplementedError
 
-    def finalize(self, obj: T) -> object:
+    def finalize(self, obj: T, /) -> object:
         """Clean up for an object that is being deleted; called again if it raises. May return a changed status."""
 
     def setup(self, builder: ControllerBuilder) -> None:

@@ -1,4 +1,4 @@
-"""Type checkers find wrong names and types of attributes in `replace`, `change` and constructors.
+"""Type checkers find wrong names and types in `replace`, `change`, constructors and reconcilers, and accept right ones.
 
 Those of `replace` are found for targets of Python 3.13 and later.
 """
@@ -82,6 +82,30 @@ def made(names: list[str]) -> tuple[Container, ...]:
     spec = PodSpec(containers=[Container(name=name, args=("-v",)) for name in names])
     return (*spec.containers, spec.containers[0])
 """
+RECONCILER = """\
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Client, Reconciler, Result
+from clientgo.meta import ObjectMeta, change, object_name
+from clientgo.testing.client import FakeClient
+
+
+class Scaler(Reconciler[ConfigMap], owns=[Deployment]):
+    def reconcile(self, settings: ConfigMap) -> Result | None:
+        found = self.client.find(Deployment, object_name(settings))
+        self.client.update(found)  # wrong: may be None
+        if found is not None:
+            self.client.update(change(found, lambda d: d.spec.replicas).to(2))
+        return None
+
+    def finalize(self, settings: ConfigMap) -> None:
+        self.client.delete(settings)
+
+
+client: Client = FakeClient(ConfigMap(metadata=ObjectMeta(name="a", namespace="ns")))
+Scaler(client).reconcile(ConfigMap())
+Scaler(client).reconcile(Deployment())  # wrong
+"""
 ARGUMENTS = {
     "mypy": ("--strict", "--config-file=", "--python-version={}", "--cache-dir=cache"),
     "basedpyright": ("--pythonversion={}", f"--pythonpath={sys.executable}", "--level=error"),
@@ -90,7 +114,9 @@ ARGUMENTS = {
 
 @pytest.mark.e2e
 @pytest.mark.parametrize(
-    ("version", "source"), [("3.11", CHANGE), ("3.11", LISTS), ("3.13", REPLACE)], ids=["change", "lists", "replace"]
+    ("version", "source"),
+    [("3.11", CHANGE), ("3.11", LISTS), ("3.11", RECONCILER), ("3.13", REPLACE)],
+    ids=["change", "lists", "reconciler", "replace"],
 )
 @pytest.mark.parametrize("checker", ARGUMENTS)
 def test_a_checker_rejects_wrong_names_and_types_of_attributes(
