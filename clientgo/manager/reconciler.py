@@ -58,13 +58,14 @@ class Reconciler(Generic[T]):
     """Makes the cluster match the specs of the objects of one kind, which `Reconciler[Kind]` names.
 
     Class keywords:
-        owns: kinds that it creates; a change of such an object leads to its controlling owner.
-        watches: further kinds, each with a function from an object to the names to reconcile, or `MapFuncs`.
-        predicates: filters of the events of its own kind.
-        workers: objects reconciled concurrently; 1 by default.
-        finalizer: a domain and a word such as `example.com/bucket`: objects stay until `finalize` has succeeded.
-        name: name in logs and metrics; by default the kind in lower case.
-        expected: errors that are not bugs, logged without a traceback.
+
+    - `owns`: kinds that it creates; a change of such an object leads to its controlling owner.
+    - `watches`: further kinds, each with a function from an object to the names to reconcile, or `MapFuncs`.
+    - `predicates`: filters of the events of its own kind.
+    - `workers`: objects reconciled concurrently; 1 by default.
+    - `finalizer`: a domain and a word such as `example.com/bucket`: objects stay until `finalize` has succeeded.
+    - `name`: name in logs and metrics; by default the kind in lower case.
+    - `expected`: errors that are not bugs, logged without a traceback.
 
     `client` reads from the cache and writes to the server, `recorder` records events; without one they are dropped.
     """

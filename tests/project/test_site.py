@@ -67,6 +67,14 @@ def test_tools_of_the_site_have_upper_bounds_and_are_not_part_of_dev() -> None:
     assert "mkdocs" not in extras["dev"]
 
 
+@pytest.mark.parametrize("page", [page for page in NAVIGATION if not page.startswith("reference/")])
+def test_lists_begin_after_an_empty_line(page: str) -> None:
+    """Code hosts accept a list in the middle of a paragraph, Python-Markdown does not."""
+    text = (ROOT / ELSEWHERE.get(page, f"docs/{page}")).read_text()
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^(?!\s*(?:[-*]|\d+\.) |#|  ).+\n(?:[-*]|1\.) .*", prose, re.MULTILINE) == []
+
+
 # The built site.
 
 
