@@ -127,6 +127,15 @@ class ApiError(ClientGoError):
         """Return True if `details` has a cause of that reason."""
         return any(cause.reason == reason for cause in self.details.causes)
 
+    @property
+    def is_resource_version_too_large(self) -> bool:
+        """True if the requested version is newer than the server's; servers behind others respond so."""
+        if self.has_cause("ResourceVersionTooLarge"):
+            return True
+        # Before Kubernetes 1.18.6 only a message contains it: that of a cause, before 1.17 that of the error.
+        messages = (self.message, *(cause.message or "" for cause in self.details.causes))
+        return any("Too large resource version" in message for message in messages)
+
 
 class BadRequest(ApiError):
     """400: the request is invalid."""

@@ -141,3 +141,17 @@ def test_connection_failure_is_not_an_api_error() -> None:
 def test_status_is_decoded_leniently() -> None:
     assert decode_status(body(message="no", code=500, zzz=1)).message == "no"
     assert decode_status(b"nothing") == Status()
+
+
+@pytest.mark.parametrize(
+    ("body", "lagging"),
+    [
+        pytest.param(
+            b'{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]},"reason":"Timeout"}', True, id="by cause"
+        ),
+        pytest.param(b'{"message":"Timeout: Too large resource version: 11, current: 4"}', True, id="by message"),
+        pytest.param(b'{"message":"Timeout: the request did not complete"}', False, id="another timeout"),
+    ],
+)
+def test_too_large_resource_version_is_detected(body: bytes, lagging: bool) -> None:
+    assert error_from_response(504, body, {}).is_resource_version_too_large is lagging

@@ -13,7 +13,7 @@ from clientgo.cache.informer import SharedInformer
 from clientgo.cache.store import Indexer, List, Transform, keep_everything
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.objects import ApiObject, ObjectMeta
+from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
 from clientgo.meta.resourceversion import at_least
 
@@ -30,8 +30,8 @@ class MutationCache(Generic[T]):
     received it). With `include_adds`, objects that the store does not have yet are returned, too.
 
     The response to a write may arrive after the deletion of its object, which must not be returned then. `reached`
-    returns the store's resourceVersion for a namespace; without it, the deletions reported to `on_delete` are kept.
-    `transform` is that of the store; `caught_up` compares versions that are not Kubernetes' own.
+    returns the store's resourceVersion for a namespace, by default that of the whole store. `transform` is that of the
+    store; `caught_up` compares versions that are not Kubernetes' own.
     """
 
     def __init__(
@@ -49,14 +49,13 @@ class MutationCache(Generic[T]):
         self._backing = backing
         self._ttl = ttl
         self._include_adds = include_adds
-        self._reached = reached
+        self._reached = reached or (lambda _: backing.resource_version)
         self._transform = transform
         self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
-        # Below: guarded by _lock; each with its expiry time, in that order.
+        # Guarded by _lock; with the expiry times, in that order.
         self._written: BoundedDict[ObjectName, tuple[float, T]] = BoundedDict(size)
-        self._deleted: BoundedDict[ObjectName, tuple[float, ObjectMeta]] = BoundedDict(size)
 
     @classmethod
     def over(cls, informer: SharedInformer[T], *, clock: Clock = SYSTEM_CLOCK) -> "MutationCache[T]":
@@ -84,8 +83,6 @@ class MutationCache(Generic[T]):
         key = object_name(obj)
         with self._lock:
             self._drop_expired()
-            if self._is_deleted(key, obj.metadata):
-                return
             self._written[key] = (self._clock.now() + self._ttl, obj)
             # After it was added: a change that arrives from now on is reported to the handlers, and removes it.
             self._newest(key, self._backing.get_by_key(key))
@@ -136,8 +133,6 @@ class MutationCache(Generic[T]):
         """Remove the write of a deleted object; `obj` is its last state, if known. For an informer's handler."""
         with self._lock:
             self._drop_expired()
-            if self._reached is None and obj is not None:
-                self._deleted[key] = (self._clock.now() + self._ttl, obj.metadata)
             entry = self._written.get(key)
             if entry is None:
                 return
@@ -155,9 +150,7 @@ class MutationCache(Generic[T]):
             return cached
         if cached is not None:
             return written
-        if self._reached is not None and self._caught_up(
-            self._reached(key.namespace), written.metadata.resource_version
-        ):
+        if self._caught_up(self._reached(key.namespace), written.metadata.resource_version):
             del self._written[key]
             # Read again: the object may have been stored between the first read and `reached`.
             return self._backing.get_by_key(key)
@@ -178,16 +171,8 @@ class MutationCache(Generic[T]):
 
     def _drop_expired(self) -> None:
         now = self._clock.now()
-        for entries in (self._written, self._deleted):
-            while entries and next(iter(entries.values()))[0] <= now:
-                entries.popitem(last=False)
-
-    def _is_deleted(self, key: ObjectName, meta: ObjectMeta) -> bool:
-        _, gone = self._deleted.get(key, (0.0, None))
-        if gone is None:
-            return False
-        same = bool(meta.uid) and gone.uid == meta.uid
-        return same or self._caught_up(gone.resource_version, meta.resource_version)
+        while self._written and next(iter(self._written.values()))[0] <= now:
+            self._written.popitem(last=False)
 
     def _reflects(self, seen: T, written: T) -> bool:
         return self._caught_up(seen.metadata.resource_version, written.metadata.resource_version)

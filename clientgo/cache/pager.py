@@ -189,13 +189,4 @@ class ReflectorPager(Generic[T]):
 
 def out_of_range(error: Exception | None) -> bool:
     """Return True if the server rejected a resourceVersion as expired, or as too new."""
-    return isinstance(error, Gone) or (isinstance(error, ApiError) and is_resource_version_too_large(error))
-
-
-def is_resource_version_too_large(error: ApiError) -> bool:
-    """Return True if the requested version is newer than the server's; servers behind others respond so."""
-    if error.has_cause("ResourceVersionTooLarge"):
-        return True
-    # Before Kubernetes 1.18.6 only a message contains it: that of a cause, before 1.17 that of the error.
-    messages = (error.message, *(cause.message or "" for cause in error.details.causes))
-    return any("Too large resource version" in message for message in messages)
+    return isinstance(error, Gone) or (isinstance(error, ApiError) and error.is_resource_version_too_large)

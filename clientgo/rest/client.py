@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ClientGoError, ConnectionFailed, error_from_response
+from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, error_from_response
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.metrics import provider
@@ -32,7 +32,6 @@ from clientgo.rest.retry import (
     Retry,
     backoff_from,
     chain_errors,
-    is_resource_version_too_large,
     retry_for_error,
     retry_for_response,
 )
@@ -207,7 +206,7 @@ class RESTClient:
                 self._bodies.received(method, target, reply.status, reply.body)
             if 200 <= reply.status < 300:
                 return reply.body
-            raise error_from_response(reply.status, reply.body, reply.headers)
+            raise _error_in(reply)
         except ClientGoError as error:
             error.request = f"{method} {target.partition('?')[0]}"
             raise
@@ -264,7 +263,7 @@ class RESTClient:
                     retry_lagging=request.retry_lagging,
                 )
             if isinstance(answer, HTTPReply):
-                raise error_from_response(answer.status, answer.body, answer.headers)
+                raise _error_in(answer)
         except ClientGoError as error:
             error.request = f"GET {request.path}"
             raise
@@ -290,7 +289,7 @@ class RESTClient:
                 if answer.status < 300 and "warning" not in answer.headers:
                     return answer
                 self._handle_warnings_and_401(answer)
-                if not retry_lagging and isinstance(answer, HTTPReply) and is_resource_version_too_large(answer):
+                if not retry_lagging and isinstance(answer, HTTPReply) and _lags(answer):
                     return answer
                 retry = retry_for_response(done, answer.status, answer.headers, limit=self._max_retries)
                 if retry is None or self._wait(retry, method, str(answer.status)):
@@ -333,3 +332,11 @@ class RESTClient:
         if self._metrics.enabled:
             self._metrics.retried(method, code)
         return ""
+
+
+def _lags(reply: HTTPReply) -> bool:
+    return reply.status == 504 and _error_in(reply).is_resource_version_too_large
+
+
+def _error_in(reply: HTTPReply) -> ApiError:
+    return error_from_response(reply.status, reply.body, reply.headers)

@@ -71,25 +71,17 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
 
 
-class _NamedCluster(msgspec.Struct, frozen=True):
+class _Named(msgspec.Struct, frozen=True):
     name: str
     cluster: ClusterInfo = ClusterInfo()
-
-
-class _NamedUser(msgspec.Struct, frozen=True):
-    name: str
     user: AuthInfo = AuthInfo()
-
-
-class _NamedContext(msgspec.Struct, frozen=True):
-    name: str
     context: Context = Context()
 
 
 class _File(msgspec.Struct, frozen=True, rename="kebab"):
-    clusters: tuple[_NamedCluster, ...] = ()
-    users: tuple[_NamedUser, ...] = ()
-    contexts: tuple[_NamedContext, ...] = ()
+    clusters: tuple[_Named, ...] = ()
+    users: tuple[_Named, ...] = ()
+    contexts: tuple[_Named, ...] = ()
     current_context: str = ""
 
 

@@ -15,7 +15,6 @@ from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.log import get_logger
 from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
-from clientgo.rest.transport import HTTPReply
 
 log = get_logger(__name__)
 
@@ -52,13 +51,6 @@ def retry_for_response(done: int, status: int, headers: Mapping[str, str], *, li
         reason = f'server-side throttling, FlowSchema UID: "{headers.get("x-kubernetes-pf-flowschema-uid", "")}"'
         reason = f"due to {reason}"
     return Retry(done + 1, float(wait), reason)
-
-
-def is_resource_version_too_large(reply: HTTPReply) -> bool:
-    """Report whether the server has not reached the requested resourceVersion yet."""
-    # Servers before 1.17 named no cause; their message is all there is.
-    body = reply.body
-    return reply.status == 504 and (b'"ResourceVersionTooLarge"' in body or b"Too large resource version" in body)
 
 
 def retry_for_error(done: int, method: str, error: ConnectionFailed, *, limit: int = MAX_RETRIES) -> Retry | None:

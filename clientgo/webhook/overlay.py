@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.codec import encode_value, to_dict
-from clientgo.meta.patches.jsonpatch import Json, same
+from clientgo.meta.patches.jsonpatch import Json, common_ends, same
 from clientgo.meta.wire import to_wire
 
 _ABSENT: Any = object()
@@ -70,12 +70,7 @@ def _members(raw: dict[str, Json], before: Json, after: Json, written: dict[str,
 
 def _items(raw: list[Json], before: list[Json], after: list[Json], written: list[Json]) -> list[Json]:
     """Keep the items of `raw` that are equal at both ends, and those between that only moved."""
-    begin, shorter = 0, min(len(before), len(after))
-    while begin < shorter and same(before[begin], after[begin]):
-        begin += 1
-    end = 0
-    while end < shorter - begin and same(before[-1 - end], after[-1 - end]):
-        end += 1
+    begin, end = common_ends(before, after)
     here, there = range(begin, len(before) - end), range(begin, len(after) - end)
     if len(here) == len(there):
         middle = [_carried(raw[index], before[index], after[index], written[index]) for index in here]

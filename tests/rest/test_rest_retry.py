@@ -15,11 +15,9 @@ from clientgo.rest.retry import (
     Retry,
     backoff_from,
     chain_errors,
-    is_resource_version_too_large,
     retry_for_error,
     retry_for_response,
 )
-from clientgo.rest.transport import HTTPReply
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply
 
@@ -94,20 +92,6 @@ def test_different_previous_error_is_included(previous: ConnectionFailed | None,
     told = chain_errors(BROKEN, previous)
     assert str(told) == text
     assert (told is BROKEN) == (text == "fake error")
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "lagging"),
-    [
-        (504, b'{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}', True),
-        (504, b'{"message":"Timeout: Too large resource version: 11, current: 4"}', True),
-        (504, b'{"message":"Timeout: the request did not complete"}', False),
-        (503, b'{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}', False),
-    ],
-    ids=["by cause", "by message", "another timeout", "another status"],
-)
-def test_too_large_resource_version_is_detected(status: int, body: bytes, lagging: bool) -> None:
-    assert is_resource_version_too_large(HTTPReply(status, {}, body)) is lagging
 
 
 HOST = Config("http://api")

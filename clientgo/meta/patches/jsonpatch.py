@@ -45,6 +45,17 @@ def same(old: Json, new: Json) -> bool:
     return bool(old == new)
 
 
+def common_ends(old: list[Json], new: list[Json]) -> tuple[int, int]:
+    """Return the number of equal items at the beginning, and at the end, of both lists."""
+    begin, shorter = 0, min(len(old), len(new))
+    while begin < shorter and same(old[begin], new[begin]):
+        begin += 1
+    end = 0
+    while end < shorter - begin and same(old[-1 - end], new[-1 - end]):
+        end += 1
+    return begin, end
+
+
 def apply(value: Json, patch: Iterable[Mapping[str, Any]]) -> Json:
     """Return `value` with the patch applied, all of it or nothing.
 
@@ -88,13 +99,8 @@ def _compare_members(old: dict[str, Json], new: dict[str, Json], path: str, foun
 
 def _compare_items(old: list[Json], new: list[Json], path: str, found: list[Operation]) -> None:
     """Compare lists: keep equal items at both ends, compare the others in pairs, and add or remove the rest."""
-    begin, shorter = 0, min(len(old), len(new))
-    while begin < shorter and same(old[begin], new[begin]):
-        begin += 1
-    end = 0
-    while end < shorter - begin and same(old[-1 - end], new[-1 - end]):
-        end += 1
-    pairs = shorter - begin - end
+    begin, end = common_ends(old, new)
+    pairs = min(len(old), len(new)) - begin - end
     for index in range(begin, begin + pairs):
         _compare(old[index], new[index], f"{path}/{index}", found)
     behind = begin + pairs
