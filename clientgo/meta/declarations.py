@@ -17,7 +17,13 @@ Names = str | tuple[str, ...]
 """One name, or several."""
 
 
-class RbacRule(msgspec.Struct, frozen=True, kw_only=True):
+class _Declaration(msgspec.Struct, frozen=True):
+    def __call__(self, where: D) -> D:
+        """Decorate a class or function without changing it; the generator finds the decorator in the source."""
+        return where
+
+
+class RbacRule(_Declaration, frozen=True, kw_only=True):
     """A permission, in `namespace` or, if it is empty, in all namespaces."""
 
     groups: tuple[str, ...] = ()
@@ -28,12 +34,8 @@ class RbacRule(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     role_name: str = ""
 
-    def __call__(self, where: D) -> D:
-        """Decorate a class or function without changing it; the generator finds the decorator in the source."""
-        return where
 
-
-class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookDeclaration(_Declaration, frozen=True, kw_only=True):
     """One admission webhook: its rules and its address.
 
     `configuration` is the name of its configuration object, by default `mutating-webhook-configuration` or
@@ -58,10 +60,6 @@ class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     service_port: int = 0
     url: str = ""
     configuration: str = ""
-
-    def __call__(self, where: D) -> D:
-        """Decorate a class or function without changing it; the generator finds the decorator in the source."""
-        return where
 
 
 Declaration = RbacRule | WebhookDeclaration
@@ -125,10 +123,16 @@ def _several(names: Names) -> tuple[str, ...]:
 MethodVerb = Literal["get", "list", "watch", "create", "update", "patch", "apply", "delete"]
 
 
-class ClientMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """An additional method of a client: its name, verb and subresource, and the classes of its input and result.
+class ClientMethod(msgspec.Struct, frozen=True):
+    """An additional method of a kind's clients, as a decorator of the kind's class; `result` defaults to `input`.
 
-    None means the decorated class.
+        @client_method("restart", verb="create", subresource="restart", input=RestartRequest)
+        @api_type(group="samples.example.com", version="v1")
+        @dataclass(frozen=True, slots=True)
+        class Machine: ...
+
+    The generator adds `MachineClient.restart(name, request)`. For a list or a watch, `result` is the class of each
+    object. None means the decorated class.
     """
 
     name: str
@@ -137,33 +141,14 @@ class ClientMethod(msgspec.Struct, frozen=True, kw_only=True):
     input: type[Any] | None = None
     result: type[Any] | None = None
 
-
-def client_method(
-    name: str,
-    *,
-    verb: MethodVerb,
-    subresource: str,
-    input: type[Any] | None = None,
-    result: type[Any] | None = None,
-) -> Callable[[C], C]:
-    """Add a method to the clients of a kind; `result` defaults to `input`.
-
-        @client_method("restart", verb="create", subresource="restart", input=RestartRequest)
-        @api_type(group="samples.example.com", version="v1")
-        @dataclass(frozen=True, slots=True)
-        class Machine: ...
-
-    The generator adds `MachineClient.restart(name, request)`. For a list or a watch, `result` is the class of each
-    object.
-    """
-
-    def mark(cls: C) -> C:
-        method = ClientMethod(name=name, verb=verb, subresource=subresource, input=input, result=result or input)
-        # Decorators run from the last to the first; the methods keep the order of the source.
+    def __call__(self, cls: C) -> C:
+        """Add the method to a class, whose methods keep the order of the source: decorators run from last to first."""
+        method = msgspec.structs.replace(self, result=self.result or self.input)
         cls.__client_methods__ = (method, *client_methods(cls))  # type: ignore[attr-defined]  # read by client_methods
         return cls
 
-    return mark
+
+client_method = ClientMethod
 
 
 def client_methods(cls: type) -> tuple[ClientMethod, ...]:

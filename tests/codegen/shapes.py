@@ -8,7 +8,7 @@ _NODES = frozenset({
     "USub", "UnaryOp", "alias", "arg", "arguments", "keyword",
 })  # fmt: skip
 _CALLS = frozenset({
-    "GroupVersionKind", "GroupVersionResource", "KINDS.get", "ObjectMeta", "Scale", "Scheme", "api_type",
+    "GroupVersionKind", "GroupVersionResource", "KINDS.get", "ObjectMeta", "ScaleSubresource", "Scheme", "api_type",
     "configuration_at", "msgspec.field", "ref", "scheme.add", "self.in_namespace",
 })  # fmt: skip
 _MODULES = ("clientgo", "collections", "datetime", "made", "msgspec", "typing", "__future__")

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 KINDS = """
     from dataclasses import dataclass
-    from clientgo.meta import Column, Int32, ObjectMeta, Scale, api_type
+    from clientgo.meta import Column, Int32, ObjectMeta, ScaleSubresource, api_type
 
     @dataclass(frozen=True, slots=True)
     class Spec:
@@ -47,7 +47,8 @@ POOLS = f"""{KINDS}
         metadata: ObjectMeta
 """
 HOME = f"""{KINDS}
-    @api_type(group="ajd.my.domain", version="VERSION", storage=STORED, scale=Scale(".spec.blockSize", ".status.used"),
+    @api_type(group="ajd.my.domain", version="VERSION", storage=STORED,
+              scale=ScaleSubresource(".spec.blockSize", ".status.used"),
               columns=(Column("Cidr", "string", ".spec.cidr", priority=1),))
     @dataclass(frozen=True, slots=True)
     class Home:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clientgo.codegen.__main__ import main
 from clientgo.codegen.files import ForeignFile, Header, difference, faults, finish, stale_files, write_all
-from clientgo.codegen.render.source import docstring, docstring_text, quoted
+from clientgo.codegen.render.source import docstring, quoted
 from tests.codegen.generating import CREDENTIALS
 
 HEADER = Header("# Licence.\n", "hack/update.sh")
@@ -149,5 +149,5 @@ def test_invalid_boilerplate_is_rejected(tmp_path: Path, capsys: Any, content: b
     assert not (tmp_path / "made").exists()
 
 
-def test_docstring_text_keeps_plain_text_unchanged() -> None:
-    assert docstring_text("Plain, with é and 'quotes'.") == "Plain, with é and 'quotes'."
+def test_docstring_keeps_plain_text_unchanged() -> None:
+    assert docstring("Plain, with é and 'quotes'.") == '"""Plain, with é and \'quotes\'."""'

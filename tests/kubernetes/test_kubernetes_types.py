@@ -74,7 +74,7 @@ def official_models() -> dict[type[Any], type[Any]]:
     """Return the official client's model of each of our types; not at import, because reading them takes seconds."""
     found = official_survey()
     return {
-        getattr(importlib.import_module(f"{kubernetes_types.__name__}.{found.places[model]}"), told.name): model
+        getattr(importlib.import_module(f"{kubernetes_types.__name__}.{found.places[model]}"), told.record.name): model
         for model, told in found.models.items()
     }
 
@@ -182,9 +182,9 @@ def test_each_model_of_the_official_client_has_a_type() -> None:
 @pytest.mark.parametrize("cls", KINDS, ids=id_of)
 def test_a_kind_knows_what_the_api_calls_it(cls: type[Any]) -> None:
     api: ApiType = cls.__dict__["__api_type__"]
-    kind = official_kinds()[official_models()[cls]]
-    assert (api.group, api.version, api.kind) == (kind.group, kind.version, cls.__name__)
-    assert (api.namespaced, api.status, api.scale is not None) == (kind.namespaced, kind.status, kind.scale)
+    official = official_kinds()[official_models()[cls]].api
+    assert (api.gvk, api.gvr) == (official.gvk, official.gvr)
+    assert (api.namespaced, api.status, api.scale) == (official.namespaced, official.status, official.scale)
 
 
 def test_required_and_top_level_structs_are_zero_structs() -> None:

@@ -3,16 +3,8 @@
 import argparse
 from collections.abc import Iterator
 
-from clientgo.codegen.builtin.groups import (
-    EXPANSIONS,
-    METHODS,
-    OFFICIAL_VERSION,
-    OfficialKind,
-    OfficialMethod,
-    installed_release,
-    plain_name,
-)
-from clientgo.codegen.builtin.modules import APPLY_DOC, apply_texts, type_texts
+from clientgo.codegen.builtin.groups import EXPANSIONS, METHODS, OFFICIAL_VERSION, installed_release, plain_name
+from clientgo.codegen.builtin.modules import apply_module, type_module
 from clientgo.codegen.builtin.survey import Survey, survey
 from clientgo.codegen.files import header_of, with_header
 from clientgo.codegen.generate import Output
@@ -21,9 +13,8 @@ from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.applyconfigurations import package_text
 from clientgo.codegen.render.clients import render
 from clientgo.codegen.render.templatefiles import Layout, Text
-from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource, plural_of
+from clientgo.meta.scheme import ApiType
 
-PACKAGE = "clientgo.kubernetes"
 SOURCE = f"the models of kubernetes {OFFICIAL_VERSION}"
 _TYPES_DOC = """Types of the built-in kinds, one module for each group version.
 
@@ -31,8 +22,9 @@ A module offers every type its kinds reach, wherever it is defined: `pods`, `vol
 importing one group loads no other. Descriptions of fields are the first sentence of the description in the
 Kubernetes API (Apache-2.0, The Kubernetes Authors).
 """
+_APPLY_DOC = "Apply configurations of the built-in kinds, one module for each group version."
 LAYOUT = Layout(
-    package=PACKAGE,
+    package="clientgo.kubernetes",
     clients="clients",
     clientset="clientset",
     scheme="scheme",
@@ -61,39 +53,25 @@ def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
 
 def builtin_texts(found: Survey) -> Iterator[Text]:
     """Yield the modules of the package, and the fake clientset."""
-    yield Text(f"{PACKAGE}.types", f'"""{_TYPES_DOC}"""\n', (SOURCE,), is_package=True)
-    for module, body in type_texts(found, PACKAGE):
-        yield Text(f"{PACKAGE}.types.{module}", body, (SOURCE,))
-    kinds = [_kind(module, kind) for module, group in found.kinds.items() for kind in group if kind.verbs]
+    kinds = [_kind(module, kind.api) for module, group in found.kinds.items() for kind in group if kind.api.verbs]
     places = {
         kind: kind.module.replace(".types.", ".applyconfigurations.") for kind in kinds if "apply" in kind.api.verbs
     }
-    yield Text(f"{PACKAGE}.applyconfigurations", package_text(APPLY_DOC, places, LAYOUT), (SOURCE,), is_package=True)
-    for module, body in apply_texts(found, PACKAGE):
-        yield Text(f"{PACKAGE}.applyconfigurations.{module}", body, (SOURCE,))
+    packages = {"types": f'"""{_TYPES_DOC}"""\n', "applyconfigurations": package_text(_APPLY_DOC, places, LAYOUT)}
+    for package, body in packages.items():
+        yield Text(LAYOUT.module(package), body, (SOURCE,), is_package=True)
+    for module in sorted({*found.places.values()}):
+        yield Text(LAYOUT.module("types", module), type_module(found, module, LAYOUT), (SOURCE,))
+        yield Text(LAYOUT.module("applyconfigurations", module), apply_module(found, module, LAYOUT), (SOURCE,))
     yield from render(kinds, LAYOUT)
 
 
-def _kind(module: str, official: OfficialKind) -> Kind:
-    name = plain_name(official.model.__name__)
-    api = ApiType(
-        group=official.group,
-        version=official.version,
-        kind=name,
-        plural=plural_of(name.lower()),
-        singular=name.lower(),
-        scope="Namespaced" if official.namespaced else "Cluster",
-        status=official.status,
-        scale=ScaleSubresource(".spec.replicas", ".status.replicas") if official.scale else None,
-        verbs=tuple(verb for verb in ALL_VERBS if verb in official.verbs),
+def _kind(module: str, api: ApiType) -> Kind:
+    place, key = LAYOUT.module("types", module), (api.group, api.kind)
+    bodies = [(method, f"{place}:{plain_name(method.body) or api.kind}") for method in METHODS.get(key, ())]
+    methods = tuple(
+        Method(name=method.name, verb=method.verb, subresource=method.subresource, input=body, result=body)
+        for method, body in bodies
     )
-    place = f"{PACKAGE}.types.{module}"
-    key = (official.group, name)
-    methods = tuple(_method(method, name, place) for method in METHODS.get(key, ()))
     expansions = Expansions(client=EXPANSIONS.get(key, ""))
-    return Kind(api=api, class_name=name, module=place, source=SOURCE, methods=methods, expansions=expansions)
-
-
-def _method(official: OfficialMethod, kind: str, place: str) -> Method:
-    body = f"{place}:{plain_name(official.body) or kind}"
-    return Method(name=official.name, verb=official.verb, subresource=official.subresource, input=body, result=body)
+    return Kind(api=api, class_name=api.kind, module=place, source=SOURCE, methods=methods, expansions=expansions)

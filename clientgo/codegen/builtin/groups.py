@@ -4,9 +4,11 @@ import importlib.metadata
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
+from clientgo.codegen.model import STATUS_VERBS
 from clientgo.codegen.names import snake
+from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource, plural_of
 
 OFFICIAL_VERSION = "37.0"
 """Release of the official client that the committed files are generated from."""
@@ -69,21 +71,13 @@ _VERBS = {
     "delete": ("delete",),
     "delete_collection": ("delete_collection",),
 }
-_STATUS_VERBS = ("update_status", "patch_status", "apply_status")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfficialKind:
-    """A kind of a group; `model` is its class in the official client."""
+class OfficialKind(NamedTuple):
+    """A kind of a group, and its class in the official client; one that is only a body has no verbs."""
 
     model: type[Any]
-    group: str
-    version: str
-    namespaced: bool
-    status: bool
-    scale: bool
-    verbs: frozenset[str]
-    """Client verbs; empty for a kind that is only a body."""
+    api: ApiType
 
 
 def installed_release() -> str:
@@ -97,40 +91,37 @@ def kinds_of(api_class: type[Any], models: Any) -> Iterator[OfficialKind]:
     methods = frozenset(
         name for name in vars(api_class) if not name.endswith(("_http_info", "_without_preload_content"))
     )
-    found = dict(_creatable(api_class, methods))
-    for kind, (model, noun) in sorted(found.items()):
+    found = _creatable(api_class, methods)
+    bodies = ((plain_name(name), (getattr(models, name), "")) for name in _BODIES.get(api_class.__name__, ()))
+    for kind, (model, noun) in (*sorted(found.items()), *bodies):
         verbs = {verb for method, verbs in _VERBS.items() if f"{method}_{noun}" in methods for verb in verbs}
         status = f"replace_{noun}_status" in methods
-        yield OfficialKind(
-            model=model,
+        api = ApiType(
             group=group,
             version=version,
-            namespaced=noun != snake(kind),
+            kind=kind,
+            plural=plural_of(kind.lower()),
+            singular=kind.lower(),
+            scope="Cluster" if noun == snake(kind) else "Namespaced",
             status=status,
-            scale=f"replace_{noun}_scale" in methods,
-            verbs=frozenset(verbs.union(_STATUS_VERBS if status else ())),
+            scale=ScaleSubresource(".spec.replicas", ".status.replicas")
+            if f"replace_{noun}_scale" in methods
+            else None,
+            verbs=tuple(verb for verb in ALL_VERBS if verb in verbs or (status and verb in STATUS_VERBS)),
         )
-    for name in _BODIES.get(api_class.__name__, ()):
-        yield OfficialKind(
-            model=getattr(models, name),
-            group=group,
-            version=version,
-            namespaced=True,
-            status=False,
-            scale=False,
-            verbs=frozenset(),
-        )
+        yield OfficialKind(model, api)
 
 
-def _creatable(api_class: type[Any], methods: frozenset[str]) -> Iterator[tuple[str, tuple[type[Any], str]]]:
-    # Kinds can be created by their name; create_namespaced_pod_eviction is a subresource.
+def _creatable(api_class: type[Any], methods: frozenset[str]) -> dict[str, tuple[type[Any], str]]:
+    """Return model and noun of the kinds with a method `create_<noun>` named after them (no subresource)."""
+    found = {}
     for method in methods:
-        found = re.fullmatch(r"create_((?:namespaced_)?(\w+))", method)
-        if found:
+        if noun := re.fullmatch(r"create_((?:namespaced_)?(\w+))", method):
             model = get_type_hints(getattr(api_class, method))["return"]
             kind = plain_name(model.__name__)
-            if snake(kind) == found[2].removeprefix("namespaced_"):
-                yield kind, (model, found[1])
+            if snake(kind) == noun[2].removeprefix("namespaced_"):
+                found[kind] = (model, noun[1])
+    return found
 
 
 def plain_name(official: str) -> str:

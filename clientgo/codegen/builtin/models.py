@@ -9,13 +9,14 @@ no map but a value: `subresources: {status: {}}` means something, so it is None 
 import keyword
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any, NamedTuple, Union, get_args, get_origin
 
 from clientgo.codegen.builtin.groups import plain_name
+from clientgo.codegen.inputs.fields import unwrap
 from clientgo.codegen.render.source import first_sentence
-from clientgo.codegen.render.structs import Attribute
+from clientgo.codegen.render.structs import Attribute, StructType
+from clientgo.meta.scheme import ApiType
 
 OURS = {
     "V1ObjectMeta": "ObjectMeta",
@@ -35,153 +36,93 @@ _MICRO_TIMES = {
 }
 """metav1.MicroTime in Go; the official models call every time a datetime."""
 
-_SCALARS: dict[Any, str] = {str: "str", int: "int", float: "float", bool: "bool"}
+_PLAIN: dict[Any, str] = {
+    **{kind: kind.__name__ for kind in (str, int, float, bool, bytes, datetime)}, Any: "Any", object: "Any",
+}  # fmt: skip
+# A factory and not a value: msgspec leaves out what is its default, and a required field must be sent.
+_FACTORIES = {**{text: text for text in ("str", "int", "float", "bool", "bytes")}, "int | str": "int"}
 _VALUES = ("metadata", "spec", "status")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class Model(NamedTuple):
     """Record of an official class; `needs` are the classes it refers to, `zeros` those in its defaults."""
 
     official: type[Any]
-    name: str
-    doc: str
-    attributes: tuple[Attribute, ...]
+    record: StructType
     needs: frozenset[type[Any]]
     zeros: frozenset[type[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    official: type[Any]
-    name: str
-    json_name: str
-    hint: Any
-    optional: bool
-    required: bool
-
-
-def read_model(official: type[Any], *, is_kind: bool) -> Model:
-    """Read a class, without apiVersion and kind, which the codec handles."""
+def read_model(official: type[Any], api: ApiType | None) -> Model:
+    """Read a class; if it is a kind, without apiVersion and kind, which the codec handles."""
     attributes: list[Attribute] = []
     needs: set[type[Any]] = set()
     zeros: set[type[Any]] = set()
-    for field, doc in _fields(official):
-        if is_kind and field.json_name in ("apiVersion", "kind"):
-            continue
-        type_text, default, factory = _shape(field)
-        models = set(_models_in(field.hint))
-        needs |= models
-        if default.endswith("()") and default != "()":
-            zeros |= models
-        attributes.append(
-            Attribute(
-                name=_attribute_name(field.name, field.json_name),
-                json_name=field.json_name,
-                type=type_text,
-                default=default,
-                factory=factory,
-                doc=first_sentence(doc),
-            )
-        )
-    return Model(
-        official=official,
-        name=plain_name(official.__name__),
-        doc=first_sentence((official.__doc__ or "").split("Attributes:")[0].strip()),
-        attributes=tuple(attributes),
-        needs=frozenset(needs),
-        zeros=frozenset(zeros),
+    for name, info in official.model_fields.items():
+        attribute = _attribute(official, name, info)
+        if api is None or attribute.json_name not in ("apiVersion", "kind"):
+            attributes.append(attribute)
+            models = set(_models_in(info.annotation))
+            needs |= models
+            zeros |= models if attribute.default.removesuffix("()") not in ("", attribute.default) else set()
+    doc = first_sentence((official.__doc__ or "").split("Attributes:")[0].strip())
+    record = StructType(name=plain_name(official.__name__), doc=doc, attributes=tuple(attributes), api=api)
+    return Model(official, record, frozenset(needs), frozenset(zeros))
+
+
+def _attribute(official: type[Any], name: str, info: Any) -> Attribute:
+    json_name = info.serialization_alias or name
+    # The official client stores `from`, `continue` and `schema` as var_from, var_continue, var_schema.
+    plain = name.removeprefix("var_")
+    plain = plain if json_name.lstrip("$") == plain else name
+    hint = unwrap(info.annotation)[0]
+    text = "MicroTime" if (official.__name__, json_name) in _MICRO_TIMES else _type_text(hint)
+    default, factory = "None", ""
+    if get_origin(hint) is list:
+        default = "()"
+    elif get_origin(hint) is dict and get_args(hint)[1] is not Any:
+        default = "EMPTY_MAP"
+    elif _is_model(hint) and (info.is_required() or name in _VALUES):
+        default = f"{text}()"
+    elif info.is_required() and text in _FACTORIES:
+        default, factory = "", _FACTORIES[text]
+    elif hint is not Any:
+        text = f"{text} | None"
+    return Attribute(
+        name=f"{plain}_" if keyword.iskeyword(plain) else plain,
+        json_name=json_name,
+        type=text,
+        default=default,
+        factory=factory,
+        doc=first_sentence(info.description or ""),
     )
 
 
-def _fields(official: type[Any]) -> Iterator[tuple[_Field, str]]:
-    for name, info in official.model_fields.items():
-        hint, optional = _without_none(info.annotation)
-        json_name = info.serialization_alias or name
-        yield _Field(official, name, json_name, hint, optional, info.is_required()), info.description or ""
-
-
-def _without_none(hint: Any) -> tuple[Any, bool]:
-    hint = _bare(hint)
-    if get_origin(hint) not in (Union, types.UnionType):
-        return hint, False
-    rest = [_bare(arg) for arg in get_args(hint) if arg is not type(None)]
-    if len(rest) == len(get_args(hint)):
-        return hint, False
-    return (rest[0] if len(rest) == 1 else Union[tuple(rest)]), True  # noqa: UP007  # built from a list of types
-
-
-def _bare(hint: Any) -> Any:
-    while get_origin(hint) is Annotated:
-        hint = get_args(hint)[0]
-    return hint
-
-
-def _attribute_name(name: str, json_name: str) -> str:
-    # The official client stores `from`, `continue` and `schema` as var_from, var_continue, var_schema.
-    plain = name.removeprefix("var_") if json_name.lstrip("$") == name.removeprefix("var_") else name
-    return plain + "_" if keyword.iskeyword(plain) else plain
-
-
-def _shape(field: _Field) -> tuple[str, str, str]:
-    """Annotation, default expression, default factory."""
-    text = _type_text(field.hint, field)
-    origin = get_origin(field.hint)
-    if origin is list:
-        return text, "()", ""
-    if origin is dict and get_args(field.hint)[1] is not Any:
-        return text, "EMPTY_MAP", ""
-    if field.hint is Any:
-        return text, "None", ""
-    if _is_model(field.hint) and (field.required or field.name in _VALUES):
-        return text, f"{text}()", ""
-    zero = _zero_factory(text) if field.required else ""
-    return (text, "", zero) if zero else (f"{text} | None", "None", "")
-
-
-def _zero_factory(text: str) -> str:
-    # A factory and not a value: msgspec leaves out what is its default, and a required field must be sent.
-    return "int" if text == "int | str" else text if text in (*_SCALARS.values(), "bytes") else ""
-
-
-def _type_text(hint: Any, field: _Field) -> str:
-    hint = _bare(hint)
+def _type_text(hint: Any) -> str:
+    hint = unwrap(hint)[0]
+    origin, args = get_origin(hint), get_args(hint)
     if _is_model(hint):
-        return _model_name(hint)
-    if hint in _SCALARS:
-        return _SCALARS[hint]
-    if hint is datetime:
-        return "MicroTime" if (field.official.__name__, field.json_name) in _MICRO_TIMES else "datetime"
-    if hint is Any or hint is object:
-        return "Any"
-    return _generic_text(hint, field)
-
-
-def _generic_text(hint: Any, field: _Field) -> str:
-    origin, args = get_origin(hint), [_bare(arg) for arg in get_args(hint)]
+        return OURS.get(hint.__name__) or plain_name(hint.__name__)
+    if hint in _PLAIN:
+        return _PLAIN[hint]
     if origin is list:
-        return f"tuple[{_type_text(args[0], field)}, ...]"
+        return f"tuple[{_type_text(args[0])}, ...]"
     if origin in (dict, Mapping):
-        return f"Mapping[str, {_type_text(args[1], field)}]"
+        return f"Mapping[str, {_type_text(args[1])}]"
     if origin in (Union, types.UnionType):
-        if set(args) == {bytes, str}:
+        texts = [_type_text(arg) for arg in args]
+        if set(texts) == {"bytes", "str"}:
             return "bytes"  # base64 in JSON, which msgspec reads and writes by itself
-        if set(args) == {float, int}:
-            return "float | int"
-        return " | ".join(_type_text(arg, field) for arg in args)
-    raise TypeError(f"{field.official.__name__}.{field.name}: no rule for the type {hint}; add one to models.py")
+        return "float | int" if set(texts) == {"float", "int"} else " | ".join(texts)
+    raise TypeError(f"no rule for the type {hint} of the official client: add one to models.py")
 
 
 def _is_model(hint: Any) -> bool:
     return isinstance(hint, type) and hasattr(hint, "model_fields")
 
 
-def _model_name(model: type[Any]) -> str:
-    return OURS.get(model.__name__) or plain_name(model.__name__)
-
-
 def _models_in(hint: Any) -> Iterator[type[Any]]:
-    hint = _bare(hint)
+    hint = unwrap(hint)[0]
     if _is_model(hint):
         yield hint
     for arg in get_args(hint):

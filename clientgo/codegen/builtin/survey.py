@@ -14,6 +14,14 @@ from kubernetes import client as official_client
 from clientgo.codegen.builtin.groups import GROUPS, METHODS, OfficialKind, kinds_of
 from clientgo.codegen.builtin.models import OURS, Model, read_model
 from clientgo.codegen.model import short_name
+from clientgo.meta.scheme import ApiType
+
+SHARED = "shared"
+APART = {
+    "pods": frozenset({"core_v1", "apps_v1", "batch_v1"}),
+    "volumes": frozenset({"core_v1", "storage_v1"}),
+}
+"""Modules of large families of types that only these groups use, to keep `shared` small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +33,38 @@ class Survey:
     models: Mapping[type[Any], Model]
     places: Mapping[type[Any], str]
 
+    def defined(self, module: str) -> list[Model]:
+        """Return the types that a module defines, by name."""
+        own = (self.models[official] for official, place in self.places.items() if place == module)
+        return sorted(own, key=lambda model: model.record.name)
+
+    def borrowed(self, module: str) -> dict[str, set[str]]:
+        """Return the types that a module takes from others, by module."""
+        # A group offers every type its kinds reach, wherever it is defined; `pods` only takes what it mentions.
+        wanted = set(self.uses.get(module, ())).union(*(model.needs for model in self.defined(module)))
+        found: dict[str, set[str]] = {}
+        for official in wanted:
+            if self.places.get(official, module) != module:
+                found.setdefault(self.places[official], set()).add(self.models[official].record.name)
+        return found
+
 
 def survey() -> Survey:
     """Read the official client."""
     kinds = {
-        _group_module(*group_version): tuple(kinds_of(getattr(official_client, api), official_client))
-        for api, group_version in sorted(GROUPS.items(), key=lambda item: _group_module(*item[1]))
+        f"{short_name(group)}_{version}": tuple(kinds_of(getattr(official_client, api), official_client))
+        for api, (group, version) in GROUPS.items()
     }
-    marked = {kind.model for group in kinds.values() for kind in group}
-    models = _read_all(marked)
+    models = _read_all({kind.model: kind.api for group in kinds.values() for kind in group})
     uses = {
-        group: reachable((*(kind.model for kind in found), *_bodies(found[0].group)), models)
+        group: _reachable((*(kind.model for kind in found), *_bodies(found[0].api.group)), models)
         for group, found in kinds.items()
     }
-    return Survey(kinds, uses, models, place(uses))
+    users: dict[type[Any], set[str]] = defaultdict(set)
+    for group, used in uses.items():
+        for model in used:
+            users[model].add(group)
+    return Survey(kinds, uses, models, {model: _place(groups) for model, groups in users.items()})
 
 
 def _bodies(group: str) -> Iterator[type[Any]]:
@@ -48,31 +74,18 @@ def _bodies(group: str) -> Iterator[type[Any]]:
             yield from (getattr(official_client, method.body) for method in methods if method.body)
 
 
-def _group_module(group: str, version: str) -> str:
-    return f"{short_name(group)}_{version}"
-
-
-def _read_all(roots: set[type[Any]]) -> dict[type[Any], Model]:
+def _read_all(roots: Mapping[type[Any], ApiType]) -> dict[type[Any], Model]:
     models: dict[type[Any], Model] = {}
     waiting = list(roots)
     while waiting:
         official = waiting.pop()
         if official not in models and official.__name__ not in OURS:
-            models[official] = read_model(official, is_kind=official in roots)
+            models[official] = read_model(official, roots.get(official))
             waiting += models[official].needs
     return models
 
 
-SHARED = "shared"
-APART = {
-    "pods": frozenset({"core_v1", "apps_v1", "batch_v1"}),
-    "volumes": frozenset({"core_v1", "storage_v1"}),
-}
-"""Modules of large families of types that only these groups use, to keep `shared` small."""
-
-
-def reachable(roots: Iterable[type[Any]], models: Mapping[type[Any], Model]) -> set[type[Any]]:
-    """Return all classes reachable from `roots`, including themselves."""
+def _reachable(roots: Iterable[type[Any]], models: Mapping[type[Any], Model]) -> set[type[Any]]:
     found: set[type[Any]] = set()
     waiting = [root for root in roots if root in models]
     while waiting:
@@ -83,24 +96,15 @@ def reachable(roots: Iterable[type[Any]], models: Mapping[type[Any], Model]) -> 
     return found
 
 
-def place(uses: Mapping[str, set[type[Any]]]) -> dict[type[Any], str]:
-    """Return the module of each type, from the types that each group uses."""
-    users: dict[type[Any], set[str]] = defaultdict(set)
-    for group, used in uses.items():
-        for model in used:
-            users[model].add(group)
-    return {model: _defining_module(groups) for model, groups in users.items()}
-
-
-def _defining_module(groups: set[str]) -> str:
+def _place(groups: set[str]) -> str:
     if len(groups) == 1:
         return min(groups)
     return next((name for name, family in APART.items() if groups <= family), SHARED)
 
 
 def in_order(models: Iterable[Model]) -> list[Model]:
-    """Sort by name, after dependencies where cycles permit."""
-    by_class = {model.official: model for model in sorted(models, key=lambda m: m.name)}
+    """Move models behind their dependencies where cycles permit."""
+    by_class = {model.official: model for model in models}
     ordered: dict[type[Any], Model] = {}
     begun: set[type[Any]] = set()
 

@@ -7,7 +7,7 @@ import dataclasses
 import enum
 import re
 import types
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -16,34 +16,65 @@ import msgspec
 from clientgo.codegen.inputs.fields import members, unwrap
 from clientgo.codegen.model import GroupVersion, group_versions
 from clientgo.codegen.model import Kind as KindRecord
-from clientgo.codegen.names import camel
-from clientgo.codegen.render.source import WIDTH, Code, call, docstring, import_line, literal, names_list, quoted
+from clientgo.codegen.names import camel, class_case
+from clientgo.codegen.render.source import WIDTH, Code, assignment, call, docstring, literal, quoted
 from clientgo.codegen.render.structs import LIST, Attribute, StructType
-from clientgo.codegen.render.templatefiles import Layout, Text, fill, import_block
-from clientgo.codegen.render.thirdparty import ForeignGroup, used_names
+from clientgo.codegen.render.templatefiles import Layout, Text, fill, import_block, joined, used_imports
+from clientgo.codegen.render.thirdparty import ForeignGroup
 from clientgo.meta.objects import ManagedFieldsEntry, MicroTime, ObjectMeta, OwnerReference
 
 SUFFIX = "ApplyConfiguration"
 RUNTIME = "clientgo.meta.applyconfiguration"
 
 
-def apply_class(struct: StructType, known: Collection[str], *, kind: str = "") -> str:
-    """Render the apply configuration of a class.
+def apply_text(
+    title: str,
+    records: Sequence[StructType],
+    kinds: Mapping[str, str],
+    layout: Layout,
+    *,
+    nested: Iterable[str] = (),
+    borrowed: Mapping[str, Iterable[str]],
+    lent: Iterable[str] = (),
+) -> str:
+    """Return a module of apply configurations; `kinds` are the modules of the kinds among the records.
 
-    `known` are the classes that have a configuration; `kind` is the class' name if it is a kind.
+    `nested` are classes of other modules that have a configuration, too. Names of `borrowed` are imported if they are
+    used, configurations in `lent` are offered in any case.
     """
-    base = f"ObjectApplyConfiguration[{kind}]" if kind else SUFFIX
+    known = {"ObjectMeta", *nested, *(record.name for record in records)}
+    code = joined((_class(record, known, is_kind=record.name in kinds) for record in records), blank_lines=2)
+    places: dict[str, Iterable[str]] = {
+        "clientgo.meta.objects": {one.__name__ for one in _RUNTIME} - known,
+        RUNTIME: ("NO_LIST", SUFFIX, "ListOrUnset", f"Object{SUFFIX}", f"ObjectMeta{SUFFIX}"),
+        "msgspec": ("UNSET", "UnsetType"),
+        **borrowed,
+    }
+    more = [(module, {name}) for name, module in kinds.items()]
+    more += [(module, set(names) & set(lent)) for module, names in borrowed.items()]
+    return fill(
+        "applyconfigurations",
+        title=title,
+        imports=used_imports(code, places, layout, more=more, whole=["msgspec"] if "msgspec.field" in code else []),
+        names=assignment("__all__ = ", sorted({*lent, *(f"{record.name}{SUFFIX}" for record in records)})),
+        classes=code,
+    )
+
+
+def _class(struct: StructType, known: Collection[str], *, is_kind: bool) -> str:
+    base = f"Object{SUFFIX}[{struct.name}]" if is_kind else SUFFIX
     lines = [call(f"class {struct.name}{SUFFIX}", [base, "frozen=True", "kw_only=True"], end=":")]
     lines += [docstring("Fields to apply; unset fields are not changed.", indent="    "), ""]
-    if kind:
-        lines += [f"    kind = {kind}", ""]
+    if is_kind:
+        lines += [f"    kind = {struct.name}", ""]
     lines += [_field(attribute, known) for attribute in struct.attributes]
     return "\n".join(lines).rstrip()
 
 
 def _field(attribute: Attribute, known: Collection[str]) -> str:
     # Only a required nullable field can be applied as null.
-    hint = apply_hint(attribute.type if attribute.default == "" else attribute.type.removesuffix(" | None"), known)
+    plain = attribute.type if attribute.default == "" else attribute.type.removesuffix(" | None")
+    hint = re.sub(r"\b[A-Z]\w*\b", lambda found: found[0] + SUFFIX if found[0] in known else found[0], plain)
     found = LIST.fullmatch(hint)
     hint, unset = (f"ListOrUnset[{found[1]}]", "NO_LIST") if found else (f"{hint} | UnsetType", "UNSET")
     head = f"    {attribute.name}: {hint} = "
@@ -58,20 +89,6 @@ def _field(attribute: Attribute, known: Collection[str]) -> str:
     return f"    {attribute.name}: (\n        {hint}\n    ) = {unset}"
 
 
-def apply_hint(text: str, known: Collection[str]) -> str:
-    """Return an annotation with the classes of `known` replaced by their configurations."""
-    return re.sub(r"\b[A-Z]\w*\b", lambda found: found[0] + SUFFIX if found[0] in known else found[0], text)
-
-
-def runtime_names(classes: str) -> list[str]:
-    """Return the runtime's names that a source uses."""
-    names = ("NO_LIST", SUFFIX, "ListOrUnset", f"Object{SUFFIX}", f"ObjectMeta{SUFFIX}")
-    return [name for name in names if re.search(rf"\b{name}\b", classes)]
-
-
-_STANDARD = ("collections.abc", "datetime", "typing")
-
-
 def apply_texts(
     classes: Mapping[KindRecord, type[Any]], foreign: Iterable[ForeignGroup], layout: Layout
 ) -> Iterator[Text]:
@@ -81,16 +98,16 @@ def apply_texts(
     yield from _package(groups, layout)
     for group in groups:
         reader = ClassReader()
-        names = {reader.read(classes[kind]): kind for kind in group.kinds if kind in classes}
-        found, imports = dict(reader.records), {module: set(of) for module, of in reader.imports.items()}
+        kinds = {reader.read(classes[kind]): kind.module for kind in group.kinds if kind in classes}
+        found = dict(reader.records)
         for kind in group.kinds:
             if kind in records:
-                names[kind.class_name] = kind
+                kinds[kind.class_name] = kind.module
                 found.update(records[kind])
-        texts = " ".join(attribute.type for record in found.values() for attribute in record.attributes)
-        for module, used in used_names(texts).items():
-            imports.setdefault(module, set()).update(used)
-        yield apply_module(group, found.values(), names, layout, imports)
+        ordered = sorted(found.values(), key=lambda record: (record.name in kinds, record.name))
+        title = f"Apply configurations for {group.api_version}."
+        body = apply_text(title, ordered, kinds, layout, borrowed=reader.imports)
+        yield Text(layout.module("applyconfigurations", group.module), body, group.sources)
 
 
 def _package(groups: Iterable[GroupVersion], layout: Layout) -> Iterator[Text]:
@@ -104,7 +121,6 @@ def _package(groups: Iterable[GroupVersion], layout: Layout) -> Iterator[Text]:
 
 def package_text(doc: str, places: Mapping[KindRecord, str], layout: Layout) -> str:
     """Return the package's source, which maps kinds to configurations; `places` are their modules."""
-    head = "KINDS = "
     table = {
         Code(f"GroupVersionKind({quoted(api.group)}, {quoted(api.version)}, {quoted(api.kind)})"): (
             f"{module}:{kind.class_name}{SUFFIX}"
@@ -114,39 +130,15 @@ def package_text(doc: str, places: Mapping[KindRecord, str], layout: Layout) -> 
     }
     imports = [(RUNTIME, ["ObjectApplyConfiguration", "configuration_at"]),
                ("clientgo.meta.objects", ["GroupVersionKind"])]  # fmt: skip
-    kinds = head + literal(table, used=len(head))
+    kinds = assignment("KINDS = ", table)
     return fill("applyconfigurations_package", doc=doc, imports=import_block(imports, layout), kinds=kinds)
 
 
-def apply_module(
-    group: GroupVersion,
-    records: Iterable[StructType],
-    kinds: Mapping[str, KindRecord],
-    layout: Layout,
-    imports: Mapping[str, Iterable[str]],
-) -> Text:
-    """Return one module from the records of its classes; `kinds` are the kinds among them."""
-    records = sorted(records, key=lambda record: (record.name in kinds, record.name))
-    known = {record.name for record in records} | {"ObjectMeta"}
-    classes = "\n\n\n".join(apply_class(r, known, kind=r.name if r.name in kinds else "") for r in records)
-    standard = [import_line(module, imports[module]) for module in _STANDARD if module in imports]
-    local = [(module, names) for module, names in imports.items() if module not in _STANDARD]
-    local += [(RUNTIME, runtime_names(classes)), ("msgspec", ["UNSET", "UnsetType"])]
-    local += [(kind.module, [kind.class_name]) for kind in kinds.values()]
-    blocks = ["\n".join(standard), import_block(local, layout, whole=["msgspec"] if "msgspec.field" in classes else [])]
-    body = fill(
-        "applyconfigurations",
-        api_version=group.api_version,
-        imports="\n\n".join(block for block in blocks if block),
-        names=names_list(f"{record.name}ApplyConfiguration" for record in records),
-        classes=classes,
-    )
-    return Text(layout.module("applyconfigurations", group.module), body, group.sources)
-
-
-_PLAIN: dict[Any, str] = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 _BUILT_IN = "clientgo.kubernetes.types."
-_RUNTIME = (ObjectMeta, OwnerReference, ManagedFieldsEntry, MicroTime)
+_RUNTIME = (OwnerReference, ManagedFieldsEntry, MicroTime)
+_PLAIN: dict[Any, str] = {
+    kind: kind.__name__ for kind in (str, int, float, bool, bytes, datetime, ObjectMeta, *_RUNTIME)
+}
 
 
 class ClassReader:
@@ -160,28 +152,20 @@ class ClassReader:
 
     def read(self, cls: type[Any]) -> str:
         """Read a class and the classes it refers to; return its name in the generated source."""
-        name = self._name(cls)
-        if name in self.classes:
-            return name
-        self.classes[name] = cls
-        attributes = tuple(
-            Attribute(
-                name=member.name,
-                json_name=member.json_name,
-                type=self.text(member.hint),
-                default="" if member.required else "None",
+        name = cls.__name__
+        if self.classes.get(name, cls) is not cls:
+            # Of two classes with the same name, the second gets the name of its module as prefix.
+            name = class_case(cls.__module__.rpartition(".")[2]) + name
+        if name not in self.classes:
+            self.classes[name] = cls
+            attributes = tuple(
+                Attribute(
+                    name=m.name, json_name=m.json_name, type=self.text(m.hint), default="" if m.required else "None"
+                )
+                for m in members(cls)
             )
-            for member in members(cls)
-        )
-        self.records[name] = StructType(name=name, doc="", attributes=attributes)
+            self.records[name] = StructType(name=name, doc="", attributes=attributes)
         return name
-
-    def _name(self, cls: type[Any]) -> str:
-        if self.classes.get(cls.__name__, cls) is cls:
-            return cls.__name__
-        # Of two classes with the same name, the second gets the name of its module as prefix.
-        module = cls.__module__.rpartition(".")[2]
-        return "".join(part[:1].upper() + part[1:] for part in module.split("_")) + cls.__name__
 
     def text(self, hint: Any) -> str:
         """Return the source of an annotation, without constraints."""
@@ -193,32 +177,23 @@ class ClassReader:
         origin, args = get_origin(hint), get_args(hint)
         if hint in _PLAIN:
             return _PLAIN[hint]
-        if hint is datetime:
-            return self._imported("datetime", "datetime")
         if origin is Literal:
-            values = (quoted(value) if isinstance(value, str) else repr(value) for value in args)
-            return f"{self._imported('typing', 'Literal')}[{', '.join(values)}]"
+            return f"{self._imported('typing', 'Literal')}[{', '.join(map(literal, args))}]"
         if origin in (Union, types.UnionType):
             return " | ".join(self.text(arg) for arg in args)
         if origin in (tuple, list):
             return f"tuple[{self.text(args[0])}, ...]"
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            return f"{self._imported('collections.abc', 'Mapping')}[str, {self.text(args[1])}]"
-        return self._class(hint)
+            return f"Mapping[str, {self.text(args[1])}]"
+        return self._class(hint) if isinstance(hint, type) else "Any"
 
-    def _class(self, hint: Any) -> str:
-        if not isinstance(hint, type):
-            return self._imported("typing", "Any")
-        if hint in _RUNTIME:
-            return hint.__name__ if hint is ObjectMeta else self._imported(hint.__module__, hint.__name__)
-        if issubclass(hint, enum.Enum):
-            return self._imported(hint.__module__, hint.__name__)
+    def _class(self, hint: type[Any]) -> str:
         if hint.__module__.startswith(_BUILT_IN):
             module = hint.__module__.replace(".types.", ".applyconfigurations.")
-            return self._imported(module, f"{hint.__name__}ApplyConfiguration")
-        if dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct):
-            return self.read(hint)
-        return self._imported("typing", "Any")
+            return self._imported(module, f"{hint.__name__}{SUFFIX}")
+        if issubclass(hint, enum.Enum):
+            return self._imported(hint.__module__, hint.__name__)
+        return self.read(hint) if dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct) else "Any"
 
     def _imported(self, module: str, name: str) -> str:
         self.imports.setdefault(module, set()).add(name)

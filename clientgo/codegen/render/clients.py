@@ -8,9 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from clientgo.codegen.model import STATUS_VERBS, GroupVersion, Kind, group_versions
 from clientgo.codegen.render.caches import cache_texts
-from clientgo.codegen.render.methods import bodies_of, method_imports, method_text, standard_imports
-from clientgo.codegen.render.source import WIDTH, Code, call, literal
-from clientgo.codegen.render.templatefiles import Import, Layout, Text, fill, import_block, import_of, joined
+from clientgo.codegen.render.methods import bodies_of, method_text
+from clientgo.codegen.render.source import Code, assignment, call
+from clientgo.codegen.render.templatefiles import (
+    Import,
+    Layout,
+    Text,
+    fill,
+    import_block,
+    import_of,
+    joined,
+    used_imports,
+)
 from clientgo.meta.scheme import ALL_VERBS
 
 
@@ -46,44 +55,50 @@ def _packages(layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
         yield Text(package, body, sources, is_package=True)
 
 
+_PLACES = {
+    "clientgo.meta.codec": ("ObjectList",),
+    "clientgo.meta.listwatch": ("ListOptions",),
+    "clientgo.rest.request": ("MERGE_PATCH",),
+    "clientgo.typed.client": ("StatusClient", "TypedClient"),
+    "clientgo.typed.create": ("CreateClient",),
+    "clientgo.typed.scale": ("ScaleClient",),
+    "clientgo.typed.subresources": ("SubresourceClient",),
+    "clientgo.typed.watch": ("ObjectWatch",),
+}
+
+
 def _clients(group: GroupVersion, layout: Layout) -> Text:
-    imports: list[Import] = [("clientgo.rest.request", ["Requester"]), *method_imports(group.kinds)]
+    classes = joined((_client(kind) for kind in group.kinds), blank_lines=2)
+    imports: list[Import] = [("clientgo.rest.request", ["Requester"])]
     for kind in group.kinds:
-        imports += [_base(kind), (kind.module, [kind.class_name]), *import_of(kind.expansions.client)]
+        for place in (f"{kind.module}:{kind.class_name}", kind.expansions.client, *bodies_of(kind)):
+            imports += import_of(place)
     body = fill(
         "clients",
         api_version=group.api_version,
         group_version=group.class_name,
-        standard=standard_imports(group.kinds),
-        imports=import_block(imports, layout),
-        clients=joined((_client(kind) for kind in group.kinds), blank_lines=2),
-        kinds=_kinds_tuple([kind.class_name for kind in group.kinds]),
+        imports=used_imports(classes, _PLACES, layout, more=imports),
+        clients=classes,
+        kinds=assignment("    kinds = ", tuple(Code(kind.class_name) for kind in group.kinds)),
         accessors=joined(_accessor(kind) for kind in group.kinds),
     )
     return Text(layout.module(layout.clients, group.module), body, group.sources)
 
 
-def _kinds_tuple(names: Sequence[str]) -> str:
-    line = f"    kinds = ({', '.join(names)}{',' if len(names) == 1 else ''})"
-    if len(line) <= WIDTH:
-        return line
-    return "\n".join(["    kinds = (", *(f"        {name}," for name in names), "    )"])
-
-
-def _base(kind: Kind) -> tuple[str, list[str]]:
+def _base(kind: Kind) -> str:
     if kind.api.verbs == ("create",):
-        return "clientgo.typed.create", ["CreateClient"]
+        return "CreateClient"
     if kind.api.scale is not None:
-        return "clientgo.typed.scale", ["ScaleClient"]
-    return "clientgo.typed.client", ["StatusClient" if kind.api.status else "TypedClient"]
+        return "ScaleClient"
+    return "StatusClient" if kind.api.status else "TypedClient"
 
 
 def _client(kind: Kind) -> str:
     name, own = kind.class_name, kind.expansions.client.partition(":")[2]
     bases = [own] if own else []
     bases += [f"SubresourceClient[{name}]"] if kind.methods else []
-    head = call(f"class {name}Client", [*bases, f"{_base(kind)[1][0]}[{name}]"], end=":")
-    methods = "".join(f"\n\n{method_text(method).rstrip()}" for method in kind.methods)
+    head = call(f"class {name}Client", [*bases, f"{_base(kind)}[{name}]"], end=":")
+    methods = "".join(f"\n\n{method_text(method)}" for method in kind.methods)
     return fill("client", name=name, head=head, doc=_client_doc(kind), methods=methods)
 
 
@@ -127,8 +142,7 @@ def _scheme(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, 
     bodies = sorted({place for group in groups for kind in group.kinds for place in bodies_of(kind)})
     imports += [place for body in bodies for place in import_of(body)]
     named = [f"*{group.class_name}.kinds" for group in groups] + [body.partition(":")[2] for body in bodies]
-    head = "KINDS: tuple[type, ...] = "
-    kinds = head + literal(tuple(map(Code, named)), used=len(head))
+    kinds = assignment("KINDS: tuple[type, ...] = ", tuple(map(Code, named)))
     body = fill("scheme", imports=import_block(imports, layout), kinds=kinds)
     return Text(layout.module(layout.scheme), body, sources)
 

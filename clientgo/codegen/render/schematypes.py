@@ -18,6 +18,7 @@ from clientgo.codegen.inputs.crds import Schema
 from clientgo.codegen.names import class_case, identifier, snake
 from clientgo.codegen.render.source import first_sentence
 from clientgo.codegen.render.structs import Attribute, StructType
+from clientgo.meta.scheme import ApiType
 
 _TOP = ("apiVersion", "kind", "metadata")
 _SCALARS = {"string": "str", "integer": "int", "number": "float | int", "boolean": "bool"}
@@ -40,11 +41,11 @@ class SchemaTypes:
         self._names = ClassNames(kinds)
         self.records: dict[str, StructType] = {}
 
-    def kind(self, name: str, schema: Schema, mark: tuple[str, ...]) -> None:
+    def kind(self, name: str, schema: Schema, api: ApiType) -> None:
         """Add the classes of a kind and its nested objects."""
         attributes = (_METADATA, *self._attributes(name, schema, root=True))
         doc = _sentence(schema) or f"A {name}."
-        self.records[name] = StructType(name=name, doc=doc, attributes=attributes, mark=mark)
+        self.records[name] = StructType(name=name, doc=doc, attributes=attributes, api=api)
 
     def _struct(self, name: str, schema: Schema) -> str:
         name = self._names.unused(name)

@@ -11,10 +11,6 @@ from typing import Any
 
 WIDTH = 120
 
-QUOTE = '"'
-
-_STRING = re.compile(r'"""[^\n]*"""|"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'")
-
 
 def import_line(module: str, names: Iterable[str]) -> str:
     """Return `from module import names`, sorted like import sorters do, and broken if too long."""
@@ -32,13 +28,9 @@ def _import_order(name: str) -> tuple[int, str, str]:
     return (1 if name[:1].isupper() else 2, name.lower(), name)
 
 
-def names_list(names: Iterable[str]) -> str:
-    """Return the assignment of `__all__`, broken if too long."""
-    ordered = sorted(set(names))
-    line = f"__all__ = [{', '.join(quoted(n) for n in ordered)}]"
-    if len(line) <= WIDTH:
-        return line
-    return "\n".join(["__all__ = [", *(f"    {quoted(name)}," for name in ordered), "]"])
+def assignment(head: str, value: Any) -> str:
+    """Return `head` and the source of a value, broken if too long."""
+    return head + literal(value, indent=len(head) - len(head.lstrip()), used=len(head) - 1)
 
 
 def call(prefix: str, arguments: Iterable[str], *, indent: str = "", end: str = "") -> str:
@@ -51,15 +43,6 @@ def call(prefix: str, arguments: Iterable[str], *, indent: str = "", end: str = 
     if len(indent) + 4 + len(inside) <= WIDTH:
         return f"{indent}{prefix}(\n{indent}    {inside}\n{indent}){end}"
     return "\n".join([f"{indent}{prefix}(", *(f"{indent}    {argument}," for argument in arguments), f"{indent}){end}"])
-
-
-def tuple_text(values: Iterable[str], *, prefix: str = "", indent: str = "    ") -> str:
-    """Return `prefix` and a tuple literal of strings for a broken call, itself broken if too long."""
-    items = [quoted(value) for value in values]
-    line = f"{prefix}({items[0]},)" if len(items) == 1 else f"{prefix}({', '.join(items)})"
-    if len(indent) + len(line) + 1 <= WIDTH:
-        return line
-    return "\n".join([f"{prefix}(", *(f"{indent}    {item}," for item in items), f"{indent})"])
 
 
 def escaped(text: str) -> str:
@@ -88,13 +71,9 @@ def first_sentence(text: str) -> str:
 
 def docstring(text: str, *, indent: str = "") -> str:
     """Return text as a one-line docstring."""
-    return f'{indent}"""{docstring_text(text)}"""'
-
-
-def docstring_text(text: str) -> str:
-    """Return text escaped for the inside of a docstring."""
     safe = escaped(text.strip()).replace('"""', "'''")
-    return f"{' ' if safe[:1] == QUOTE else ''}{safe}{' ' if safe[-1:] == QUOTE else ''}"
+    quote = '"'
+    return f'{indent}"""{" " * safe.startswith(quote)}{safe}{" " * safe.endswith(quote)}"""'
 
 
 class Code(str):
@@ -155,9 +134,3 @@ def _atom(value: Any) -> str:
     if isinstance(value, Code):
         return str(value)
     return quoted(value) if isinstance(value, str) else repr(value)
-
-
-def mentioned(text: str, names: Iterable[str]) -> list[str]:
-    """Return the names that a source uses outside of strings."""
-    words = set(re.findall(r"\w+", _STRING.sub("", text)))
-    return [name for name in names if name in words]

@@ -1,6 +1,7 @@
 """Templates of generated modules, and the layout of the generated package."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -74,15 +75,36 @@ def import_of(place: str) -> list[Import]:
     return [(module, [name])] if place else []
 
 
+_STRING = re.compile(r'"""[^\n]*"""|"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'")
+_STANDARD = {"collections.abc": ("Mapping", "Sequence"), "datetime": ("datetime",), "typing": ("Any",)}
+
+
 def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "", whole: Iterable[str] = ()) -> str:
-    """Return sorted imports, third-party before the project's own; `whole` are modules imported by name."""
+    """Return sorted imports: standard library, third-party, project; `whole` are modules imported by name."""
     merged: dict[str, set[str]] = {}
     for module, names in imports:
         merged.setdefault(module, set()).update(names)
-    lines = {module: import_line(module, names) for module, names in sorted(merged.items()) if names}
     foreign = ("msgspec",) if layout.beside_runtime else ("msgspec", "clientgo")
-    theirs = [line for module, line in lines.items() if module.split(".")[0] in foreign]
-    own = [line for module, line in lines.items() if module.split(".")[0] not in foreign]
-    first = [f"import {module}" for module in whole]
-    block = "\n\n".join(part for part in ("\n".join([*first, *theirs]), "\n".join(own)) if part)
+    parts: tuple[list[str], list[str], list[str]] = ([], [f"import {module}" for module in whole], [])
+    for module, names in sorted(merged.items()):
+        if names:
+            part = 0 if module in _STANDARD else 1 if module.split(".")[0] in foreign else 2
+            parts[part].append(import_line(module, names))
+    block = "\n\n".join("\n".join(part) for part in parts if part)
     return "\n".join(indent + line if line else "" for line in block.splitlines())
+
+
+def used_imports(
+    code: str,
+    places: Mapping[str, Iterable[str]],
+    layout: Layout,
+    *,
+    more: Iterable[Import],
+    whole: Iterable[str] = (),
+) -> str:
+    """Return the imports of the names in `places` that a source uses, by module, and of all names in `more`."""
+    more = [(module, set(names)) for module, names in more]
+    taken = set[str]().union(*(names for _, names in more))
+    words = set(re.findall(r"\w+", _STRING.sub("", code))) - taken
+    used = [(module, words.intersection(names)) for module, names in (*_STANDARD.items(), *places.items())]
+    return import_block([*used, *more], layout, whole=whole)

@@ -179,8 +179,8 @@ class JSONSchemaProps(StructWithLists, frozen=True, kw_only=True, rename="camel"
     """JSONSchemaPropsOrBool represents JSONSchemaProps or a boolean value."""
     additional_properties: Mapping[str, Any] | bool | None = None
     """JSONSchemaPropsOrBool represents JSONSchemaProps or a boolean value."""
-    all_of: "tuple[JSONSchemaProps, ...]" = ()
-    any_of: "tuple[JSONSchemaProps, ...]" = ()
+    all_of: "ListOf[JSONSchemaProps]" = NO_ITEMS
+    any_of: "ListOf[JSONSchemaProps]" = NO_ITEMS
     default: Any = None
     """default is a default value for undefined object fields."""
     definitions: "Mapping[str, JSONSchemaProps]" = EMPTY_MAP
@@ -208,7 +208,7 @@ class JSONSchemaProps(StructWithLists, frozen=True, kw_only=True, rename="camel"
     multiple_of: float | int | None = None
     not_: "JSONSchemaProps | None" = None
     nullable: bool | None = None
-    one_of: "tuple[JSONSchemaProps, ...]" = ()
+    one_of: "ListOf[JSONSchemaProps]" = NO_ITEMS
     pattern: str | None = None
     pattern_properties: "Mapping[str, JSONSchemaProps]" = EMPTY_MAP
     properties: "Mapping[str, JSONSchemaProps]" = EMPTY_MAP

@@ -53,103 +53,61 @@ _SET = MergeRule(merge=True, list_type="set")
 _ATOMIC = MergeRule(list_type="atomic")
 _UNION = MergeRule(retain_keys=True)
 
-_CONTAINER = {
-    "env": _NAME,
-    "ports": _by("containerPort", "protocol"),
-    "volumeDevices": _by("devicePath"),
-    "volumeMounts": _by("mountPath"),
-    "args": _ATOMIC,
-    "command": _ATOMIC,
-    "envFrom": _ATOMIC,
-    "resizePolicy": _ATOMIC,
-}
-
-TYPE_RULES: Mapping[str, Mapping[str, MergeRule]] = MappingProxyType(
-    {
-        "ObjectMeta": {"finalizers": _SET, "ownerReferences": _by("uid"), "managedFields": _ATOMIC},
-        "Container": _CONTAINER,
-        "EphemeralContainer": _CONTAINER,
-        "PodSpec": {
-            "containers": _NAME,
-            "ephemeralContainers": _NAME,
-            "hostAliases": _IP,
-            "imagePullSecrets": _NAME,
-            "initContainers": _NAME,
-            "readinessGates": _ATOMIC,
-            "resourceClaims": _by("name", retain_keys=True),
-            "schedulingGates": _NAME,
-            "tolerations": _ATOMIC,
-            "topologySpreadConstraints": _by("topologyKey", "whenUnsatisfiable"),
-            "volumes": _by("name", retain_keys=True),
-        },
-        "PodStatus": {
-            "conditions": _TYPE,
-            "hostIPs": MergeRule(patch_key="ip", merge=True, list_type="atomic"),
-            "podIPs": _IP,
-            "resourceClaimStatuses": _by("name", retain_keys=True),
-            "containerStatuses": _ATOMIC,
-            "initContainerStatuses": _ATOMIC,
-            "ephemeralContainerStatuses": _ATOMIC,
-        },
-        "ContainerRestartRuleOnExitCodes": {"values": MergeRule(list_type="set")},
-        "ContainerStatus": {"allocatedResourcesStatus": _NAME, "volumeMounts": _by("mountPath")},
-        "ResourceStatus": {"resources": MergeRule(list_type="map", map_keys=("resourceID",))},
-        "ResourceRequirements": {"claims": MergeRule(list_type="map", map_keys=("name",))},
-        "ServiceSpec": {
-            "ports": _by("port", "protocol"),
-            "clusterIPs": _ATOMIC,
-            "externalIPs": _ATOMIC,
-            "ipFamilies": _ATOMIC,
-            "loadBalancerSourceRanges": _ATOMIC,
-        },
-        "ServiceAccount": {"secrets": _NAME, "imagePullSecrets": _ATOMIC},
-        "NodeSpec": {"podCIDRs": _SET, "taints": _ATOMIC},
-        "NodeStatus": {"addresses": _TYPE, "conditions": _TYPE, "images": _ATOMIC},
-        "NamespaceSpec": {"finalizers": _ATOMIC},
-        "DeploymentSpec": {"strategy": _UNION},
-        "StatefulSetSpec": {"volumeClaimTemplates": _ATOMIC},
-        "LabelSelector": {"matchExpressions": _ATOMIC},
-        "LabelSelectorRequirement": {"values": _ATOMIC},
-        "CustomResourceDefinitionSpec": {"versions": _ATOMIC},
-        "CustomResourceDefinitionStatus": {"conditions": _MAP_TYPE, "storedVersions": _ATOMIC},
-        "CertificateSigningRequestStatus": {"conditions": _MAP_TYPE},
-        "JSONSchemaProps": {"x-kubernetes-validations": _by("rule")},
-        "MutatingWebhookConfiguration": {"webhooks": _NAME},
-        "ValidatingWebhookConfiguration": {"webhooks": _NAME},
-        "MutatingWebhook": {"matchConditions": _NAME},
-        "ValidatingWebhook": {"matchConditions": _NAME},
-        "ValidatingAdmissionPolicySpec": {"matchConditions": _NAME, "variables": _NAME},
-        "CSINodeSpec": {"drivers": _NAME},
-        **{
-            f"{kind}Status": {"conditions": _TYPE}
-            for kind in (
-                *(
-                    "DaemonSet",
-                    "Deployment",
-                    "ReplicaSet",
-                    "ReplicationController",
-                    "StatefulSet",
-                    "Namespace",
-                    "Service",
-                ),
-                *(
-                    "PersistentVolumeClaim",
-                    "HorizontalPodAutoscaler",
-                    "PodDisruptionBudget",
-                    "APIService",
-                    "FlowSchema",
-                ),
-            )
-        },
-        "JobStatus": {"conditions": MergeRule(patch_key="type", merge=True, list_type="atomic")},
-    }
-)
+_ROWS: dict[str, dict[str, MergeRule]] = {
+    "ObjectMeta": {"finalizers": _SET, "ownerReferences": _by("uid"), "managedFields": _ATOMIC},
+    "Container": {
+        "env": _NAME, "ports": _by("containerPort", "protocol"), "volumeDevices": _by("devicePath"),
+        "volumeMounts": _by("mountPath"), **dict.fromkeys(("args", "command", "envFrom", "resizePolicy"), _ATOMIC),
+    },
+    "PodSpec": {
+        **dict.fromkeys(("containers", "ephemeralContainers", "initContainers"), _NAME),
+        **dict.fromkeys(("imagePullSecrets", "schedulingGates"), _NAME), "hostAliases": _IP,
+        **dict.fromkeys(("resourceClaims", "volumes"), _by("name", retain_keys=True)),
+        "topologySpreadConstraints": _by("topologyKey", "whenUnsatisfiable"),
+        "readinessGates": _ATOMIC, "tolerations": _ATOMIC,
+    },
+    "PodStatus": {
+        "conditions": _TYPE, "podIPs": _IP, "resourceClaimStatuses": _by("name", retain_keys=True),
+        "hostIPs": MergeRule(patch_key="ip", merge=True, list_type="atomic"),
+        **dict.fromkeys(("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"), _ATOMIC),
+    },
+    "ContainerRestartRuleOnExitCodes": {"values": MergeRule(list_type="set")},
+    "ContainerStatus": {"allocatedResourcesStatus": _NAME, "volumeMounts": _by("mountPath")},
+    "ResourceStatus": {"resources": MergeRule(list_type="map", map_keys=("resourceID",))},
+    "ResourceRequirements": {"claims": MergeRule(list_type="map", map_keys=("name",))},
+    "ServiceSpec": {
+        "ports": _by("port", "protocol"),
+        **dict.fromkeys(("clusterIPs", "externalIPs", "ipFamilies", "loadBalancerSourceRanges"), _ATOMIC),
+    },
+    "ServiceAccount": {"secrets": _NAME, "imagePullSecrets": _ATOMIC},
+    "NodeSpec": {"podCIDRs": _SET, "taints": _ATOMIC},
+    "NodeStatus": {"addresses": _TYPE, "conditions": _TYPE, "images": _ATOMIC},
+    "NamespaceSpec": {"finalizers": _ATOMIC},
+    "DeploymentSpec": {"strategy": _UNION},
+    "StatefulSetSpec": {"volumeClaimTemplates": _ATOMIC},
+    "LabelSelector": {"matchExpressions": _ATOMIC},
+    "LabelSelectorRequirement": {"values": _ATOMIC},
+    "CustomResourceDefinitionSpec": {"versions": _ATOMIC},
+    "CustomResourceDefinitionStatus": {"conditions": _MAP_TYPE, "storedVersions": _ATOMIC},
+    "CertificateSigningRequestStatus": {"conditions": _MAP_TYPE},
+    "JSONSchemaProps": {"x-kubernetes-validations": _by("rule")},
+    **{f"{name}Configuration": {"webhooks": _NAME} for name in ("MutatingWebhook", "ValidatingWebhook")},
+    **{name: {"matchConditions": _NAME} for name in ("MutatingWebhook", "ValidatingWebhook")},
+    "ValidatingAdmissionPolicySpec": {"matchConditions": _NAME, "variables": _NAME},
+    "CSINodeSpec": {"drivers": _NAME},
+    "JobStatus": {"conditions": MergeRule(patch_key="type", merge=True, list_type="atomic")},
+    **{f"{kind}Status": {"conditions": _TYPE} for kind in (
+        "DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Namespace", "Service",
+        "PersistentVolumeClaim", "HorizontalPodAutoscaler", "PodDisruptionBudget", "APIService", "FlowSchema",
+    )},
+}  # fmt: skip
+_ROWS["EphemeralContainer"] = _ROWS["Container"]
+TYPE_RULES: Mapping[str, Mapping[str, MergeRule]] = MappingProxyType(_ROWS)
 """Go type → JSON field → rule."""
 
-_CONTAINERS = ("containers", "initContainers")
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "ObjectMeta": ("metadata",),
-    "Container": _CONTAINERS,
+    "Container": ("containers", "initContainers"),
     "EphemeralContainer": ("ephemeralContainers",),
     "ContainerStatus": ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"),
     "ResourceRequirements": ("resources",),
@@ -157,24 +115,15 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "LabelSelectorRequirement": ("matchExpressions",),
     "MutatingWebhook": ("webhooks",),
     "ValidatingWebhook": ("webhooks",),
+    "PodSpec": ("template.spec",),
 }
-_TEMPLATED = ("PodSpec",)
 _ROOTS = {"ServiceAccount", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-
-
-def _paths() -> dict[str, MergeRule]:
-    found: dict[str, MergeRule] = {}
-    for name in (*_PLACES, *_TEMPLATED):
-        for place in _PLACES.get(name, ("template.spec",)):
-            found.update({f"{place}.{field}": rule for field, rule in TYPE_RULES[name].items()})
-    return found
-
-
-_BY_PATH = _paths()
-MERGE_KEYS: Mapping[str, str] = MappingProxyType(
-    {path: rule.patch_key for path, rule in _BY_PATH.items() if rule.patch_key}
-)
-"""`parent.field` → merge key, for fields that merge alike in every kind; `merge_rule` knows the rest as well."""
+_BY_PATH = {
+    f"{place}.{field}": rule
+    for name, places in _PLACES.items()
+    for place in places
+    for field, rule in TYPE_RULES[name].items()
+}
 
 
 def merge_rule(kind: str, path: Sequence[str]) -> MergeRule | None:
@@ -194,9 +143,3 @@ def merge_rule(kind: str, path: Sequence[str]) -> MergeRule | None:
     if len(path) == 2 and path[0] in {"spec", "status"}:
         return TYPE_RULES.get(f"{kind}{path[0].capitalize()}", {}).get(field)
     return _BY_PATH.get(".".join(path[-3:])) or _BY_PATH.get(".".join(path[-2:]))
-
-
-def merge_key(kind: str, path: Sequence[str]) -> str:
-    """Name the key by which a strategic merge patch joins the list at a path; empty where it replaces the list."""
-    rule = merge_rule(kind, path)
-    return rule.patch_key if rule and rule.merge else ""

@@ -1,6 +1,6 @@
 import pytest
 
-from clientgo.meta.apply.mergerules import MERGE_KEYS, TYPE_RULES, merge_key, merge_rule
+from clientgo.meta.apply.mergerules import TYPE_RULES, merge_rule
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,8 @@ from clientgo.meta.apply.mergerules import MERGE_KEYS, TYPE_RULES, merge_key, me
     ],
 )
 def test_lists_are_joined_by_the_key_kubernetes_declares(kind: str, path: str, key: str) -> None:
-    assert merge_key(kind, path.split(".") if path else ()) == key
+    rule = merge_rule(kind, path.split(".") if path else ())
+    assert (rule.patch_key if rule and rule.merge else "") == key
 
 
 def test_finalizers_are_joined_as_a_set() -> None:
@@ -59,9 +60,3 @@ def test_rule_is_written_as_openapi_extensions() -> None:
         "x-kubernetes-patch-strategy": "merge",
     }
     assert TYPE_RULES["PodSpec"]["volumes"].extensions()["x-kubernetes-patch-strategy"] == "merge,retainKeys"
-
-
-def test_general_table_holds_only_keys_that_hold_in_every_kind() -> None:
-    assert MERGE_KEYS["containers.ports"] == "containerPort"
-    assert MERGE_KEYS["metadata.ownerReferences"] == "uid"
-    assert "spec.ports" not in MERGE_KEYS

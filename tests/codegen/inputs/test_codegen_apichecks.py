@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[3]
 HEAD = """\
 from dataclasses import dataclass
-from clientgo.meta import Column, Int32, ObjectMeta, Scale, api_type
+from clientgo.meta import Column, Int32, ObjectMeta, ScaleSubresource, api_type
 """
 
 
@@ -116,7 +116,8 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
             id="no storage version",
         ),
         pytest.param(
-            MARK % ", status=False, scale=Scale('.spec.replicas', '.x')" + "class A:\n    metadata: ObjectMeta\n",
+            MARK % ", status=False, scale=ScaleSubresource('.spec.replicas', '.x')"
+            + "class A:\n    metadata: ObjectMeta\n",
             "path not found: .spec.replicas (A has no spec",
             id="path to nowhere",
         ),
@@ -144,7 +145,10 @@ def test_problem_is_reported_with_its_fix(tmp_path: Path, text: str, expected: s
         ('group="g.io", version="v1", selectable_fields=(".spec.x",)', "path not found: .spec.x"),
         ('group="g.io", version="v1", columns=(Column("N", "text", ".metadata.name"),)', "invalid type 'text'"),
         ('group="g.io", version="v1", columns=(Column("N", "string", "spec.x"),)', "expected one that begins with ."),
-        ('group="g.io", version="v1", scale=Scale(".status.x", ".status.x")', "expected one that begins with .spec."),
+        (
+            'group="g.io", version="v1", scale=ScaleSubresource(".status.x", ".status.x")',
+            "expected one that begins with .spec.",
+        ),
     ],
 )
 def test_invalid_api_type_option_is_reported_with_its_line(tmp_path: Path, mark: str, expected: str) -> None:
