@@ -23,7 +23,8 @@ from typing import Any
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld
 from clientgo.log import Repeats, context, get_logger
-from clientgo.log.callers import causes_of, line_of_error, line_of_thread, traceback_id
+from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
+from clientgo.log.values import text_of
 from clientgo.meta.names import ObjectName
 from clientgo.meta.uids import random_uuid
 from clientgo.metrics import provider
@@ -259,7 +260,7 @@ class _FailureLog:
     def _log_bug(self, key: ObjectName, error: Exception, facts: dict[str, Any]) -> None:
         same = traceback_id(error)
         left_out = self._repeats.due(key, same)
-        facts |= {"err": f"{type(error).__name__}: {facts['err']}", **_nonzero(left_out=left_out)}
+        facts |= {"err": f"{type(error).__name__}: {text_of(facts['err'])}", **_nonzero(left_out=left_out)}
         if self._tracebacks.due(same) is not None:
             log.error("bug: cannot reconcile; will retry", exc_info=error, extra=facts)
             return
@@ -275,8 +276,11 @@ def _nonzero(**facts: int | None) -> dict[str, int]:
 
 def _origin(error: Exception) -> dict[str, str]:
     """Return the failed request of the error or of its causes, and the line of the reconciler that it came from."""
-    requests = (str(getattr(one, "request", "")) for one in causes_of(error))
-    facts = {"request": next(filter(None, requests), ""), "at": line_of_error(error)}
+    request, cause = "", error.__cause__
+    for one in (error, cause, cause and cause.__cause__):
+        if isinstance(one, ClientGoError):
+            request = request or one.request
+    facts = {"request": request, "at": line_of_error(error)}
     return {key: value for key, value in facts.items() if value}
 
 

@@ -133,7 +133,7 @@ def test_failure_has_its_retry_its_request_and_the_line_of_the_reconciler(caplog
     }
 
 
-def test_request_of_a_cause_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_request_of_the_cause_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     cause = NotFound("no pod")
     cause.request = "GET /api/v1/namespaces/ns/pods/x"
     error = LookupError("no pod yet")

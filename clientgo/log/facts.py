@@ -55,7 +55,11 @@ def describe(message: str, facts: Mapping[str, Any], *, colors: bool = False) ->
         rest.update((key, facts[key]) for key in _OBJECT if key in facts)
     parts.append(one_line(f"{message}: {facts[_REASON]}" if _REASON in facts else message))
     if rest:
-        parts.append(" ".join([paint(f"{key_text(key)}=", FAINT, on=colors) + _text(rest[key]) for key in rest]))
+        parts.append(
+            " ".join(
+                [paint(f"{key_text(key.replace(' ', '_'))}=", FAINT, on=colors) + _text(rest[key]) for key in rest]
+            )
+        )
     return "  ".join(parts)
 
 

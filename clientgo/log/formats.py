@@ -9,7 +9,6 @@ value redacted.
 """
 
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from json.encoder import encode_basestring
@@ -31,37 +30,66 @@ _COLORS = {"DEBUG": FAINT, "INFO": "32", "WARNING": "33", "ERROR": "31", "CRITIC
 _SHORT = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
-class TextFormatter(logging.Formatter):
-    """Formatter of klog's text: `I1121 10:34:22.000000    4711 file.py:123] "message" key="value"`."""
+class LineFormatter(logging.Formatter):
+    """Base of formatters whose lines are printable and without credentials; `line` formats one record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line, and the lines of a traceback if there is one; never raises."""
-        return _without_credentials(_klog_line, record)
+        line = self.line(record, str)
+        return self.line(record, redact) if may_hold_credentials(line) else line
+
+    def line(self, record: logging.LogRecord, clean: Clean) -> str:
+        """Return the line with each text passed through `clean`."""
+        raise NotImplementedError
 
 
-class JSONFormatter(logging.Formatter):
-    """Formatter of one JSON object per line: ts, level, v, logger, caller, thread, msg, and the values.
+class TextFormatter(LineFormatter):
+    """Formatter of klog's text: `I1121 10:34:22.000000    4711 file.py:123] "message" key="value"`."""
+
+    def line(self, record: logging.LogRecord, clean: Clean) -> str:
+        """Return the line, followed by its traceback."""
+        pairs = {**_facts(record, clean), "thread": record.threadName}
+        line = (
+            f"{_severity(record.levelno)}{_time('%m%d %H:%M:%S', record.created)} {record.process or 0:7d} "
+            f"{record.filename}:{record.lineno}] {_value(_message(record, clean))}"
+            f"{''.join([f' {key_text(key)}={_value(value)}' for key, value in pairs.items()])}"
+        )
+        return "\n".join([one_line(text) for text in (line, *_traceback(record, clean))])
+
+
+class JSONFormatter(LineFormatter):
+    """Formatter of one JSON object per line: ts, level, v, logger, caller, thread, msg, the values, and stacktrace.
 
     `v` is klog's verbosity; warnings and errors have none, as in Kubernetes' own components.
     """
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return one line, with the traceback in `stacktrace` if there is one; never raises."""
-        return _without_credentials(_object, record)
+    def line(self, record: logging.LogRecord, clean: Clean) -> str:
+        """Return the object."""
+        level = record.levelname.lower()
+        entry: dict[str, Any] = {
+            "ts": f"{_time('%Y-%m-%dT%H:%M:%S', record.created)}Z",
+            "level": level,
+            **({"v": _VERBOSITY[level]} if level in _VERBOSITY else {}),
+            "logger": record.name,
+            "caller": f"{record.filename}:{record.lineno}",
+            "thread": record.threadName,
+            "msg": _message(record, clean),
+            **_facts(record, clean),
+        }
+        if lines := _traceback(record, clean):
+            entry["stacktrace"] = "\n".join(lines)
+        return one_line(to_json(entry))
 
 
-class HumanFormatter(logging.Formatter):
+class HumanFormatter(LineFormatter):
     """Formatter of lines for people: `10:34:22.000 WARN  Foo default/x  message: reason  key=value`, in local time."""
 
     def __init__(self, *, colors: bool = False) -> None:
         super().__init__()
         self._colors = colors
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return one line, and the lines of a traceback if there is one; never raises."""
-        return _without_credentials(self._line, record)
-
-    def _line(self, record: logging.LogRecord, clean: Clean) -> str:
+    def line(self, record: logging.LogRecord, clean: Clean) -> str:
+        """Return the line, followed by its traceback."""
         at = datetime.fromtimestamp(record.created, UTC).astimezone()
         level = _SHORT.get(record.levelname, record.levelname)
         header = (
@@ -69,39 +97,9 @@ class HumanFormatter(logging.Formatter):
             paint(f"{level:5}", _COLORS.get(record.levelname, FAINT), on=self._colors),
             describe(_message(record, clean), _facts(record, clean), colors=self._colors),
         )
-        return "\n".join([" ".join(header), *map(one_line, _traceback(record, clean))])
-
-
-def _without_credentials(make: Callable[[logging.LogRecord, Clean], str], record: logging.LogRecord) -> str:
-    line = make(record, str)
-    return make(record, redact) if may_hold_credentials(line) else line
-
-
-def _klog_line(record: logging.LogRecord, clean: Clean) -> str:
-    pairs = {**_facts(record, clean), "thread": record.threadName}
-    line = (
-        f"{_severity(record.levelno)}{_time('%m%d %H:%M:%S', record.created)} {record.process or 0:7d} "
-        f"{record.filename}:{record.lineno}] {_value(_message(record, clean))}"
-        f"{''.join([f' {key_text(key)}={_value(value)}' for key, value in pairs.items()])}"
-    )
-    return "\n".join([one_line(text) for text in (line, *_traceback(record, clean))])
-
-
-def _object(record: logging.LogRecord, clean: Clean) -> str:
-    level = record.levelname.lower()
-    entry: dict[str, Any] = {
-        "ts": f"{_time('%Y-%m-%dT%H:%M:%S', record.created)}Z",
-        "level": level,
-        **({"v": _VERBOSITY[level]} if level in _VERBOSITY else {}),
-        "logger": record.name,
-        "caller": f"{record.filename}:{record.lineno}",
-        "thread": record.threadName,
-        "msg": _message(record, clean),
-        **_facts(record, clean),
-    }
-    if lines := _traceback(record, clean):
-        entry["stacktrace"] = "\n".join(lines)
-    return one_line(to_json(entry))
+        # The lines of code are faint, the messages of the errors are not.
+        frames = [paint(one, FAINT, on=self._colors and one[:1] == " ") for one in _traceback(record, clean)]
+        return "\n".join([" ".join(header), *frames])
 
 
 def _time(shape: str, seconds: float) -> str:
