@@ -4,7 +4,7 @@ kubectl requests `as=Table` and prints the cells unchanged. A custom resource is
 definition, a built-in kind by its printer. Metadata-only informers request `as=PartialObjectMetadata`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,8 +12,8 @@ import msgspec
 
 from clientgo.apiserver.apiextensions import jsonpath
 from clientgo.apiserver.http.status import go_float
-from clientgo.apiserver.printers import cluster, core, workloads
-from clientgo.apiserver.printers.base import CREATED_DESCRIPTION, INVALID, NAME, Printed, Printer, moment_of, since
+from clientgo.apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
+from clientgo.apiserver.printers.values import INVALID, moment_of, since
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.meta.scheme import Column
@@ -22,7 +22,6 @@ META_VERSION = "meta.k8s.io/v1"
 INCLUDES = ("None", "Metadata", "Object")
 """The values of the `includeObject` query parameter."""
 
-_BUILT_IN: Mapping[tuple[str, str], Printer] = {**core.PRINTERS, **workloads.PRINTERS, **cluster.PRINTERS}
 _CUSTOM_AGE = Column("Age", "date", ".metadata.creationTimestamp", CREATED_DESCRIPTION)
 
 
@@ -92,7 +91,7 @@ def _definition(column: Column) -> dict[str, Any]:
 def _printer(resource: Resource) -> Printer:
     if resource.custom:
         return (NAME, *(_custom(column) for column in resource.columns or (_CUSTOM_AGE,)))
-    return _BUILT_IN.get((resource.group, resource.kind), cluster.DEFAULT)
+    return printer_of(resource.group, resource.kind)
 
 
 def _custom(column: Column) -> Printed:

@@ -104,7 +104,7 @@ class Store:
         """Return the entries, now or at revision `at`, by name after `after`; valid until the next write.
 
         Raises:
-            Expired: `at` is older than the history.
+            ExpiredRevision: `at` is older than the history.
             FutureRevision: `at` is newer than the current revision.
         """
         bucket, within = self._bucket(key), Range(namespace, after)
@@ -169,7 +169,7 @@ class Store:
         """Return every event of the key after `revision`, in order.
 
         Raises:
-            Expired: some of them are dropped.
+            ExpiredRevision: some of them are dropped.
             FutureRevision: `revision` is newer than the current one.
         """
         self._check(revision)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.apiserver.handlers.tables import partial_metadata, partial_metadata_list, render
-from clientgo.apiserver.printers.base import human_duration
+from clientgo.apiserver.printers.values import human_duration
 from clientgo.apiserver.registry.builtin import builtin_registry
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.scheme import Column

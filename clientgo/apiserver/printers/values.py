@@ -1,59 +1,15 @@
-"""Columns of printers, and the functions that most cells use: paths, ages, selectors and lists as kubectl shows them.
+"""Values in cells: paths, ages, selectors and lists as kubectl shows them.
 
-A printer is a tuple of columns. Its cells follow what a real server prints for the kind, because kubectl shows the
-cells unchanged. Objects may lack any field (a status not written yet), so every path has a default.
+Objects may lack any field (a status not written yet), so every path has a default.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
-
-from clientgo.meta.scheme import Column
+from typing import Any
 
 Obj = dict[str, Any]
 
-NAME_DESCRIPTION = (
-    "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a"
-    " client to request the generation of an appropriate name automatically. Name is primarily intended for creation"
-    " idempotence and configuration definition. Cannot be updated. More info:"
-    " https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
-)
-CREATED_DESCRIPTION = (
-    "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed"
-    " to be set in happens-before order across separate operations. Clients may not set this value. It is represented"
-    " in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info:"
-    " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
-)
 NONE, UNKNOWN, UNSET, INVALID = "<none>", "<unknown>", "<unset>", "<invalid>"
-
-
-class Printed(NamedTuple):
-    """A column definition, and the function that computes an object's cell at a given time."""
-
-    column: Column
-    cell: Callable[[Obj, datetime], Any]
-
-
-Printer = tuple[Printed, ...]
-
-
-def col(
-    title: str, source: str | Callable[[Obj], Any], kind: str = "string", *, default: Any = "", wide: bool = False
-) -> Printed:
-    """Define a column whose cells come from a path such as `spec.replicas`, or from a function of the object.
-
-    A wide column is shown by `kubectl get -o wide` only.
-    """
-    if callable(source):
-        compute = source
-        return timed(title, lambda obj, _: compute(obj), kind, wide=wide)
-    keys = [int(key) if key.isdigit() else key for key in source.split(".")]
-    return timed(title, lambda obj, _: dig(obj, *keys, default=default), kind, wide=wide)
-
-
-def timed(title: str, cell: Callable[[Obj, datetime], Any], kind: str = "string", *, wide: bool = False) -> Printed:
-    """Define a column whose cells depend on the current time."""
-    return Printed(Column(title, kind, "", f"{title} of the object.", "", 1 if wide else 0), cell)
 
 
 def dig(value: Any, *keys: str | int, default: Any = None) -> Any:
@@ -66,11 +22,6 @@ def dig(value: Any, *keys: str | int, default: Any = None) -> Any:
         else:
             return default
     return default if value is None else value
-
-
-def name(obj: Obj) -> str:
-    """Return the object's name."""
-    return str(dig(obj, "metadata", "name", default=""))
 
 
 def items(obj: Any, *keys: str) -> list[Any]:
@@ -146,27 +97,3 @@ def joined(values: Sequence[Any], limit: int = 0) -> str:
     if limit and len(texts) > limit:
         return f"{','.join(texts[:limit])} + {len(texts) - limit} more..."
     return ",".join(texts)
-
-
-def load_balancer_points(obj: Obj) -> list[Any]:
-    """Return the addresses or host names at which a load balancer serves the object."""
-    return [point.get("ip") or point.get("hostname") for point in items(obj, "status", "loadBalancer", "ingress")]
-
-
-def containers(*path: str, wide: bool = True) -> Printer:
-    """Define the columns with the names and images of the containers of the pod spec at `path`."""
-
-    def listed(obj: Obj, key: str) -> str:
-        return joined([dig(item, key, default="") for item in items(obj, *path, "containers")])
-
-    return (
-        col("Containers", lambda obj: listed(obj, "name"), wide=wide),
-        col("Images", lambda obj: listed(obj, "image"), wide=wide),
-    )
-
-
-NAME = Printed(Column("Name", "string", ".metadata.name", NAME_DESCRIPTION, "name"), lambda obj, _: name(obj))
-AGE = Printed(
-    Column("Age", "string", ".metadata.creationTimestamp", CREATED_DESCRIPTION),
-    lambda obj, now: since(dig(obj, "metadata", "creationTimestamp"), now),
-)
