@@ -1,11 +1,9 @@
 """In-process client for code inside the server: the rules of HTTP requests without HTTP.
 
-The controllers of the simulated cluster use an `Internal` for all access. Everything runs on the server's event loop,
-so nothing is locked. A subscriber is called after each commit and must not write; it uses `call_soon`, so that the
-write it reacts to is answered first. These writes are not counted as requests.
+The controllers of the simulated cluster use an `Internal` for all writes. Everything runs on the server's event loop,
+so nothing is locked. These writes are not counted as requests.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,11 +13,8 @@ from clientgo.apiserver.auth.users import MASTERS, authenticated
 from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.apiserver.http.messages import HTTPRequest, Query
 from clientgo.apiserver.http.status import ApiFailure
-from clientgo.apiserver.registry.registry import Object, Registry, Resource
-from clientgo.apiserver.state import Handle
-from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.storage.stored import Key, StoreListener
-from clientgo.clock import Clock
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.storage.stored import Key
 
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "strategic": STRATEGIC_PATCH}
 
@@ -29,33 +24,11 @@ class Internal:
 
     def __init__(self, api: Api, *, manager: str = "kube-controller-manager") -> None:
         self._api = api
+        self.state = api.state
         self._manager = manager
 
     def __repr__(self) -> str:
         return f"<Internal {self._manager}>"
-
-    @property
-    def registry(self) -> Registry:
-        """Registry of served resources."""
-        return self._api.state.registry
-
-    @property
-    def store(self) -> Store:
-        """Object store, for reading."""
-        return self._api.state.store
-
-    @property
-    def clock(self) -> Clock:
-        """Clock of the server."""
-        return self._api.state.clock
-
-    def get(self, key: Key, namespace: str, name: str) -> Object | None:
-        """Return the stored object, or None. It must not be modified."""
-        return self.store.get(key, namespace, name)
-
-    def list(self, key: Key, namespace: str = "") -> list[Object]:
-        """Return the stored objects of one namespace (all if empty), by name. They must not be modified."""
-        return self.store.list(key, namespace)
 
     def create(self, key: Key, namespace: str, obj: Object) -> Object:
         """Create an object and return it as stored."""
@@ -80,31 +53,12 @@ class Internal:
             options["preconditions"] = {"uid": uid}
         return self._send("DELETE", self._path(key, namespace, name), msgspec.json.encode(options))
 
-    def subscribe(self, callback: StoreListener) -> Callable[[], None]:
-        """Call `callback(type, key, old, new)` after each commit, until the returned callable is called."""
-        return self.store.subscribe(callback)
-
-    def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
-        """Run a callback after the current one, and retry it until the store accepts its writes."""
-        self._api.state.call_soon(callback, *args)
-
-    def call_promptly(self, callback: Callable[..., object], *args: Any) -> None:
-        """Run a callback before the current write is answered, so that the response contains its effect."""
-        self._api.state.before_response.append(lambda: self._api.state.call_with_retry(callback, *args))
-
-    def call_later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Handle:
-        """Run a callback after that many seconds."""
-        return self._api.state.scheduler.call_later(seconds, self._api.state.call_with_retry, callback, *args)
-
-    def _resource(self, key: Key) -> Resource:
-        found = self.registry.of_storage(key)
-        stored = [resource for resource in found if resource.version == (resource.storage_version or resource.version)]
-        if not found:
-            raise ApiFailure(404, "NotFound", "the server could not find the requested resource")
-        return next((resource for resource in stored if resource.group == key[0]), found[0])
-
     def _path(self, key: Key, namespace: str, name: str = "", subresource: str = "") -> str:
-        resource = self._resource(key)
+        served = self.state.registry.of_storage(key)
+        if not served:
+            raise ApiFailure(404, "NotFound", "the server could not find the requested resource")
+        stored = (one for one in served if one.version == (one.storage_version or one.version) and one.group == key[0])
+        resource = next(stored, served[0])
         root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
         place = f"/namespaces/{namespace}" if namespace else ""
         tail = "".join(f"/{part}" for part in (name, subresource) if part)

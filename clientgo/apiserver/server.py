@@ -331,15 +331,12 @@ def build(
     if options.authorization == "RBAC":
         create_initial_roles(state)
     api = Api(state)
-    DefinitionController(state).start()
-    NamespaceController(state).start()
-    AggregationController(state).start()
     internal = Internal(api)
-    GarbageCollector(internal).start()
-    QuotaController(internal).start()
+    for kind in (DefinitionController, NamespaceController, AggregationController, GarbageCollector, QuotaController):
+        kind(internal).start()
     if simulate:
-        DeploymentSimulation(internal, ready_seconds=options.ready_seconds).start()
-        JobSimulation(internal, ready_seconds=options.ready_seconds).start()
+        for simulation in (DeploymentSimulation, JobSimulation):
+            simulation(internal, ready_seconds=options.ready_seconds).start()
         DisruptionSimulation(internal).start()
         if options.replica_sets:
             ReplicaSetSimulation(internal).start()

@@ -6,20 +6,20 @@ it must on a real cluster, waits one turn of the loop.
 
 from clientgo.apiserver.apiextensions.conversion import converter_of
 from clientgo.apiserver.apiextensions.crdschema import served_resources
-from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
+from clientgo.apiserver.controllers.base import Controller, conditions_of
+from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
 
 KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
-class DefinitionController:
+class DefinitionController(Controller):
     """Keeps the registry in sync with the stored definitions."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
         self._served: dict[str, list[Resource]] = {}
 
     def __repr__(self) -> str:
@@ -27,13 +27,13 @@ class DefinitionController:
 
     def start(self) -> None:
         """Serve the stored definitions, and react to every change from now on."""
-        self._state.store.subscribe(self._changed)
-        for definition in self._state.store.list(KEY):
-            self.sync(definition["metadata"]["name"])
+        super().start()
+        for definition in self._store.list(KEY):
+            self._sync(definition["metadata"]["name"])
 
-    def sync(self, name: str) -> None:
-        """Reconcile one definition's resources and status."""
-        definition = self._state.store.get(KEY, "", name)
+    def _sync(self, *names: str) -> None:
+        (name,) = names
+        definition = self._store.get(KEY, "", name)
         if definition is None:
             self._serve(name, [])
         elif "deletionTimestamp" in definition["metadata"]:
@@ -41,18 +41,17 @@ class DefinitionController:
         else:
             self._accept(definition)
 
-    def _changed(self, _: str, key: Key, old: Object | None, new: Object | None) -> None:
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == KEY:
-            name = (new or old or {})["metadata"]["name"]
-            self._state.call_soon(self.sync, name)
+            self._schedule((new or old or {})["metadata"]["name"])
         elif new is None and old is not None and key in self._terminating():
-            self._state.call_soon(self.sync, f"{key[1]}.{key[0]}")
+            self._schedule(f"{key[1]}.{key[0]}")
 
     def _terminating(self) -> list[Key]:
         """Return the keys of definitions that wait for their last object to be deleted."""
         return [
             (definition["spec"]["group"], definition["spec"]["names"]["plural"])
-            for definition in self._state.store.list(KEY)
+            for definition in self._store.list(KEY)
             if "deletionTimestamp" in definition["metadata"]
         ]
 
@@ -61,7 +60,6 @@ class DefinitionController:
         names = definition["spec"]["names"]
         converter = converter_of(definition, self._state.options.webhook_services)
         self._serve(definition["metadata"]["name"], [] if taken else served_resources(definition, converter))
-        now = timestamp(self._state.clock)
         if taken:
             conditions = [
                 ("NamesAccepted", "False", f"{taken[0]}Conflict", f'"{taken[1]}" is already in use'),
@@ -76,19 +74,17 @@ class DefinitionController:
         status = {
             **status,
             "acceptedNames": {"plural": "", "kind": ""} if taken else names,
-            "conditions": _merged_conditions(status.get("conditions") or [], conditions, now),
+            "conditions": _merged_conditions(conditions_of(definition), conditions, self._now()),
             "storedVersions": _stored_versions(definition),
         }
         finalizers = definition["metadata"].get("finalizers", [])
-        if FINALIZER not in finalizers:
-            finalizers = [*finalizers, FINALIZER]
-        self._put(definition, finalizers, status)
+        self._put(definition, finalizers if FINALIZER in finalizers else [*finalizers, FINALIZER], status)
 
     def _taken_name(self, definition: Object) -> tuple[str, str] | None:
         """Return the name conflict with another definition of the group, as (kind of name, name), or None."""
         spec = definition["spec"]
-        for other in self._served_by_others(definition["metadata"]["name"]):
-            if other.group != spec["group"]:
+        for other in self._state.registry.resources():
+            if other.definition == definition["metadata"]["name"] or other.group != spec["group"]:
                 continue
             if other.kind in (spec["names"]["kind"], spec["names"]["listKind"]):
                 return ("Kind", other.kind)
@@ -99,35 +95,21 @@ class DefinitionController:
                     return ("ShortNames", short)
         return None
 
-    def _served_by_others(self, name: str) -> list[Resource]:
-        return [resource for resource in self._state.registry.resources() if resource.definition != name]
-
     def _finalize(self, definition: Object) -> None:
-        spec = definition["spec"]
-        store, key = self._state.store, (spec["group"], spec["names"]["plural"])
-        now = timestamp(self._state.clock)
-        left = 0
-        for obj in store.list(key):
-            meta = obj["metadata"]
-            if not meta.get("finalizers"):
-                store.remove(key, meta.get("namespace", ""), meta["name"])
-                continue
-            left += 1
-            if "deletionTimestamp" not in meta:
-                store.put(key, {**obj, "metadata": mark_deleted(meta, self._state.clock)})
-        finalizers = [one for one in definition["metadata"].get("finalizers", []) if one != FINALIZER or left]
-        status = definition.get("status") or {}
+        spec, status = definition["spec"], definition.get("status") or {}
+        empty = self._delete_all((spec["group"], spec["names"]["plural"]))
+        kept = [one for one in definition["metadata"].get("finalizers", []) if one != FINALIZER or not empty]
+        if not kept:
+            self._store.remove(KEY, "", definition["metadata"]["name"])
+            return
         condition = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
-        conditions = _merged_conditions(status.get("conditions") or [], [condition], now)
-        if finalizers:
-            self._put(definition, finalizers, {**status, "conditions": conditions})
-        else:
-            store.remove(KEY, "", definition["metadata"]["name"])
+        conditions = _merged_conditions(conditions_of(definition), [condition], self._now())
+        self._put(definition, kept, {**status, "conditions": conditions})
 
     def _put(self, definition: Object, finalizers: list[str], status: Object) -> None:
         wanted = {**definition, "metadata": {**definition["metadata"], "finalizers": finalizers}, "status": status}
         if wanted != definition:
-            self._state.store.put(KEY, wanted)
+            self._store.put(KEY, wanted)
 
     def _serve(self, name: str, resources: list[Resource]) -> None:
         known = self._served.get(name, [])
@@ -146,7 +128,7 @@ class DefinitionController:
 
     def _end_watches(self, resource: Resource) -> None:
         """End the open watches of a resource that is no longer served, after its last events."""
-        store = self._state.store
+        store = self._store
 
         def end(_: object = None) -> None:
             for watcher in store.watchers(resource.storage):
@@ -171,11 +153,6 @@ def _merged_conditions(present: list[Object], wanted: list[tuple[str, str, str, 
         known = merged.get(kind)
         if known is None or (known["status"], known["reason"], known["message"]) != (status, reason, message):
             since = known["lastTransitionTime"] if known is not None and known["status"] == status else now
-            merged[kind] = {
-                "type": kind,
-                "status": status,
-                "lastTransitionTime": since,
-                "reason": reason,
-                "message": message,
-            }
+            told = {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}
+            merged[kind] = told
     return list(merged.values())

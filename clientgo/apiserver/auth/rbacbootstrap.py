@@ -7,6 +7,7 @@ their label. Roles that a client has changed stay unchanged.
 
 from clientgo.apiserver.auth.authorization import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
 from clientgo.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from clientgo.apiserver.controllers.base import Controller
 from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
@@ -55,39 +56,26 @@ def create_initial_roles(state: State) -> None:
         _add(state, CLUSTER_ROLE_BINDINGS, name, {"subjects": subjects, "roleRef": reference})
 
 
-class AggregationController:
+class AggregationController(Controller):
     """Keeps the rules of aggregated roles the union of the roles they select."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._due = False
+    _sources = (CLUSTER_ROLES,)
 
-    def __repr__(self) -> str:
-        return f"<AggregationController {'due' if self._due else 'idle'}>"
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == CLUSTER_ROLES:
+            self._schedule()
 
-    def start(self) -> None:
-        """Reconcile all roles, and react to every change from now on."""
-        self._state.store.subscribe(self._changed)
-        self.sync()
-
-    def sync(self) -> None:
-        """Reconcile every aggregated role."""
-        self._due = False
-        for role in self._state.store.list(CLUSTER_ROLES):
+    def _sync(self, *names: str) -> None:
+        for role in self._store.list(CLUSTER_ROLES):
             if role.get("aggregationRule"):
                 rules = self._union(role)
                 if rules != (role.get("rules") or []):
-                    self._state.store.put(CLUSTER_ROLES, {**role, "rules": rules})
-
-    def _changed(self, _: str, key: Key, __: Object | None, ___: Object | None) -> None:
-        if key == CLUSTER_ROLES and not self._due:
-            self._due = True
-            self._state.call_soon(self.sync)
+                    self._store.put(CLUSTER_ROLES, {**role, "rules": rules})
 
     def _union(self, role: Object) -> list[RuleObject]:
         rules: list[RuleObject] = []
         for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
-            for other in self._state.store.list(CLUSTER_ROLES):
+            for other in self._store.list(CLUSTER_ROLES):
                 if other["metadata"]["name"] == role["metadata"]["name"]:
                     continue
                 if selects(selector, other["metadata"].get("labels") or {}):

@@ -12,17 +12,14 @@ Without a delay the status is written before the client's own write is answered,
 a real cluster. With a delay, however short, the order is the real one: the response first, availability later.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from clientgo.apiserver.controllers.base import InternalController, place
+from clientgo.apiserver.controllers.base import Controller, annotation, place
 from clientgo.apiserver.controllers.rollout import (
     Stage,
     daemon_set_status,
     deployment_status,
-    progress_deadline,
     replica_set_status,
-    runs_on,
     stateful_set_status,
     template_hash,
     wanted_replicas,
@@ -30,7 +27,8 @@ from clientgo.apiserver.controllers.rollout import (
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import Handle
-from clientgo.apiserver.storage.stored import Key, Name
+from clientgo.apiserver.storage.selection import selects
+from clientgo.apiserver.storage.stored import Key
 
 DEPLOYMENTS: Key = ("apps", "deployments")
 REPLICA_SETS: Key = ("apps", "replicasets")
@@ -38,8 +36,6 @@ STATEFUL_SETS: Key = ("apps", "statefulsets")
 DAEMON_SETS: Key = ("apps", "daemonsets")
 NODES: Key = ("", "nodes")
 AVAILABLE = "simulation.clientgo.dev/available"
-
-_SIMULATED = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS)
 
 
 @dataclass(slots=True)
@@ -58,8 +54,10 @@ class _Rollout:
             self.timer = None
 
 
-class DeploymentSimulation(InternalController):
+class DeploymentSimulation(Controller):
     """Makes the replicas of workloads available, `ready_seconds` plus the object's `minReadySeconds` after a change."""
+
+    _sources = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS)
 
     def __init__(self, internal: Internal, *, ready_seconds: float = 0.0) -> None:
         super().__init__(internal)
@@ -69,88 +67,72 @@ class DeploymentSimulation(InternalController):
     def __repr__(self) -> str:
         return f"<DeploymentSimulation of {len(self._rollouts)} objects>"
 
-    def stop(self) -> None:
-        """Stop writing, and cancel what is scheduled."""
-        super().stop()
-        for rollout in self._rollouts.values():
-            rollout.cancel()
-        self._rollouts.clear()
-
-    def _resync(self) -> None:
-        for key in _SIMULATED:
-            for obj in self._internal.list(key):
-                self._observe(key, obj, self._internal.call_soon)
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        obj = new if new is not None else old
         if key == NODES and kind != "MODIFIED":
-            self._recount_nodes()
-        if key not in _SIMULATED or obj is None:
+            for obj in self._store.list(DAEMON_SETS):
+                self._schedule(*DAEMON_SETS, *place(obj))
+        if key not in self._sources:
             return
-        if kind == "DELETED":
-            deleted = self._rollouts.pop(obj["metadata"]["uid"], None)
+        if new is None:
+            deleted = self._rollouts.pop(old["metadata"]["uid"], None) if old is not None else None
             if deleted is not None:
                 deleted.cancel()
             return
-        self._observe(key, obj, self._internal.call_soon if self._ready_seconds else self._internal.call_promptly)
+        meta = new["metadata"]
+        generation, held = meta.get("generation", 1), annotation(new, AVAILABLE) == "false"
+        rollout = self._rollouts.setdefault(meta["uid"], _from_status(new))
+        if (generation, held) != (rollout.observed, rollout.held):
+            rollout.observed, rollout.held = generation, held
+            self._schedule(*key, *place(new), promptly=not self._ready_seconds)
 
-    def _observe(self, key: Key, obj: Object, react: Callable[..., object]) -> None:
-        uid, generation = obj["metadata"]["uid"], obj["metadata"].get("generation", 1)
-        rollout = self._rollouts.setdefault(uid, _from_status(obj))
-        if (generation, _held(obj)) != (rollout.observed, rollout.held):
-            rollout.observed, rollout.held = generation, _held(obj)
-            react(self._begin, key, place(obj), uid)
-
-    def _begin(self, key: Key, where: Name, uid: str) -> None:
-        found = self._current(key, where, uid)
-        if found is None:
+    def _sync(self, *names: str) -> None:
+        group, plural, namespace, name = names
+        key = (group, plural)
+        obj = self._store.get(key, namespace, name)
+        rollout = self._rollouts.get(obj["metadata"]["uid"]) if obj is not None else None
+        if obj is None or rollout is None:
             return
-        obj, rollout = found
         rollout.cancel()
+        uid, spec = obj["metadata"]["uid"], obj.get("spec", {})
         wanted = self._wanted(obj)
-        template = template_hash(obj)
-        changed = template != rollout.template
-        wait = self._ready_seconds + float(obj.get("spec", {}).get("minReadySeconds") or 0)
-        paused = bool(obj.get("spec", {}).get("paused"))
-        stuck = rollout.held and (changed or wanted > rollout.ready)
-        if paused and changed:
+        changed = template_hash(obj) != rollout.template
+        wait = self._ready_seconds + float(spec.get("minReadySeconds") or 0)
+        waiting = changed or wanted > rollout.ready
+        progress = Stage(min(rollout.ready, wanted), 0 if changed else wanted, template_changed=changed)
+        if spec.get("paused") and changed:
             self._write(key, obj, Stage(min(rollout.ready, wanted), 0, template_changed=False))
-        elif stuck:
-            self._write(key, obj, Stage(min(rollout.ready, wanted), 0 if changed else wanted, template_changed=changed))
+        elif waiting and rollout.held:
+            self._write(key, obj, progress)
             if key == DEPLOYMENTS:
-                rollout.timer = self._internal.call_later(progress_deadline(obj), self._give_up, key, where, uid)
-        elif wait and (changed or wanted > rollout.ready):
-            ready = min(rollout.ready, wanted)
-            self._write(key, obj, Stage(ready, 0 if changed else wanted, template_changed=changed))
-            rollout.timer = self._internal.call_later(wait, self._finish, key, where, uid)
+                deadline = spec.get("progressDeadlineSeconds")
+                rollout.timer = self._later(600.0 if deadline is None else float(deadline), self._give_up, *names, uid)
+        elif waiting and wait:
+            self._write(key, obj, progress)
+            rollout.timer = self._later(wait, self._finish, *names, uid)
         else:
-            self._finish(key, where, uid)
+            self._finish(group, plural, namespace, name, uid)
 
-    def _finish(self, key: Key, where: Name, uid: str) -> None:
-        found = self._current(key, where, uid)
-        if found is None:
-            return
-        obj, rollout = found
-        rollout.timer = None
-        rollout.template = template_hash(obj)
-        rollout.ready = self._wanted(obj)
-        self._write(key, obj, Stage(rollout.ready, rollout.ready, template_changed=False))
+    def _finish(self, group: str, plural: str, namespace: str, name: str, uid: str) -> None:
+        found = self._current((group, plural), namespace, name, uid)
+        if found is not None:
+            obj, rollout = found
+            rollout.template = template_hash(obj)
+            rollout.ready = self._wanted(obj)
+            self._write((group, plural), obj, Stage(rollout.ready, rollout.ready, template_changed=False))
 
-    def _give_up(self, key: Key, where: Name, uid: str) -> None:
-        found = self._current(key, where, uid)
-        if found is None:
-            return
-        obj, rollout = found
-        rollout.timer = None
-        updated = wanted_replicas(obj) if template_hash(obj) == rollout.template else 0
-        self._write(key, obj, Stage(rollout.ready, updated, template_changed=True, late=True))
+    def _give_up(self, group: str, plural: str, namespace: str, name: str, uid: str) -> None:
+        found = self._current((group, plural), namespace, name, uid)
+        if found is not None:
+            obj, rollout = found
+            updated = wanted_replicas(obj) if template_hash(obj) == rollout.template else 0
+            self._write((group, plural), obj, Stage(rollout.ready, updated, template_changed=True, late=True))
 
-    def _current(self, key: Key, where: Name, uid: str) -> tuple[Object, _Rollout] | None:
+    def _current(self, key: Key, namespace: str, name: str, uid: str) -> tuple[Object, _Rollout] | None:
         """Return the object and its rollout, or None if it was deleted or recreated meanwhile."""
-        rollout = self._rollouts.get(uid)
-        obj = self._internal.get(key, *where)
-        if not self._running or rollout is None or obj is None or obj["metadata"]["uid"] != uid:
+        rollout, obj = self._rollouts.get(uid), self._store.get(key, namespace, name)
+        if rollout is None or obj is None or obj["metadata"]["uid"] != uid:
             return None
+        rollout.timer = None
         return obj, rollout
 
     def _write(self, key: Key, obj: Object, stage: Stage) -> None:
@@ -167,16 +149,8 @@ class DeploymentSimulation(InternalController):
     def _wanted(self, obj: Object) -> int:
         if obj["kind"] != "DaemonSet":
             return wanted_replicas(obj)
-        return sum(runs_on(obj, node) for node in self._internal.list(NODES))
-
-    def _recount_nodes(self) -> None:
-        for obj in self._internal.list(DAEMON_SETS):
-            self._internal.call_soon(self._begin, DAEMON_SETS, place(obj), obj["metadata"]["uid"])
-
-
-def _held(obj: Object) -> bool:
-    """Return whether the annotation keeps further replicas from becoming available."""
-    return (obj["metadata"].get("annotations") or {}).get(AVAILABLE) == "false"
+        wanted = {"matchLabels": (obj["spec"]["template"].get("spec") or {}).get("nodeSelector")}
+        return sum(selects(wanted, node["metadata"].get("labels") or {}) for node in self._store.list(NODES))
 
 
 def _from_status(obj: Object) -> _Rollout:

@@ -4,13 +4,9 @@ There are no pods, so a budget counts the replicas of Deployments, StatefulSets 
 template has the labels it selects.
 """
 
-import math
-from typing import Any
-
-from clientgo.apiserver.controllers.base import InternalController
+from clientgo.apiserver.controllers.base import Controller, conditions_of
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
-from clientgo.apiserver.controllers.rollout import wanted_replicas
-from clientgo.apiserver.internal import Internal
+from clientgo.apiserver.controllers.rollout import resolve, wanted_replicas
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
@@ -19,38 +15,20 @@ BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
 
 
-class DisruptionSimulation(InternalController):
+class DisruptionSimulation(Controller):
     """Keeps the status of every PodDisruptionBudget up to date."""
 
-    def __init__(self, internal: Internal) -> None:
-        super().__init__(internal)
-        self._due: set[str] = set()
-
-    def _resync(self) -> None:
-        for budget in self._internal.list(BUDGETS):
-            self._schedule(budget["metadata"]["namespace"])
+    _sources = (BUDGETS,)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        obj = new if new is not None else old
-        if obj is not None and (key == BUDGETS or key in _WORKLOADS):
-            self._schedule(obj["metadata"]["namespace"])
+        namespace = (new or old or {})["metadata"].get("namespace", "")
+        if (key == BUDGETS or key in _WORKLOADS) and self._store.list(BUDGETS, namespace):
+            self._schedule(namespace)
 
-    def _schedule(self, namespace: str) -> None:
-        if namespace not in self._due and self._internal.list(BUDGETS, namespace):
-            self._due.add(namespace)
-            self._internal.call_soon(self._sync, namespace)
-
-    def _sync(self, namespace: str) -> None:
-        self._due.discard(namespace)
-        if not self._running:
-            return
-        workloads = [
-            obj
-            for key in _WORKLOADS
-            for obj in self._internal.list(key, namespace)
-            if not obj["metadata"].get("ownerReferences")
-        ]
-        for budget in self._internal.list(BUDGETS, namespace):
+    def _sync(self, *names: str) -> None:
+        listed = [obj for key in _WORKLOADS for obj in self._store.list(key, *names)]
+        workloads = [obj for obj in listed if not obj["metadata"].get("ownerReferences")]
+        for budget in self._store.list(BUDGETS, *names):
             status = budget_status(budget, workloads, self._now())
             before = budget.get("status") or {}
             if any(before.get(member) != value for member, value in status.items()):
@@ -65,9 +43,9 @@ def budget_status(budget: Object, workloads: list[Object], now: str) -> Object:
     expected = sum(wanted_replicas(one) for one in mine)
     healthy = sum(int((one.get("status") or {}).get("readyReplicas", 0)) for one in mine)
     if spec.get("maxUnavailable") is not None:
-        desired = max(0, expected - _count(spec["maxUnavailable"], expected))
+        desired = max(0, expected - resolve(spec["maxUnavailable"], expected, up=True))
     else:
-        desired = _count(spec.get("minAvailable", 1), expected)
+        desired = resolve(spec.get("minAvailable", 1), expected, up=True)
     allowed = max(0, healthy - desired) if expected else 0
     generation = budget["metadata"].get("generation", 1)
     condition = {
@@ -77,7 +55,7 @@ def budget_status(budget: Object, workloads: list[Object], now: str) -> Object:
         "message": "",
         "observedGeneration": generation,
     }
-    before: Object = next(iter((budget.get("status") or {}).get("conditions") or ()), {})
+    before: Object = next(iter(conditions_of(budget)), {})
     same = before.get("status") == condition["status"]
     return {
         "observedGeneration": generation,
@@ -87,13 +65,6 @@ def budget_status(budget: Object, workloads: list[Object], now: str) -> Object:
         "disruptionsAllowed": allowed,
         "conditions": [{**condition, "lastTransitionTime": before["lastTransitionTime"] if same else now}],
     }
-
-
-def _count(value: Any, total: int) -> int:
-    """Resolve a number or a percentage; percentages are rounded up."""
-    if isinstance(value, int):
-        return value
-    return math.ceil(float(str(value).removesuffix("%") or 0) * total / 100)
 
 
 def _labels(workload: Object) -> dict[str, str]:

@@ -8,11 +8,12 @@ waits for every dependent that blocks it) and orphan (finalizer `orphan`: the de
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
+from typing import Any
 
-from clientgo.apiserver.controllers.base import InternalController
+from clientgo.apiserver.controllers.base import Controller
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.internal import Internal
-from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.storage.stored import Key
 from clientgo.boundeddict import BoundedDict
 from clientgo.log import get_logger
@@ -38,7 +39,7 @@ class _Item:
     uid: str
 
 
-class GarbageCollector(InternalController):
+class GarbageCollector(Controller):
     """Follows owner references through every kind."""
 
     def __init__(self, internal: Internal) -> None:
@@ -48,20 +49,15 @@ class GarbageCollector(InternalController):
         self._waiting: deque[_Item] = deque()
         self._queued: set[_Item] = set()
         self._failures: dict[_Item, int] = {}
-        self._scheduled = False
 
     def __repr__(self) -> str:
         return f"<GarbageCollector {len(self._dependents)} owners, {len(self._waiting)} waiting>"
 
-    def stop(self) -> None:
-        """Stop collecting."""
-        super().stop()
-        self._waiting.clear()
-        self._queued.clear()
-
-    def _resync(self) -> None:
-        for key in {resource.storage for resource in self._internal.registry.resources()}:
-            for obj in self._internal.list(key):
+    def start(self) -> None:
+        """Check the owners of all stored objects, and react to every change from now on."""
+        super().start()
+        for key in self._store.stored_keys():
+            for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
@@ -71,29 +67,19 @@ class GarbageCollector(InternalController):
         if kind == "DELETED":
             self._forget(_item(key, obj), obj)
             return
-        before = _owners(old) if old is not None else []
-        after = _owners(obj)
+        before, after, item = _owners(old) if old is not None else [], _owners(obj), _item(key, obj)
         if after != before:
-            item = _item(key, obj)
-            self._relink(item, before, after)
+            for uid in {owner.get("uid", "") for owner in before} - {owner.get("uid", "") for owner in after}:
+                self._unlink(item, uid)
+            for owner in after:
+                self._dependents[owner.get("uid", "")].add(item)
+            # An owner that waits for its blocking dependents may have one fewer.
+            for owner in before:
+                self._enqueue_owner(item, owner)
             if after:
                 self._enqueue(item)
         if _is_deleting(obj) and set(_finalizers(obj)) & {FOREGROUND, ORPHAN}:
-            self._enqueue(_item(key, obj))
-
-    def _relink(self, item: _Item, before: list[Object], after: list[Object]) -> None:
-        for uid in {owner.get("uid", "") for owner in before} - {owner.get("uid", "") for owner in after}:
-            self._unlink(item, uid)
-        for owner in after:
-            self._dependents[owner.get("uid", "")].add(item)
-        # An owner that waits for its blocking dependents may have one fewer.
-        for owner in before:
-            self._enqueue_owner(item, owner)
-
-    def _unlink(self, item: _Item, uid: str) -> None:
-        self._dependents[uid].discard(item)
-        if not self._dependents[uid]:
-            del self._dependents[uid]
+            self._enqueue(item)
 
     def _forget(self, item: _Item, obj: Object) -> None:
         self._gone[item.uid] = None
@@ -103,37 +89,34 @@ class GarbageCollector(InternalController):
         for dependent in self._dependents.get(item.uid, ()):
             self._enqueue(dependent)
 
+    def _unlink(self, item: _Item, uid: str) -> None:
+        self._dependents[uid].discard(item)
+        if not self._dependents[uid]:
+            del self._dependents[uid]
+
     def _enqueue_owner(self, item: _Item, reference: Object) -> None:
         found = self._owner(item, reference)
         if found is not None and FOREGROUND in _finalizers(found[1]):
             self._enqueue(found[0])
 
     def _enqueue(self, item: _Item) -> None:
-        if item in self._queued or not self._running:
-            return
-        self._queued.add(item)
-        self._waiting.append(item)
-        if not self._scheduled:
-            self._scheduled = True
-            self._internal.call_soon(self._work)
+        if item not in self._queued:
+            self._queued.add(item)
+            self._waiting.append(item)
+            self._schedule()
 
-    def _work(self) -> None:
+    def _sync(self, *names: str) -> None:
         for _ in range(min(_BATCH, len(self._waiting))):
             item = self._waiting.popleft()
             self._queued.discard(item)
-            self._try(item)
-        self._scheduled = bool(self._waiting)
-        if self._scheduled:
-            self._internal.call_soon(self._work)
-
-    def _try(self, item: _Item) -> None:
-        try:
-            self._process(item)
-        except ApiFailure as failure:
-            if failure.code != 404:
-                self._retry(item, failure)
-            return
-        self._failures.pop(item, None)
+            try:
+                self._process(item)
+                self._failures.pop(item, None)
+            except ApiFailure as failure:
+                if failure.code != 404:
+                    self._retry(item, failure)
+        if self._waiting:
+            self._schedule()
 
     def _retry(self, item: _Item, failure: ApiFailure) -> None:
         # Server errors are retried without limit; a rejected write would be rejected again.
@@ -142,43 +125,39 @@ class GarbageCollector(InternalController):
             del self._failures[item]
             _log.warning("garbage collection gave up", extra={"item": item, "reason": failure.message})
             return
-        self._internal.call_later(_RETRY_SECONDS * 2**count, self._enqueue, item)
+        self._later(_RETRY_SECONDS * 2**count, self._enqueue, item)
 
     def _process(self, item: _Item) -> None:
-        obj = self._internal.get(item.key, item.namespace, item.name)
-        if obj is None or _uid(obj) != item.uid:
+        obj = self._stored(item)
+        if obj is None:
             return
-        if _is_deleting(obj):
-            self._process_deleting(item, obj)
-            return
-        if _owners(obj):
-            self._process_owned(item, obj)
-
-    def _process_deleting(self, item: _Item, obj: Object) -> None:
-        if ORPHAN in _finalizers(obj):
-            for dependent in list(self._dependents.get(item.uid, ())):
+        dependents = list(self._dependents.get(item.uid, ()))
+        if not _is_deleting(obj):
+            if _owners(obj):
+                self._process_owned(item, obj)
+        elif ORPHAN in _finalizers(obj):
+            for dependent in dependents:
                 self._drop_owners(dependent, {item.uid})
             self._drop_finalizer(item, ORPHAN)
         elif FOREGROUND in _finalizers(obj):
-            dependents = list(self._dependents.get(item.uid, ()))
             if not any(self._blocks(dependent, item.uid) for dependent in dependents):
                 self._drop_finalizer(item, FOREGROUND)
             for dependent in dependents:
                 self._enqueue(dependent)
 
+    def _stored(self, item: _Item) -> Object | None:
+        obj = self._store.get(item.key, item.namespace, item.name)
+        return obj if obj is not None and obj["metadata"].get("uid", "") == item.uid else None
+
     def _blocks(self, dependent: _Item, uid: str) -> bool:
-        obj = self._internal.get(dependent.key, dependent.namespace, dependent.name)
-        if obj is None or _uid(obj) != dependent.uid:
-            return False
+        obj = self._stored(dependent) or {"metadata": {}}
         return any(owner.get("uid") == uid and owner.get("blockOwnerDeletion") for owner in _owners(obj))
 
     def _process_owned(self, item: _Item, obj: Object) -> None:
         solid, absent, leaving = self._classify(item, obj)
-        if solid:
-            if absent | leaving:
-                self._drop_owners(item, absent | leaving)
-            return
-        if not absent and not leaving:
+        if solid and absent | leaving:
+            self._drop_owners(item, absent | leaving)
+        if solid or not absent | leaving:
             return
         finalizers = _finalizers(obj)
         policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
@@ -199,7 +178,7 @@ class GarbageCollector(InternalController):
             uid = reference.get("uid", "")
             if uid in self._gone:
                 absent.add(uid)
-            elif self._resource_key(reference) is None:
+            elif self._resource(reference) is None:
                 solid.add(uid)
             elif (found := self._owner(item, reference)) is None:
                 absent.add(uid)
@@ -209,59 +188,48 @@ class GarbageCollector(InternalController):
                 solid.add(uid)
         return solid, absent, leaving
 
-    def _resource_key(self, reference: Object) -> tuple[Key, bool] | None:
+    def _resource(self, reference: Object) -> Resource | None:
         group, _, version = str(reference.get("apiVersion", "")).rpartition("/")
-        resource = self._internal.registry.by_kind(group, version, str(reference.get("kind", "")))
-        return None if resource is None else (resource.storage, resource.namespaced)
+        return self._state.registry.by_kind(group, version, str(reference.get("kind", "")))
 
     def _owner(self, item: _Item, reference: Object) -> tuple[_Item, Object] | None:
-        found = self._resource_key(reference)
-        if found is None:
-            return None
-        key, namespaced = found
-        if namespaced and not item.namespace:
+        resource = self._resource(reference)
+        if resource is None or (resource.namespaced and not item.namespace):
             return None  # a cluster-scoped object cannot belong to a namespaced one
-        namespace = item.namespace if namespaced else ""
-        obj = self._internal.get(key, namespace, str(reference.get("name", "")))
-        if obj is None or _uid(obj) != reference.get("uid"):
+        obj = self._store.get(
+            resource.storage, item.namespace if resource.namespaced else "", str(reference.get("name", ""))
+        )
+        if obj is None or obj["metadata"].get("uid", "") != reference.get("uid"):
             return None
-        return _item(key, obj), obj
+        return _item(resource.storage, obj), obj
 
     def _drop_owners(self, item: _Item, uids: set[str]) -> None:
-        obj = self._internal.get(item.key, item.namespace, item.name)
-        if obj is None or _uid(obj) != item.uid:
-            return
-        kept = [owner for owner in _owners(obj) if owner.get("uid") not in uids]
-        self._patch_metadata(item, {"ownerReferences": kept or None})
+        obj = self._stored(item)
+        if obj is not None:
+            self._patch(item, "ownerReferences", [one for one in _owners(obj) if one.get("uid") not in uids])
 
     def _drop_finalizer(self, item: _Item, finalizer: str) -> None:
-        obj = self._internal.get(item.key, item.namespace, item.name)
-        if obj is None or finalizer not in _finalizers(obj):
-            return
-        kept = [name for name in _finalizers(obj) if name != finalizer]
-        self._patch_metadata(item, {"finalizers": kept or None})
+        obj = self._stored(item)
+        if obj is not None and finalizer in _finalizers(obj):
+            self._patch(item, "finalizers", [name for name in _finalizers(obj) if name != finalizer])
 
-    def _patch_metadata(self, item: _Item, metadata: Object) -> None:
-        patch = {"metadata": {"uid": item.uid, **metadata}}
+    def _patch(self, item: _Item, field: str, kept: list[Any]) -> None:
+        patch = {"metadata": {"uid": item.uid, field: kept or None}}
         self._internal.patch(item.key, item.namespace, item.name, patch)
 
 
 def _item(key: Key, obj: Object) -> _Item:
-    metadata = obj.get("metadata", {})
-    return _Item(key, metadata.get("namespace", ""), metadata.get("name", ""), metadata.get("uid", ""))
-
-
-def _uid(obj: Object) -> str:
-    return str(obj.get("metadata", {}).get("uid", ""))
+    meta = obj["metadata"]
+    return _Item(key, meta.get("namespace", ""), meta["name"], meta.get("uid", ""))
 
 
 def _owners(obj: Object) -> list[Object]:
-    return obj.get("metadata", {}).get("ownerReferences") or []
+    return obj["metadata"].get("ownerReferences") or []
 
 
 def _finalizers(obj: Object) -> list[str]:
-    return obj.get("metadata", {}).get("finalizers") or []
+    return obj["metadata"].get("finalizers") or []
 
 
 def _is_deleting(obj: Object) -> bool:
-    return bool(obj.get("metadata", {}).get("deletionTimestamp"))
+    return bool(obj["metadata"].get("deletionTimestamp"))

@@ -6,7 +6,7 @@ are removed at once; `deployments` makes the new ones available.
 
 from typing import Any
 
-from clientgo.apiserver.controllers.base import InternalController, place
+from clientgo.apiserver.controllers.base import Controller, annotation, place
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo.apiserver.controllers.rollout import template_hash, wanted_replicas
 from clientgo.apiserver.registry.registry import Object
@@ -18,31 +18,34 @@ _NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", REVISION)
 _DEFAULT_HISTORY = 10  # apps/v1's revisionHistoryLimit
 
 
-class ReplicaSetSimulation(InternalController):
+class ReplicaSetSimulation(Controller):
     """Keeps the ReplicaSets of every Deployment."""
 
-    def _resync(self) -> None:
-        for obj in self._internal.list(DEPLOYMENTS):
-            self._internal.call_soon(self._sync, *place(obj))
+    _sources = (DEPLOYMENTS,)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == DEPLOYMENTS and new is not None:
             if old is None or old["metadata"].get("generation") != new["metadata"].get("generation"):
-                self._internal.call_soon(self._sync, *place(new))
+                self._schedule(*place(new))
         elif key == REPLICA_SETS and new is None and old is not None:
             for owner in old["metadata"].get("ownerReferences") or ():
                 if owner.get("kind") == "Deployment":
-                    self._internal.call_soon(self._sync, old["metadata"]["namespace"], owner["name"])
+                    self._schedule(old["metadata"]["namespace"], owner["name"])
 
-    def _sync(self, namespace: str, name: str) -> None:
-        deployment = self._internal.get(DEPLOYMENTS, namespace, name)
-        if not self._running or deployment is None or "deletionTimestamp" in deployment["metadata"]:
-            return
-        self._attempt("write replica sets", (namespace, name), lambda: self._reconcile(deployment))
+    def _sync(self, *names: str) -> None:
+        deployment = self._store.get(DEPLOYMENTS, *names)
+        if deployment is not None and "deletionTimestamp" not in deployment["metadata"]:
+            self._attempt("write replica sets", place(deployment), lambda: self._reconcile(deployment))
 
     def _reconcile(self, deployment: Object) -> None:
         namespace, _ = place(deployment)
-        mine = sorted(self._owned(deployment), key=_revision)
+        uid, limit = deployment["metadata"]["uid"], deployment["spec"].get("revisionHistoryLimit")
+        mine = [
+            one
+            for one in self._store.list(REPLICA_SETS, namespace)
+            if any(owner.get("uid") == uid for owner in one["metadata"].get("ownerReferences") or ())
+        ]
+        mine.sort(key=_revision)
         digest = template_hash(deployment)
         current = next((one for one in mine if one["metadata"]["labels"].get(HASH_LABEL) == digest), None)
         earlier = [one for one in mine if one is not current]
@@ -58,30 +61,17 @@ class ReplicaSetSimulation(InternalController):
             return
         for one in earlier:
             self._scale(one, 0, _revision(one))
-        self._prune(deployment, earlier)
-        if (deployment["metadata"].get("annotations") or {}).get(REVISION) != str(revision):
+        for one in earlier[: max(0, len(earlier) - (_DEFAULT_HISTORY if limit is None else int(limit)))]:
+            self._internal.delete(REPLICA_SETS, *place(one), uid=one["metadata"]["uid"])
+        if annotation(deployment, REVISION) != str(revision):
             patch = {"metadata": {"annotations": {REVISION: str(revision)}}}
             self._internal.patch(DEPLOYMENTS, *place(deployment), patch)
-
-    def _owned(self, deployment: Object) -> list[Object]:
-        uid, namespace = deployment["metadata"]["uid"], deployment["metadata"]["namespace"]
-        return [
-            one
-            for one in self._internal.list(REPLICA_SETS, namespace)
-            if any(owner.get("uid") == uid for owner in one["metadata"].get("ownerReferences") or ())
-        ]
 
     def _scale(self, replica_set: Object, replicas: int, revision: int) -> None:
         if (wanted_replicas(replica_set), _revision(replica_set)) == (replicas, revision):
             return
         patch = {"metadata": {"annotations": {REVISION: str(revision)}}, "spec": {"replicas": replicas}}
         self._internal.patch(REPLICA_SETS, *place(replica_set), patch)
-
-    def _prune(self, deployment: Object, earlier: list[Object]) -> None:
-        limit = deployment["spec"].get("revisionHistoryLimit")
-        kept = _DEFAULT_HISTORY if limit is None else int(limit)
-        for one in earlier[: max(0, len(earlier) - kept)]:
-            self._internal.delete(REPLICA_SETS, *place(one), uid=one["metadata"]["uid"])
 
 
 def _replica_set(deployment: Object, digest: str, revision: int) -> Object:
@@ -113,5 +103,5 @@ def _replica_set(deployment: Object, digest: str, revision: int) -> Object:
 
 
 def _revision(replica_set: Object) -> int:
-    text = (replica_set["metadata"].get("annotations") or {}).get(REVISION, "")
+    text = annotation(replica_set, REVISION)
     return int(text) if text.isdecimal() else 0

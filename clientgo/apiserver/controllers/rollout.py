@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.controllers.base import conditions_of
+from clientgo.apiserver.registry.names import SUFFIX_ALPHABET
 from clientgo.apiserver.registry.registry import Object
-
-_HASH_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, as in Kubernetes' names, so that no words appear
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ def template_hash(obj: Object) -> str:
     number = int.from_bytes(hashlib.sha256(template).digest()[:8], "big")
     letters = []
     for _ in range(10):
-        number, digit = divmod(number, len(_HASH_LETTERS))
-        letters.append(_HASH_LETTERS[digit])
+        number, digit = divmod(number, len(SUFFIX_ALPHABET))
+        letters.append(SUFFIX_ALPHABET[digit])
     return "".join(letters)
 
 
@@ -54,8 +54,11 @@ def deployment_status(obj: Object, stage: Stage, now: str) -> Object:
         "availableReplicas": stage.ready,
         "unavailableReplicas": max(0, replicas - stage.ready),
     }
-    before = obj.get("status", {}).get("conditions") or []
-    conditions = [_available(obj, stage), _progressing(obj, stage, before)]
+    before = conditions_of(obj)
+    enough = stage.ready >= replicas - max_unavailable(obj)
+    text = f"Deployment {'has' if enough else 'does not have'} minimum availability."
+    reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
+    conditions = [_condition("Available", str(enough), reason, text), _progressing(obj, stage, before)]
     return {
         "observedGeneration": obj.get("metadata", {}).get("generation", 1),
         **{name: count or None for name, count in counts.items()},
@@ -112,19 +115,6 @@ def daemon_set_status(obj: Object, stage: Stage, wanted: int) -> Object:
     }
 
 
-def runs_on(daemon_set: Object, node: Object) -> bool:
-    """Return whether the node has the labels that the DaemonSet's pods select."""
-    wanted = (daemon_set["spec"]["template"].get("spec") or {}).get("nodeSelector") or {}
-    labels = node["metadata"].get("labels") or {}
-    return all(labels.get(key) == value for key, value in wanted.items())
-
-
-def progress_deadline(obj: Object) -> float:
-    """Return `spec.progressDeadlineSeconds`, 600 if it is absent."""
-    seconds = obj.get("spec", {}).get("progressDeadlineSeconds")
-    return 600.0 if seconds is None else float(seconds)
-
-
 def max_unavailable(obj: Object) -> int:
     """Resolve `maxUnavailable` of a rolling update to a count, percentages rounded down; 0 for other strategies."""
     strategy = obj.get("spec", {}).get("strategy") or {}
@@ -132,45 +122,35 @@ def max_unavailable(obj: Object) -> int:
     if strategy.get("type", "RollingUpdate") != "RollingUpdate" or replicas == 0:
         return 0
     bounds = strategy.get("rollingUpdate") or {}
-    surge = _resolve(bounds.get("maxSurge", "25%"), replicas, up=True)
-    unavailable = _resolve(bounds.get("maxUnavailable", "25%"), replicas, up=False)
+    surge = resolve(bounds.get("maxSurge", "25%"), replicas, up=True)
+    unavailable = resolve(bounds.get("maxUnavailable", "25%"), replicas, up=False)
     if surge == 0 and unavailable == 0:
         unavailable = 1  # Kubernetes' rule: a rollout that may neither add nor remove replicas would never progress
     return min(unavailable, replicas)
 
 
-def _resolve(value: Any, total: int, *, up: bool) -> int:
+def resolve(value: Any, total: int, *, up: bool) -> int:
+    """Resolve a count or a percentage of `total`, rounded up or down."""
     if isinstance(value, int):
         return value
     share = float(str(value).removesuffix("%") or 0) * total / 100
     return math.ceil(share) if up else math.floor(share)
 
 
-def _available(obj: Object, stage: Stage) -> Object:
-    if stage.ready >= wanted_replicas(obj) - max_unavailable(obj):
-        return _condition("Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
-    message = "Deployment does not have minimum availability."
-    return _condition("Available", "False", "MinimumReplicasUnavailable", message)
-
-
 def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
     spec, name = obj.get("spec", {}), obj.get("metadata", {}).get("name", "")
-    replica_set = f'ReplicaSet "{name}-{template_hash(obj)}"'
+    last = next((condition for condition in before if condition.get("type") == "Progressing"), None)
+    told = ("True", "ReplicaSetUpdated", "is progressing.")
     if spec.get("paused"):
         return _condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
     if stage.late:
-        return _condition(
-            "Progressing", "False", "ProgressDeadlineExceeded", f"{replica_set} has timed out progressing."
-        )
-    if stage.ready == stage.updated == wanted_replicas(obj):
-        text = f"{replica_set} has successfully progressed."
-        return _condition("Progressing", "True", "NewReplicaSetAvailable", text)
-    if not stage.template_changed:
-        # Scaling is not a rollout: the condition of the last rollout remains.
-        for condition in before:
-            if condition.get("type") == "Progressing":
-                return condition
-    return _condition("Progressing", "True", "ReplicaSetUpdated", f"{replica_set} is progressing.")
+        told = ("False", "ProgressDeadlineExceeded", "has timed out progressing.")
+    elif stage.ready == stage.updated == wanted_replicas(obj):
+        told = ("True", "NewReplicaSetAvailable", "has successfully progressed.")
+    elif last is not None and not stage.template_changed:
+        return last  # scaling is not a rollout: the condition of the last rollout remains
+    status, reason, text = told
+    return _condition("Progressing", status, reason, f'ReplicaSet "{name}-{template_hash(obj)}" {text}')
 
 
 def _condition(kind: str, status: str, reason: str, message: str) -> Object:

@@ -21,14 +21,16 @@ _MATCHES_QUALIFIED = (
 )
 _is_qualified = re.compile(_QUALIFIED).fullmatch
 
-_SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
+SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""Letters of random suffixes: no vowels, so that no words appear."""
+
 _SUFFIX_LENGTH = 5
 _MAX_GENERATED = 63
 
 
 def generate(prefix: str) -> str:
     """Return a name of at most 63 characters from `prefix` and five random characters."""
-    suffix = "".join(secrets.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))
+    suffix = "".join(secrets.choice(SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))
     return prefix[: _MAX_GENERATED - _SUFFIX_LENGTH] + suffix
 
 

@@ -22,7 +22,7 @@ class Cluster:
         create_initial(self.state)
         self.internal = Internal(Api(self.state))
         self.writes = 0
-        self.internal.subscribe(self._count)
+        self.internal.state.store.subscribe(self._count)
         self.simulation = DeploymentSimulation(self.internal, ready_seconds=ready_seconds)
 
     def _count(self, kind: str, key: Key, old: Any, new: Any) -> None:
@@ -46,7 +46,7 @@ class Cluster:
         self.scheduler.run()
 
     def status(self, key: Key = DEPLOYMENTS) -> dict[str, Any]:
-        obj = self.internal.get(key, "default", "d")
+        obj = self.internal.state.store.get(key, "default", "d")
         assert obj is not None
         found: dict[str, Any] = obj["status"]
         return found
@@ -100,8 +100,8 @@ def test_simulated_writes_are_not_counted_as_requests(cluster: Cluster) -> None:
 
 def test_nothing_else_is_created(cluster: Cluster) -> None:
     cluster.create()
-    assert cluster.internal.list(REPLICA_SETS) == []
-    assert cluster.internal.list(("", "pods")) == []
+    assert cluster.internal.state.store.list(REPLICA_SETS) == []
+    assert cluster.internal.state.store.list(("", "pods")) == []
 
 
 def test_replicas_become_ready_after_the_delay() -> None:

@@ -43,10 +43,10 @@ class Cluster:
 
     def names(self) -> list[str]:
         self.settle()
-        return [obj["metadata"]["name"] for obj in self.internal.list(MAPS)]
+        return [obj["metadata"]["name"] for obj in self.internal.state.store.list(MAPS)]
 
     def metadata(self, name: str) -> dict[str, Any]:
-        obj = self.internal.get(MAPS, "default", name)
+        obj = self.internal.state.store.get(MAPS, "default", name)
         assert obj is not None
         found: dict[str, Any] = obj["metadata"]
         return found
@@ -119,7 +119,7 @@ def test_owner_may_be_cluster_scoped_for_a_namespaced_dependent_only(cluster: Cl
     orphan = {**role, "metadata": {"name": "other", "ownerReferences": [ref(cluster.make("map"))]}}
     cluster.internal.create(ROLES, "", orphan)
     assert cluster.names() == ["child", "map"]
-    assert [obj["metadata"]["name"] for obj in cluster.internal.list(ROLES)] == ["role"]
+    assert [obj["metadata"]["name"] for obj in cluster.internal.state.store.list(ROLES)] == ["role"]
 
 
 def test_dependent_of_unserved_owner_kind_stays(cluster: Cluster) -> None:
@@ -230,9 +230,9 @@ def test_remaining_objects_have_only_live_owners(steps: list[tuple[int, Any, boo
     free: set[str] = set()  # names made without owners: the collector may not touch them
     for number, detail, settle in steps:
         name = f"m{number}"
-        there = cluster.internal.get(MAPS, "default", name)
+        there = cluster.internal.state.store.get(MAPS, "default", name)
         if isinstance(detail, frozenset) and there is None:
-            owners = [cluster.internal.get(MAPS, "default", f"m{owner}") for owner in detail]
+            owners = [cluster.internal.state.store.get(MAPS, "default", f"m{owner}") for owner in detail]
             references = [ref(owner, block=True) for owner in owners if owner is not None]
             cluster.make(name, *references)
             free = free - {name} if references else free | {name}
@@ -242,7 +242,7 @@ def test_remaining_objects_have_only_live_owners(steps: list[tuple[int, Any, boo
         if settle:
             cluster.settle()
     left = cluster.names()
-    living = {obj["metadata"]["uid"] for obj in cluster.internal.list(MAPS)}
+    living = {obj["metadata"]["uid"] for obj in cluster.internal.state.store.list(MAPS)}
     assert free <= set(left)
     for name in left:
         metadata = cluster.metadata(name)

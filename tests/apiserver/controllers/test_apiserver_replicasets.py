@@ -26,19 +26,19 @@ def sets(cluster: Cluster) -> dict[str, tuple[str, int]]:
             one["metadata"]["annotations"][REVISION],
             one["spec"]["replicas"],
         )
-        for one in cluster.internal.list(REPLICA_SETS)
+        for one in cluster.internal.state.store.list(REPLICA_SETS)
     }
 
 
 def deployment(cluster: Cluster) -> dict[str, Any]:
-    found = cluster.internal.get(DEPLOYMENTS, "default", "d")
+    found = cluster.internal.state.store.get(DEPLOYMENTS, "default", "d")
     assert found is not None
     return found
 
 
 def test_deployment_gets_a_replica_set_that_becomes_ready(cluster: Cluster) -> None:
     cluster.create(3)
-    (made,) = cluster.internal.list(REPLICA_SETS)
+    (made,) = cluster.internal.state.store.list(REPLICA_SETS)
     owner = made["metadata"]["ownerReferences"][0]
     assert (owner["uid"], owner["controller"]) == (deployment(cluster)["metadata"]["uid"], True)
     digest = made["metadata"]["labels"][HASH_LABEL]
@@ -81,11 +81,11 @@ def test_revision_history_limit_is_respected(cluster: Cluster) -> None:
 
 def test_deleted_replica_set_is_recreated_until_its_deployment_is_deleted(cluster: Cluster) -> None:
     cluster.create(1)
-    (first,) = cluster.internal.list(REPLICA_SETS)
+    (first,) = cluster.internal.state.store.list(REPLICA_SETS)
     cluster.internal.delete(REPLICA_SETS, "default", first["metadata"]["name"])
     cluster.scheduler.run()
-    (second,) = cluster.internal.list(REPLICA_SETS)
+    (second,) = cluster.internal.state.store.list(REPLICA_SETS)
     assert second["metadata"]["uid"] != first["metadata"]["uid"]
     cluster.internal.delete(DEPLOYMENTS, "default", "d")
     cluster.scheduler.run()
-    assert cluster.internal.list(REPLICA_SETS) == []
+    assert cluster.internal.state.store.list(REPLICA_SETS) == []

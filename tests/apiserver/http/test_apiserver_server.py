@@ -135,7 +135,7 @@ def test_internal_requests_are_validated_but_not_counted(kube: Kube) -> None:
         internal.patch(key, "default", "a", {"spec": {"replicas": 11}})
     internal.patch(key, "default", "a", {"status": {"availableReplicas": 1}}, subresource="status")
     internal.delete(key, "default", "a", uid=made["metadata"]["uid"])
-    assert internal.get(key, "default", "a") is None
+    assert internal.state.store.get(key, "default", "a") is None
     assert sum(kube.api.state.calls.values()) == 1  # the definition's own
 
 
