@@ -9,7 +9,7 @@ format date-time is a string: `timestamp(self.at)` works as on a real server, co
 import ipaddress
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ from cel_expr_python.ext import (  # type: ignore[import-untyped, unused-ignore]
     ext_strings,
 )
 
-from clientgo.apiserver.apiextensions.structural import cached_by_identity, subschemas
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_hidden, required
 
 Schema = dict[str, Any]
@@ -33,6 +33,18 @@ _RESERVED = frozenset((
     "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
     "let", "loop", "package", "namespace", "return", "var", "void", "while",
 ))  # fmt: skip
+_VALUES, _CONDITION, _MATCHED = ("self", "oldSelf"), ("object", "oldObject", "request"), ("pattern", "text")
+_MATCHES = "text.matches(pattern)"
+# Words of Go where those of RE2 in C++ differ.
+_GO_ERRORS = {
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "bad repetition operator": "invalid nested repetition operator",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "trailing \\": "trailing backslash at end of expression",
+}
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
@@ -43,23 +55,37 @@ def cel_errors(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] |
     return list(_walk(schema, new, old, ""))
 
 
-def compile_error(rule: str) -> str:
-    """Return the compilation error of a rule, or ""."""
-    return _compilation_error(_compiled, rule)
-
-
-def condition_error(expression: str) -> str:
-    """Return the compilation error of a webhook's matchCondition, or ""."""
-    return _compilation_error(_condition, expression)
-
-
-def _compilation_error(compiler: Callable[[str], Any], text: str) -> str:
+def compile_error(rule: str, names: tuple[str, ...] = _VALUES) -> str:
+    """Return the compilation error of a rule with these variables, or ""."""
     try:
-        compiler(text)
+        _compiled(rule, names)
     except RuntimeError as error:
         why = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
         return f"compilation failed: {why}"
     return ""
+
+
+def condition_error(expression: str) -> str:
+    """Return the compilation error of a webhook's matchCondition, or ""."""
+    return compile_error(expression, _CONDITION)
+
+
+@lru_cache(maxsize=4096)
+def matches(pattern: str, text: str) -> bool:
+    """Return whether an RE2 pattern, as in schemas, matches anywhere in the text; an invalid one matches nothing."""
+    result = _compiled(_MATCHES, _MATCHED).eval(data={"pattern": pattern, "text": text})
+    return result.type() != cel.Type.ERROR and bool(result.plain_value())
+
+
+def pattern_error(pattern: str) -> str:
+    """Return why a pattern is not in RE2 syntax, in the words of Go's regexp package, or ""."""
+    result = _compiled(_MATCHES, _MATCHED).eval(data={"pattern": pattern, "text": ""})
+    if result.type() != cel.Type.ERROR:
+        return ""
+    why, _, part = str(result.value()).partition("invalid regular expression: ")[2].rpartition(": ")
+    if part.startswith("(?<"):
+        return f"error parsing regexp: invalid named capture: `{pattern[pattern.index(part) :]}`"
+    return f"error parsing regexp: {_GO_ERRORS.get(why, why)}: `{part}`"
 
 
 def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
@@ -68,7 +94,7 @@ def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
     The values are `object`, `oldObject` and `request`; `authorizer` is not supported.
     """
     try:
-        result = _condition(expression).eval(data=values)
+        result = _compiled(expression, _CONDITION).eval(data=values)
     except RuntimeError as error:
         return False, f"compilation failed: {error}"
     if result.type() == cel.Type.ERROR:
@@ -80,12 +106,12 @@ def _walk(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
     for rule in schema.get(RULES) or ():
         yield from _judge(schema, rule, (new, old), path)
     if isinstance(new, dict):
-        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        known = member_schemas(schema)
         for field, child in new.items():
-            known = properties.get(field, additional)
-            if isinstance(known, dict) and _has_rules(known):
+            below = known(field)
+            if below is not None and _has_rules(below):
                 before = old.get(field) if isinstance(old, dict) else None
-                yield from _walk(known, child, before, f"{path}.{field}" if path else field)
+                yield from _walk(below, child, before, join(path, field))
     elif isinstance(new, list) and isinstance(schema.get("items"), dict) and _has_rules(schema["items"]):
         for index, child in enumerate(new):
             yield from _walk(schema["items"], child, _counterpart(schema, child, old), f"{path}[{index}]")
@@ -148,10 +174,9 @@ def _has_rules(schema: Schema) -> bool:
 def _bound(schema: Schema, value: Any) -> Any:
     """Return a value as CEL sees it: field names are identifiers. Times stay strings."""
     if isinstance(value, dict):
-        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
-        below = additional if isinstance(additional, dict) else {}
+        properties, known = schema.get("properties") or {}, member_schemas(schema)
         return {
-            _escaped(field) if field in properties else field: _bound(properties.get(field, below), child)
+            _escaped(field) if field in properties else field: _bound(known(field) or {}, child)
             for field, child in value.items()
         }
     if isinstance(value, list):
@@ -170,26 +195,17 @@ def _escaped(field: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(rule: str) -> Any:
-    return _environment().compile(rule)
+def _compiled(expression: str, names: tuple[str, ...] = _VALUES) -> Any:
+    return _environment(names).compile(expression)
 
 
-@lru_cache(maxsize=256)
-def _condition(expression: str) -> Any:
-    return _environment(("object", "oldObject", "request")).compile(expression)
-
-
-@lru_cache(maxsize=2)
-def _environment(names: tuple[str, ...] = ("self", "oldSelf")) -> Any:
-    anything = cel.Type.DYN
+@cache
+def _environment(names: tuple[str, ...]) -> Any:
     extensions = [
-        ext_strings.ExtStrings(),
-        ext_optional.ExtOptional(),
-        ext_bindings.ExtBindings(),
-        ext_math.ExtMath(),
+        *(ext_strings.ExtStrings(), ext_optional.ExtOptional(), ext_bindings.ExtBindings(), ext_math.ExtMath()),
         cel.CelExtension("kubernetes", [_declared(*row) for row in _FUNCTIONS]),
     ]
-    return cel.NewEnv(variables=dict.fromkeys(names, anything), extensions=extensions)
+    return cel.NewEnv(variables=dict.fromkeys(names, cel.Type.DYN), extensions=extensions)
 
 
 def _declared(name: str, result: str, parameters: str, implementation: Callable[..., Any], member: bool) -> Any:
@@ -204,13 +220,8 @@ def _declared(name: str, result: str, parameters: str, implementation: Callable[
     return cel.FunctionDecl(name, [overload])
 
 
-def _find(text: str, pattern: str) -> str:
-    found = re.search(pattern, text)
-    return found[0] if found else ""
-
-
-def _find_all(text: str, pattern: str) -> list[str]:
-    return [found[0] for found in re.finditer(pattern, text)]
+def _found(text: str, pattern: str) -> Iterator[str]:
+    return (match[0] for match in re.finditer(pattern.replace(r"\z", r"\Z"), text, re.ASCII))
 
 
 def _is_url(text: str) -> bool:
@@ -233,8 +244,8 @@ def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
 
 
 _FUNCTIONS: tuple[tuple[str, str, str, Callable[..., Any], bool], ...] = (
-    ("find", "STRING", "STRING STRING", _find, True),
-    ("findAll", "LIST", "STRING STRING", _find_all, True),
+    ("find", "STRING", "STRING STRING", lambda text, pattern: next(_found(text, pattern), ""), True),
+    ("findAll", "LIST", "STRING STRING", lambda text, pattern: list(_found(text, pattern)), True),
     ("isSorted", "BOOL", "LIST", lambda items: list(items) == sorted(items), True),
     ("sum", "DYN", "LIST", lambda items: sum(items), True),
     ("min", "DYN", "LIST", lambda items: min(items), True),

@@ -57,14 +57,11 @@ class WebhookConverter:
         failures = [self._failed.pop(key) for key in keys if key in self._failed]
         if failures:
             raise ApiFailure(500, "", failures[0])
-        missing = [
-            index
-            for index, (key, obj) in enumerate(zip(keys, objects, strict=True))
-            if key not in self._converted and obj["apiVersion"] != api_version
-        ]
+        pairs = zip(keys, objects, strict=True)
+        missing = [one for one in pairs if one[0] not in self._converted and one[1]["apiVersion"] != api_version]
         if missing:
-            asked = [objects[index] for index in missing]
-            keep = partial(self._store, [keys[index] for index in missing])
+            asked = [obj for _, obj in missing]
+            keep = partial(self._store, [key for key, _ in missing])
             raise Paused([ExternalCall(partial(self._call_webhook, asked, api_version), keep)])
         return [self._converted.get(key, obj) for key, obj in zip(keys, objects, strict=True)]
 

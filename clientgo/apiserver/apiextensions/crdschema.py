@@ -1,8 +1,6 @@
 """Defaults and validation of CustomResourceDefinitions, and the resources they define."""
 
-from typing import Any
-
-from clientgo.apiserver.apiextensions.cel import RULES, compile_error
+from clientgo.apiserver.apiextensions.cel import RULES, compile_error, pattern_error
 from clientgo.apiserver.apiextensions.structural import has_defaults
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo.apiserver.registry.names import label_1035_errors, subdomain_errors
@@ -15,6 +13,17 @@ _NUMBERS = (
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
     *("minimum", "maximum", "multipleOf"),
 )
+_NOT_STORED = (
+    "missing from spec.versions; {0} was previously a storage version, and must remain in spec.versions until a storage"
+    " migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions"
+)
+_UNAPPROVED = (
+    f'protected groups must have approval annotation "{_APPROVAL}",'
+    " see https://github.com/kubernetes/enhancements/pull/1111"
+)
+_SCOPES = ("Cluster", "Namespaced")
+# Members that the server reads, with their types.
+_MEMBERS = {"properties": dict, "type": str, "required": list, "enum": list, RULES: list}
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
@@ -35,77 +44,52 @@ def with_defaults(definition: Object) -> Object:
     return {**definition, "spec": spec, "status": status}
 
 
-def definition_errors(definition: Object) -> list[Cause]:
+def definition_errors(definition: Object, _: Object | None = None) -> list[Cause]:
     """Return the errors of a definition."""
-    spec = definition["spec"]
-    names, group = spec["names"], spec.get("group") or ""
-    found: list[Cause] = []
+    spec, meta = definition["spec"], definition["metadata"]
+    names, group, scope = spec["names"], spec.get("group") or "", spec.get("scope")
+    found = [invalid_value("spec.group", group, why) for why in subdomain_errors(group)] if group else []
     if not group:
         found.append(required("spec.group"))
-    else:
-        found += [invalid_value("spec.group", group, why) for why in subdomain_errors(group)]
-        if "." not in group:
-            found.append(invalid_value("spec.group", group, "should be a domain with at least one dot"))
-    expected = f"{names.get('plural') or ''}.{group}"
-    if definition["metadata"].get("name") != expected:
-        why = 'must be spec.names.plural+"."+spec.group'
-        found.append(invalid_value("metadata.name", definition["metadata"].get("name", ""), why))
-    if spec.get("scope") not in ("Cluster", "Namespaced"):
-        found.append(
-            not_supported("spec.scope", spec["scope"], ("Cluster", "Namespaced"))
-            if spec.get("scope")
-            else required("spec.scope")
-        )
+    elif "." not in group:
+        found.append(invalid_value("spec.group", group, "should be a domain with at least one dot"))
+    if meta.get("name") != f"{names.get('plural') or ''}.{group}":
+        found.append(invalid_value("metadata.name", meta.get("name", ""), 'must be spec.names.plural+"."+spec.group'))
+    if scope not in _SCOPES:
+        found.append(not_supported("spec.scope", scope, _SCOPES) if scope else required("spec.scope"))
     for field in ("plural", "singular", "kind", "listKind"):
-        found += _name_errors(f"spec.names.{field}", names.get(field) or "")
-    found += _version_errors(spec.get("versions") or [])
-    found += _conversion_errors(spec.get("conversion") or {})
-    found += _stored_errors(definition)
-    if (group.endswith((".k8s.io", ".kubernetes.io")) or group in ("k8s.io", "kubernetes.io")) and (
-        _APPROVAL not in definition["metadata"].get("annotations", {})
-    ):
-        why = (
-            f'protected groups must have approval annotation "{_APPROVAL}",'
-            " see https://github.com/kubernetes/enhancements/pull/1111"
+        name, where = names.get(field) or "", f"spec.names.{field}"
+        found += (
+            [invalid_value(where, name, why) for why in label_1035_errors(name.lower())] if name else [required(where)]
         )
-        found.append(required(f"metadata.annotations[{_APPROVAL}]", why))
+    versions = spec.get("versions") or []
+    found += [*_version_errors(versions), *_conversion_errors(spec.get("conversion") or {})]
+    stored_versions = (definition.get("status") or {}).get("storedVersions") or ()
+    for index, stored in enumerate(stored_versions):
+        if stored not in [version.get("name") for version in versions]:
+            found.append(invalid_value(f"status.storedVersions[{index}]", stored, _NOT_STORED.format(stored)))
+    if f".{group}".endswith((".k8s.io", ".kubernetes.io")) and _APPROVAL not in meta.get("annotations", {}):
+        found.append(required(f"metadata.annotations[{_APPROVAL}]", _UNAPPROVED))
     return found
 
 
 def _conversion_errors(conversion: Object) -> list[Cause]:
     strategy, webhook = conversion.get("strategy"), conversion.get("webhook")
+    where = "spec.conversion.webhook"
     if strategy not in ("None", "Webhook"):
         return [not_supported("spec.conversion.strategy", strategy or "", ("None", "Webhook"))]
     if strategy == "None":
-        why = "should not be set when strategy is not set to Webhook"
-        return [forbidden_field("spec.conversion.webhook", why)] if webhook else []
+        return [forbidden_field(where, "should not be set when strategy is not set to Webhook")] if webhook else []
     if not webhook:
-        return [required("spec.conversion.webhook.clientConfig", "required when strategy is set to Webhook")]
+        return [required(f"{where}.clientConfig", "required when strategy is set to Webhook")]
+    client, versions = webhook.get("clientConfig") or {}, webhook.get("conversionReviewVersions") or []
     found: list[Cause] = []
-    client = webhook.get("clientConfig") or {}
     if bool(client.get("url")) == bool(client.get("service")):
-        why = "exactly one of url or service is required"
-        found.append(required("spec.conversion.webhook.clientConfig", why))
-    if "v1" not in (webhook.get("conversionReviewVersions") or ()):
-        versions = webhook.get("conversionReviewVersions") or []
+        found.append(required(f"{where}.clientConfig", "exactly one of url or service is required"))
+    if "v1" not in versions:
         why = "must include at least one of v1"
-        found.append(invalid_value("spec.conversion.webhook.conversionReviewVersions", versions, why))
+        found.append(invalid_value(f"{where}.conversionReviewVersions", versions, why))
     return found
-
-
-def _stored_errors(definition: Object) -> list[Cause]:
-    names = [version.get("name") for version in definition["spec"].get("versions") or ()]
-    return [
-        invalid_value(
-            f"status.storedVersions[{index}]",
-            stored,
-            f"missing from spec.versions; {stored} was previously a storage version, and must remain in spec.versions"
-            f" until a storage migration ensures no data remains persisted in {stored} and removes {stored} from"
-            " status.storedVersions",
-        )
-        for index, stored in enumerate((definition.get("status") or {}).get("storedVersions") or ())
-        if stored not in names
-    ]
 
 
 def served_resources(definition: Object, converter: Converter | None = None) -> list[Resource]:
@@ -149,7 +133,7 @@ def _resource(
         )
         if scale
         else None,
-        columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()) or (_AGE,),
+        columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())) or (_AGE,),
         schema=_schema_of(version),
         storage_version=storage,
         converter=converter,
@@ -175,33 +159,18 @@ def _deprecation(spec: Object, version: Object) -> str:
 
 
 def _column(column: Object) -> Column:
-    return Column(
-        name=column["name"],
-        type=column["type"],
-        json_path=column["jsonPath"],
-        description=column.get("description") or "",
-        format=column.get("format") or "",
-        priority=column.get("priority") or 0,
-    )
-
-
-def _name_errors(field: str, name: str) -> list[Cause]:
-    if not name:
-        return [required(field)]
-    return [invalid_value(field, name, why) for why in label_1035_errors(name.lower())]
+    more = column.get("description") or "", column.get("format") or "", column.get("priority") or 0
+    return Column(column["name"], column["type"], column["jsonPath"], *more)
 
 
 def _version_errors(versions: list[Object]) -> list[Cause]:
     found: list[Cause] = []
-    storing = [version for version in versions if version.get("storage")]
-    if len(storing) != 1:
+    if len([version for version in versions if version.get("storage")]) != 1:
         why = "must have exactly one version marked as storage version"
         found.append(invalid_value("spec.versions", [version.get("name") for version in versions], why))
     for index, version in enumerate(versions):
-        field = f"spec.versions[{index}]"
-        found += [
-            invalid_value(f"{field}.name", version.get("name"), w) for w in label_1035_errors(version.get("name") or "")
-        ]
+        field, name = f"spec.versions[{index}]", version.get("name")
+        found += [invalid_value(f"{field}.name", name, why) for why in label_1035_errors(name or "")]
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         where = f"{field}.schema.openAPIV3Schema"
         if schema is None:
@@ -215,57 +184,50 @@ def _schema_errors(schema: Object, where: str, *, root: bool = False) -> list[Ca
     """Check that a schema is structural: every node has a type, items and properties are schemas."""
     if not isinstance(schema, dict) or not _well_formed(schema):
         return [invalid_value(where, schema, "must be a schema object")]
+    found = _node_errors(schema, where, schema.get("type") or "", root=root)
+    for field, child in (schema.get("properties") or {}).items():
+        if not (root and field == "metadata"):
+            found += _schema_errors(child, f"{where}.properties[{field}]")
+    for field in ("items", "additionalProperties"):
+        if isinstance(schema.get(field), dict):
+            found += _schema_errors(schema[field], f"{where}.{field}")
+    return found
+
+
+def _node_errors(schema: Object, where: str, kind: str, *, root: bool) -> list[Cause]:
     found: list[Cause] = []
-    kind = schema.get("type") or ""
     loose = schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields")
     if root and kind != "object":
         found.append(invalid_value(f"{where}.type", kind, "must be object at the root"))
     elif not kind and not loose:
-        found.append(
-            required(f"{where}.type", "must not be empty for specified " + ("object fields" if not root else "root"))
-        )
+        found.append(required(f"{where}.type", "must not be empty for specified object fields"))
     elif kind and kind not in _TYPES:
         found.append(not_supported(f"{where}.type", kind, _TYPES))
-    found += _rule_errors(schema, where)
+    for index, rule in enumerate(schema.get(RULES) or ()):
+        if why := compile_error(rule["rule"]):
+            found.append(invalid_value(f"{where}.{RULES}[{index}].rule", rule["rule"], why))
+    if why := pattern_error(schema.get("pattern", "")):
+        why = f"must be a valid regular expression, but isn't: {why}"
+        found.append(invalid_value(f"{where}.pattern", schema["pattern"], why))
     if kind == "array" and "items" not in schema:
         found.append(required(f"{where}.items", "must be specified"))
-    for field, child in (schema.get("properties") or {}).items():
-        if not (root and field == "metadata"):
-            found += _schema_errors(child, f"{where}.properties[{field}]")
-    if isinstance(schema.get("items"), dict):
-        found += _schema_errors(schema["items"], f"{where}.items")
-    if isinstance(schema.get("additionalProperties"), dict):
-        found += _schema_errors(schema["additionalProperties"], f"{where}.additionalProperties")
     return found
 
 
 def _well_formed(schema: Object) -> bool:
     """Return whether the members that the server reads are of the right type."""
-    rules = schema.get(RULES) or []
     return (
-        isinstance(schema.get("properties") or {}, dict)
-        and isinstance(schema.get("type") or "", str)
-        and isinstance(schema.get("required") or [], list)
+        all(isinstance(schema.get(field) or kind(), kind) for field, kind in _MEMBERS.items())
         and isinstance(schema.get("pattern", ""), str)
-        and isinstance(schema.get("enum") or [], list)
-        and isinstance(rules, list)
-        and all(isinstance(rule, dict) and isinstance(rule.get("rule"), str) for rule in rules)
-        and all(_is_number(schema[field]) for field in _NUMBERS if field in schema)
-        and all(_are_schemas(schema.get(field)) for field in ("allOf", "anyOf", "oneOf"))
+        and all(isinstance(rule, dict) and isinstance(rule.get("rule"), str) for rule in schema.get(RULES) or ())
+        and all(
+            isinstance(schema[field], int | float) and not isinstance(schema[field], bool)
+            for field in _NUMBERS
+            if field in schema
+        )
+        and all(
+            schema.get(field) is None
+            or (isinstance(schema[field], list) and all(isinstance(one, dict) for one in schema[field]))
+            for field in ("allOf", "anyOf", "oneOf")
+        )
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _are_schemas(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(one, dict) for one in value))
-
-
-def _rule_errors(schema: Object, where: str) -> list[Cause]:
-    found: list[Cause] = []
-    for index, rule in enumerate(schema.get(RULES) or ()):
-        if why := compile_error(rule.get("rule") or ""):
-            found.append(invalid_value(f"{where}.{RULES}[{index}].rule", rule.get("rule"), why))
-    return found

@@ -7,7 +7,7 @@ fields give no result and no error, so that a column stays empty.
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,12 +22,15 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_FIELD = re.compile(r"((?:\\.|[^.\[\]\\'\"])+)")
-_QUOTED = re.compile(r"\[\s*(?:'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\")\s*\]")
-_INDEX = re.compile(r"\[\s*(-?\d+)\s*\]")
-_SLICE = re.compile(r"\[\s*(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*)\s*)?\]")
-_ALL = re.compile(r"\[\s*\*\s*\]")
-_FILTER = re.compile(r"\[\?\(\s*@((?:[^()'\"=!<>]|'[^']*'|\"[^\"]*\")*?)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?)\s*)?\)\]")
+_STEP = re.compile(
+    r"""(?P<dots>\.{0,2}) (?:
+    \[\s* (?: '(?P<single>(?:\\.|[^'\\])*)' | "(?P<double>(?:\\.|[^"\\])*)" ) \s*\]
+    | \[\s* (?: (?P<index>-?\d+) | (?P<slice>-?\d*\s*:\s*-?\d*\s*(?::\s*-?\d*)?) | (?P<all>\*) ) \s*\]
+    | \[\?\(\s* @(?P<left>(?:[^()'"=!<>]|'[^']*'|"[^"]*")*?) \s*
+      (?: (?P<operator>==|!=|<=|>=|<|>) \s* (?P<right>.+?) \s* )? \)\]
+    | (?P<field>(?:\\.|[^.\[\]\\'"])+) )""",
+    re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,73 +61,54 @@ def parse(text: str) -> JSONPath:
     rest = rest.removeprefix("$").removeprefix("@")
     steps: list[Step] = []
     while rest:
-        step, rest = _next_step(rest, text)
-        steps.append(step)
+        match = _STEP.match(rest)
+        if match is None:
+            raise ValueError(f"invalid JSON path {text!r}: unexpected {rest!r}")
+        steps.append(_step(match.groupdict(), text))
+        rest = rest[match.end() :]
     return JSONPath(text, tuple(steps))
 
 
-def _next_step(rest: str, text: str) -> tuple[Step, str]:
-    if rest.startswith("["):
-        return _bracket(rest, text)
-    deep = rest.startswith("..")
-    rest = rest[2:] if deep else rest.removeprefix(".")
-    if rest.startswith("["):
-        return _bracket(rest, text)
-    match = _FIELD.match(rest)
-    if not match:
-        raise ValueError(f"invalid JSON path {text!r}: unexpected {rest!r}")
-    name = _unescape(match[1])
-    return (_descend(name) if deep else _member(name)), rest[match.end() :]
-
-
-def _bracket(rest: str, text: str) -> tuple[Step, str]:
-    if match := _QUOTED.match(rest):
-        return _member(_unescape(match[1] if match[1] is not None else match[2]), wild=False), rest[match.end() :]
-    if match := _INDEX.match(rest):
-        return _slice(*_single(int(match[1]))), rest[match.end() :]
-    if match := _SLICE.match(rest):
-        return _slice(*(int(part) if part else None for part in match.groups())), rest[match.end() :]
-    if match := _ALL.match(rest):
-        return _member("*"), rest[match.end() :]
-    if match := _FILTER.match(rest):
-        return _filter(match[1], match[2], match[3], text), rest[match.end() :]
-    raise ValueError(f"invalid JSON path {text!r}: unexpected {rest!r}")
+def _step(part: dict[str, str | None], text: str) -> Step:
+    if part["field"] is not None:
+        name = _unescape(part["field"])
+        return _descend(name) if part["dots"] == ".." else _member(name)
+    for quoted in (part["single"], part["double"]):
+        if quoted is not None:
+            return _member(_unescape(quoted), wild=False)
+    if part["all"]:
+        return _member("*")
+    if part["left"] is not None:
+        return _filter(part["left"], part["operator"], part["right"], text)
+    index = int(part["index"] or 0)
+    chosen = slice(index, index + 1 or None)
+    if part["slice"]:
+        bounds = [int(one) if one.strip() else None for one in part["slice"].split(":")]
+        if bounds[2:] == [0]:
+            raise ValueError("invalid JSON path: the step must not be 0")
+        chosen = slice(*bounds)
+    return lambda value: value[chosen] if isinstance(value, list) else ()
 
 
 def _unescape(name: str) -> str:
     return re.sub(r"\\(.)", r"\1", name)
 
 
-def _single(index: int) -> tuple[int, int | None]:
-    return (index, index + 1 or None)
+def _children(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _member(name: str, *, wild: bool = True) -> Step:
-    def step(value: Any) -> Iterable[Any]:
-        if wild and name == "*":
-            return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return (value[name],) if isinstance(value, dict) and name in value else ()
-
-    return step
+    if wild and name == "*":
+        return _children
+    return lambda value: (value[name],) if isinstance(value, dict) and name in value else ()
 
 
 def _descend(name: str) -> Step:
     here = _member(name)
 
     def step(value: Any) -> Iterable[Any]:
-        found = list(here(value))
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return [*found, *(deeper for item in inner for deeper in step(item))]
-
-    return step
-
-
-def _slice(start: int | None, stop: int | None = None, stride: int | None = None) -> Step:
-    if stride == 0:
-        raise ValueError("invalid JSON path: the step must not be 0")
-
-    def step(value: Any) -> Iterable[Any]:
-        return value[start:stop:stride] if isinstance(value, list) else ()
+        return [*here(value), *(deeper for item in _children(value) for deeper in step(item))]
 
     return step
 
@@ -132,24 +116,16 @@ def _slice(start: int | None, stop: int | None = None, stride: int | None = None
 def _filter(left: str, symbol: str | None, right: str | None, text: str) -> Step:
     path = parse(left)
     if symbol is None or right is None:
-        return lambda value: [item for item in _items(value) if path.find(item)]
-    compare, wanted = _OPERATORS[symbol], _operand(right, text)
+        return lambda value: [item for item in value if path.find(item)] if isinstance(value, list) else ()
+    compare = _OPERATORS[symbol]
+    literal = None if right.startswith("@") else _literal(right, text)
+    other = parse(right[1:]) if literal is None else None
 
     def holds(item: Any) -> bool:
-        return any(type(got) is type(want) and compare(got, want) for got in path.find(item) for want in wanted(item))
+        wanted = [literal] if other is None else other.find(item)
+        return any(type(got) is type(want) and compare(got, want) for got in path.find(item) for want in wanted)
 
-    return lambda value: [item for item in _items(value) if holds(item)]
-
-
-def _items(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
-
-
-def _operand(text: str, path: str) -> Callable[[Any], list[Any]]:
-    if text.startswith("@"):
-        return parse(text[1:]).find
-    literal = _literal(text, path)
-    return lambda _: [literal]
+    return lambda value: [item for item in value if holds(item)] if isinstance(value, list) else ()
 
 
 def _literal(text: str, path: str) -> str | int | float | bool:

@@ -5,12 +5,11 @@ plain dicts is several times as fast. Errors of type and format are FieldValueTy
 lengths TooLong and TooMany, everything else FieldValueInvalid.
 """
 
-import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
-from clientgo.apiserver.apiextensions.structural import cached_by_identity, subschemas
+from clientgo.apiserver.apiextensions.cel import matches
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
 from clientgo.apiserver.http.status import (
     Cause,
     duplicate,
@@ -28,7 +27,6 @@ Schema = dict[str, Any]
 Causes = Iterator[Cause]
 
 _COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
-_ROOT_FIELDS = ("apiVersion", "kind", "metadata")
 # Types that decoders return; subclasses are checked one by one.
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
 
@@ -54,31 +52,27 @@ def _value(schema: Schema, value: Any, path: str) -> Causes:
         return
     actual = json_type(value)
     if actual != schema.get("type") or "x-kubernetes-int-or-string" in schema:
-        mistyped = _type(schema, value, path)
-        if mistyped is not None:
-            yield mistyped
+        yield from _mistyped(schema, value, actual, path)
     if not _COMBINING.isdisjoint(schema):
         yield from _combined(schema, value, path)
     check = _CHECKS.get(actual)
     if check is not None:
         yield from check(schema, value, path)
-    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
+    if "enum" in schema and not any(
+        value == allowed and isinstance(value, bool) == isinstance(allowed, bool) for allowed in schema["enum"]
+    ):
         yield not_supported(path, value, schema["enum"])
 
 
-def _type(schema: Schema, value: Any, path: str) -> Cause | None:
+def _mistyped(schema: Schema, value: Any, actual: str, path: str) -> Causes:
+    wanted = schema.get("type", "")
+    fits = not wanted or actual == wanted or (wanted == "number" and actual == "integer")
+    if wanted == "integer" and actual == "number":
+        fits = value == int(value)
     if schema.get("x-kubernetes-int-or-string"):
-        wanted, fits = "integer,string", json_type(value) in ("integer", "string")
-    else:
-        wanted, actual = schema.get("type", ""), json_type(value)
-        fits = not wanted or actual == wanted or (wanted == "number" and actual == "integer")
-        if wanted == "integer" and actual == "number":
-            fits = value == int(value)
-    return None if fits else type_invalid(path, json_type(value), _wrong_type(path, wanted, json_type(value)))
-
-
-def _wrong_type(path: str, wanted: str, actual: str) -> str:
-    return f'{_in_body(path)} must be of type {wanted}: "{actual}"'
+        wanted, fits = "integer,string", actual in ("integer", "string")
+    if not fits:
+        yield type_invalid(path, actual, f'{_in_body(path)} must be of type {wanted}: "{actual}"')
 
 
 def _in_body(path: str) -> str:
@@ -108,7 +102,7 @@ def _string(schema: Schema, value: str, path: str) -> Causes:
         yield too_long(path, schema["maxLength"])
     if len(value) < schema.get("minLength", 0):
         yield invalid_value(path, value, f"{where} should be at least {schema['minLength']} chars long")
-    if "pattern" in schema and not _pattern(schema["pattern"]).search(value):
+    if "pattern" in schema and not matches(schema["pattern"], value):
         yield invalid_value(path, value, f"{where} should match '{schema['pattern']}'")
     if not valid_format(schema.get("format", ""), value):
         yield type_invalid(path, value, f'{where} must be of type {schema["format"]}: "{value}"')
@@ -136,30 +130,20 @@ def _object(schema: Schema, value: dict[str, Any], path: str) -> Causes:
         yield invalid_value(path, len(value), f"{where} should have at least {schema['minProperties']} properties")
     for field in schema.get("required") or ():
         if field not in value:
-            yield required(_join(path, field))
+            yield required(join(path, field))
     if schema.get("x-kubernetes-embedded-resource"):
         for field in ("apiVersion", "kind"):
             if not value.get(field):
-                yield required(_join(path, field), "must not be empty")
-    yield from _members(schema, value, path)
-
-
-def _members(schema: Schema, value: dict[str, Any], path: str) -> Causes:
-    properties = schema.get("properties") or {}
-    additional = schema.get("additionalProperties")
+                yield required(join(path, field), "must not be empty")
+    known = member_schemas(schema)
     for field, child in value.items():
-        if not path and field in _ROOT_FIELDS and field != "metadata":
-            continue
-        known = properties.get(field)
-        if known is not None:
-            yield from _value(known, child, _join(path, field))
-        elif isinstance(additional, dict):
-            yield from _value(additional, child, f"{path}.{field}" if path else field)
+        below = known(field) if path or field not in ("apiVersion", "kind") else None
+        if below is not None:
+            yield from _value(below, child, join(path, field))
 
 
 def _combined(schema: Schema, value: Any, path: str) -> Causes:
-    where = f"{path!r}" if path else '""'
-    where = where.replace("'", '"')
+    where = f'"{path}"'
     for one in schema.get("allOf") or ():
         yield from _value(one, value, path)
     if "anyOf" in schema and not any(_fits(one, value, path) for one in schema["anyOf"]):
@@ -197,11 +181,11 @@ def _lists(schema: Schema, value: Any, path: str) -> Causes:
             seen.append(key)
             yield from _lists(item, one, f"{path}[{index}]")
     elif isinstance(value, dict):
-        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        known = member_schemas(schema)
         for field, child in value.items():
-            known = properties.get(field, additional)
-            if isinstance(known, dict) and isinstance(child, dict | list):
-                yield from _lists(known, child, _join(path, field))
+            below = known(field)
+            if below is not None and isinstance(child, dict | list):
+                yield from _lists(below, child, join(path, field))
 
 
 @cached_by_identity
@@ -218,20 +202,6 @@ def _list_keys(schema: Schema) -> Callable[[Any], Any] | None:
         names = schema.get("x-kubernetes-list-map-keys") or ()
         return lambda item: {name: item[name] for name in names if name in item}
     return None
-
-
-def _join(path: str, field: str) -> str:
-    return f"{path}.{field}" if path else field
-
-
-def _same(value: Any, allowed: Any) -> bool:
-    return bool(value == allowed) and isinstance(value, bool) == isinstance(allowed, bool)
-
-
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str]:
-    # RE2 and Python agree on what CRDs use; \z is RE2's spelling of \Z.
-    return re.compile(text.replace(r"\z", r"\Z"))
 
 
 _CHECKS: dict[str, Callable[[Schema, Any, str], Causes]] = {

@@ -36,6 +36,17 @@ def subschemas(schema: Schema) -> Iterator[Schema]:
             yield child
 
 
+def member_schemas(schema: Schema) -> Callable[[str], Schema | None]:
+    """Return a function that finds the schema of an object's field, or None if it has none."""
+    properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+    return lambda field: properties.get(field, additional if isinstance(additional, dict) else None)
+
+
+def join(path: str, field: str) -> str:
+    """Return the path of a field of the object at `path`."""
+    return f"{path}.{field}" if path else field
+
+
 def prune(schema: Schema | None, obj: dict[str, Any], unknown: list[str]) -> dict[str, Any]:
     """Return the object without fields that its schema does not have; append their paths to `unknown`.
 
@@ -44,54 +55,33 @@ def prune(schema: Schema | None, obj: dict[str, Any], unknown: list[str]) -> dic
     if schema is None or _is_open(schema):
         return obj
     body = {field: value for field, value in obj.items() if field not in _ROOT}
-    kept = _pruned_object(schema, body, "", unknown)
-    return {**{field: obj[field] for field in _ROOT if field in obj}, **kept}
+    return {**{field: obj[field] for field in _ROOT if field in obj}, **_pruned(schema, body, "", unknown)}
 
 
 def _is_open(schema: Schema) -> bool:
     """Return whether everything below is kept unseen: no member is described at all."""
-    return bool(schema.get("x-kubernetes-preserve-unknown-fields")) and not (
-        "properties" in schema or "items" in schema or "additionalProperties" in schema
-    )
+    described = "properties" in schema or "items" in schema or "additionalProperties" in schema
+    return bool(schema.get("x-kubernetes-preserve-unknown-fields")) and not described
 
 
-def _pruned_value(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
-    if isinstance(value, dict):
-        return value if _is_open(schema) else _pruned_object(schema, value, path, unknown)
-    if isinstance(value, list):
-        item = schema.get("items")
-        if not isinstance(item, dict):
-            return value
-        return [_pruned_value(item, one, f"{path}[{index}]", unknown) for index, one in enumerate(value)]
-    return value
-
-
-def _pruned_object(schema: Schema, value: dict[str, Any], path: str, unknown: list[str]) -> dict[str, Any]:
-    properties = schema.get("properties") or {}
-    additional = schema.get("additionalProperties")
-    keep = schema.get("x-kubernetes-preserve-unknown-fields") or additional is True
+def _pruned(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return [_pruned(schema["items"], one, f"{path}[{index}]", unknown) for index, one in enumerate(value)]
+    if not isinstance(value, dict) or _is_open(schema):
+        return value
+    known = member_schemas(schema)
+    keep = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("additionalProperties") is True
     embedded = schema.get("x-kubernetes-embedded-resource")
     kept: dict[str, Any] = {}
     for field, child in value.items():
-        where = f"{path}.{field}" if path else field
-        known = properties.get(field, additional if isinstance(additional, dict) else None)
-        if known is not None:
-            kept[field] = _pruned_value(known, child, where, unknown)
+        below = known(field)
+        if below is not None:
+            kept[field] = _pruned(below, child, join(path, field), unknown)
         elif keep or (embedded and field in _ROOT):
             kept[field] = child
         else:
-            unknown.append(where)
+            unknown.append(join(path, field))
     return kept
-
-
-def apply_defaults(schema: Schema | None, obj: dict[str, Any]) -> dict[str, Any]:
-    """Return the object with its schema's defaults; nulls that are not nullable are dropped first.
-
-    Nothing is shared with the schema.
-    """
-    if schema is None:
-        return obj
-    return _defaulted_object(schema, obj, root=True)
 
 
 def has_defaults(schema: Any) -> bool:
@@ -101,25 +91,24 @@ def has_defaults(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(has_defaults, schema))
 
 
-def _defaulted_value(schema: Schema, value: Any) -> Any:
-    if isinstance(value, dict):
-        return _defaulted_object(schema, value)
-    if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [_defaulted_value(schema["items"], one) for one in value]
-    return value
+def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True) -> Any:
+    """Return the object with its schema's defaults; nulls that are not nullable are dropped first.
 
-
-def _defaulted_object(schema: Schema, value: dict[str, Any], *, root: bool = False) -> dict[str, Any]:
-    properties = schema.get("properties") or {}
-    additional = schema.get("additionalProperties")
+    Nothing is shared with the schema.
+    """
+    if schema is not None and isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return [apply_defaults(schema["items"], one, root=False) for one in value]
+    if schema is None or not isinstance(value, dict):
+        return value
+    known = member_schemas(schema)
     filled: dict[str, Any] = {}
     for field, child in value.items():
-        known = properties.get(field, additional if isinstance(additional, dict) else None)
-        if known is None or (root and field == "metadata"):
+        below = known(field)
+        if below is None or (root and field == "metadata"):
             filled[field] = child
-        elif child is not None or known.get("nullable"):
-            filled[field] = _defaulted_value(known, child)
-    for field, known in properties.items():
-        if field not in filled and "default" in known and not (root and field == "metadata"):
-            filled[field] = _defaulted_value(known, known["default"])
+        elif child is not None or below.get("nullable"):
+            filled[field] = apply_defaults(below, child, root=False)
+    for field, below in (schema.get("properties") or {}).items():
+        if field not in filled and "default" in below and not (root and field == "metadata"):
+            filled[field] = apply_defaults(below, below["default"], root=False)
     return filled

@@ -303,10 +303,6 @@ def _lease(new: Object, _: Object | None) -> list[Cause]:
     return found
 
 
-def _definition(new: Object, _: Object | None) -> list[Cause]:
-    return crdschema.definition_errors(new)
-
-
 _MAX_DATA = 1024 * 1024
 _CHECKS: dict[tuple[str, str], Check] = {
     ("", "events"): _event,
@@ -320,7 +316,7 @@ _CHECKS: dict[tuple[str, str], Check] = {
     ("apps", "statefulsets"): _workload,
     ("apps", "daemonsets"): _workload,
     ("batch", "jobs"): _job,
-    ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.definition_errors,
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): webhook_errors,
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): webhook_errors,
 }

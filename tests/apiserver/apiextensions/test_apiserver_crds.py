@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.apiserver.inprocess import CONFIG_MAPS, DEFINITIONS, FOOS, MERGE, Kube, definition, foo
+from tests.apiserver.inprocess import CONFIG_MAPS, DEFINITIONS, FOOS, GROUP, MERGE, Kube, definition, foo
 
 BARS = "/apis/example.com/v1alpha1/namespaces/default/bars"
 
@@ -305,3 +305,42 @@ def test_schemas_are_combined(kube: Kube, extra: Any, good: Any, bad: Any, why: 
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"a": integer, "b": integer}, **extra}))
     kube.ok("POST", f"{BARS}?dryRun=All", bar(**good))
     assert why in kube.refused(422, "POST", BARS, bar(**bad))["message"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("(?<!a)b", "invalid named capture: `(?<!a)b`"),
+        ("a(?!b)", "invalid or unsupported Perl syntax: `(?!`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        (r"(a)\1", r"invalid escape sequence: `\1`"),
+        ("*", "missing argument to repetition operator: `*`"),
+    ],
+)
+def test_pattern_that_is_not_in_re2_syntax_makes_a_definition_invalid(kube: Kube, pattern: str, why: str) -> None:
+    spec = {"type": "object", "properties": {"text": {"type": "string", "pattern": pattern}}}
+    status = kube.refused(422, "POST", DEFINITIONS, definition("bars", "Bar", schema=spec))
+    where = "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[text].pattern"
+    assert status["details"]["causes"][0]["field"] == where
+    assert f"must be a valid regular expression, but isn't: error parsing regexp: {why}" in status["message"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        (r"^[[:alpha:]]+$", "abc", "a1"),
+        (r"^\pL+\z", "\u00e4b", "a-b"),
+        (r"^\Qa.b\E$", "a.b", "axb"),
+        (r"^\d+$", "12", "\u0661"),  # digits are ASCII, as in RE2
+        ("^a$", "a", "a\n"),  # the end is the end of the text
+        ("(?U)^a+$", "aa", "b"),
+    ],
+)
+def test_pattern_has_the_meaning_of_re2(kube: Kube, pattern: str, good: str, bad: str) -> None:
+    spec = {"type": "object", "properties": {"text": {"type": "string", "pattern": pattern}}}
+    kube.ok("POST", DEFINITIONS, definition("bars", "Bar", schema=spec))
+    bars = f"/apis/{GROUP}/v1alpha1/namespaces/default/bars"
+    bar = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}, "spec": {"text": good}}
+    kube.ok("POST", bars, bar)
+    kube.refused(422, "POST", bars, {**bar, "metadata": {"name": "b"}, "spec": {"text": bad}})
