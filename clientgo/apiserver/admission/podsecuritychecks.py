@@ -5,7 +5,7 @@ real server; a stricter check replaces the one it contains.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -33,16 +33,15 @@ _VOLUMES = frozenset((
 _PROFILES = ("RuntimeDefault", "Localhost")
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_encode = msgspec.json.Encoder().encode
 
 
 def violations(level: str, minor: int, meta: Object, spec: Object) -> list[CheckResult]:
     """Return the violations of the level, as release 1.`minor` defines it."""
     if level == "privileged":
         return []
-    rules = [rule for rule in _RULES if rule.since <= minor and (rule.level == "baseline" or level == "restricted")]
-    contained = {name for rule in rules for name in rule.contains}
-    found = (rule.check(meta, spec) for rule in rules if rule.name not in contained)
+    rules = [rule for rule in (_RESTRICTED if level == "restricted" else _BASELINE) if rule[0] <= minor]
+    contained = [weaker for _, _, weaker in rules]
+    found = (check(meta, spec) for _, check, _ in rules if check not in contained)
     return [one for one in found if one is not None]
 
 
@@ -58,30 +57,78 @@ def _containers(spec: Object) -> Iterator[tuple[str, Object, Object]]:
             yield one.get("name", ""), one.get("securityContext") or {}, one
 
 
+def _contexts(spec: Object) -> list[Object]:
+    """Return the security contexts of the pod itself and of its containers."""
+    return [spec.get("securityContext") or {}, *(context for _, context, _ in _containers(spec))]
+
+
 def _where(spec: Object, bad: Callable[[Object], object]) -> list[str]:
     return [name for name, context, _ in _containers(spec) if bad(context)]
-
-
-def _context(spec: Object) -> Object:
-    """Return the security context of the pod itself."""
-    return spec.get("securityContext") or {}
 
 
 def _quoted(words: Iterable[str]) -> str:
     return ", ".join(f'"{word}"' for word in words)
 
 
-def _named(names: list[str], noun: str = "container") -> str:
-    return f"{_plural(noun, len(names))} {_quoted(names)}"
-
-
 def _plural(noun: str, count: int) -> str:
     return noun if count == 1 else f"{noun}s"
 
 
-def _setters(pod: object, names: list[str]) -> str:
+def _named(names: list[str], noun: str = "container") -> str:
+    return f"{_plural(noun, len(names))} {_quoted(names)}"
+
+
+def _setters(spec: Object, bad: Callable[[Object], object]) -> str:
     """Return who set a field: the pod, some containers, or both; empty if none."""
-    return " and ".join([*(["pod"] if pod else []), *([_named(names)] if names else [])])
+    names = _where(spec, bad)
+    return " and ".join([*(["pod"] if bad(_contexts(spec)[0]) else []), *([_named(names)] if names else [])])
+
+
+def _is_windows(spec: Object) -> bool:
+    return bool((spec.get("os") or {}).get("name") == "windows")
+
+
+def _has_user_namespace(spec: Object) -> bool:
+    return spec.get("hostUsers") is False
+
+
+def _unless(exempt: Callable[[Object], bool], check: Check) -> Check:
+    return lambda meta, spec: None if exempt(spec) else check(meta, spec)
+
+
+def _forbidden(reason: str, bad: Callable[[Object], object], wrong: str, *, pod: bool = False) -> Check:
+    """Return a check of the security contexts, of the pod itself only with `pod`."""
+
+    def check(_: Object, spec: Object) -> CheckResult | None:
+        names = _where(spec, bad)
+        setters = _setters(spec, bad) if pod else _named(names) if names else ""
+        return (reason, f"{setters} {wrong}") if setters else None
+
+    return check
+
+
+def _forbidden_values(field: str, value: Callable[[Object], str], *, pod: bool = False) -> Check:
+    """Return a check that also shows the forbidden values of a field; `value` is "" for an allowed one."""
+
+    def check(meta: Object, spec: Object) -> CheckResult | None:
+        values = _quoted(sorted({value(context) for context in _contexts(spec)} - {""}))
+        path = f"securityContext.{field}{'.type' if pod else ''}"
+        return _forbidden(field, value, f"must not set {path} to {values}", pod=pod)(meta, spec)
+
+    return check
+
+
+def _used(reason: str, of: Callable[[Object], list[str]], shown: Callable[[list[str]], str]) -> Check:
+    """Return a check of something that containers use."""
+
+    def check(_: Object, spec: Object) -> CheckResult | None:
+        used = {name: of(container) for name, _, container in _containers(spec)}
+        names = [name for name, found in used.items() if found]
+        values = sorted({one for found in used.values() for one in found})
+        told = f"{'uses' if len(names) == 1 else 'use'} {_plural(reason, len(values))} {shown(values)}"
+        return (reason, f"{_named(names)} {told}") if names else None
+
+    return check
 
 
 def _app_armor(meta: Object, spec: Object) -> CheckResult | None:
@@ -89,43 +136,40 @@ def _app_armor(meta: Object, spec: Object) -> CheckResult | None:
         kind = (context.get("appArmorProfile") or {}).get("type")
         return kind if kind is not None and kind not in _PROFILES else ""
 
-    names = _where(spec, bad)
-    values = sorted({kind for kind in (bad(_context(spec)), *(bad(one) for _, one, _ in _containers(spec))) if kind})
+    values = sorted({bad(context) for context in _contexts(spec)} - {""})
     marks = sorted(
-        f"{key}={_encode(value).decode()}"
+        f"{key}={msgspec.json.encode(value).decode()}"
         for key, value in (meta.get("annotations") or {}).items()
         if key.startswith(_APPARMOR) and not (value in ("", "runtime/default") or value.startswith("localhost/"))
     )
-    setters = [who for who in (_setters(bad(_context(spec)), names),) if who]
-    setters += [_plural("annotation", len(marks))] if marks else []
+    setters = [who for who in (_setters(spec, bad), _plural("annotation", len(marks)) if marks else "") if who]
     if not setters:
         return None
     reason = _plural("forbidden AppArmor profile", len(values + marks))
     return reason, f"{' and '.join(setters)} must not set AppArmor profile type to {_quoted([*values, *marks])}"
 
 
-def _added(context: Object, allowed: frozenset[str]) -> list[str]:
-    return [one for one in (context.get("capabilities") or {}).get("add") or () if one not in allowed]
+def _capabilities(context: Object, field: str) -> list[str]:
+    return (context.get("capabilities") or {}).get(field) or []
 
 
-def _must_not_include(spec: Object, allowed: frozenset[str]) -> str:
-    names = _where(spec, lambda context: _added(context, allowed))
-    wrong = sorted({one for _, context, _ in _containers(spec) for one in _added(context, allowed)})
-    return f"{_named(names)} must not include {_quoted(wrong)} in securityContext.capabilities.add" if names else ""
+def _added_capabilities(allowed: frozenset[str]) -> Check:
+    def added(context: Object) -> set[str]:
+        return {*_capabilities(context, "add")} - allowed
+
+    def check(meta: Object, spec: Object) -> CheckResult | None:
+        wrong = _quoted(sorted({one for _, context, _ in _containers(spec) for one in added(context)}))
+        told = f"must not include {wrong} in securityContext.capabilities.add"
+        return _forbidden("non-default capabilities", added, told)(meta, spec)
+
+    return check
 
 
-def _capabilities_baseline(_: Object, spec: Object) -> CheckResult | None:
-    detail = _must_not_include(spec, _CAPABILITIES)
-    return ("non-default capabilities", detail) if detail else None
-
-
-def _capabilities_restricted(_: Object, spec: Object) -> CheckResult | None:
-    if _windows(spec):
-        return None
-    kept = _where(spec, lambda context: "ALL" not in ((context.get("capabilities") or {}).get("drop") or ()))
+def _restricted_capabilities(meta: Object, spec: Object) -> CheckResult | None:
+    kept = _where(spec, lambda context: "ALL" not in _capabilities(context, "drop"))
     details = [f'{_named(kept)} must set securityContext.capabilities.drop=["ALL"]'] if kept else []
-    added = _must_not_include(spec, frozenset(("NET_BIND_SERVICE",)))
-    details += [added] if added else []
+    added = _added_capabilities(frozenset(("NET_BIND_SERVICE",)))(meta, spec)
+    details += [added[1]] if added else []
     return ("unrestricted capabilities", "; ".join(details)) if details else None
 
 
@@ -139,30 +183,6 @@ def _host_paths(_: Object, spec: Object) -> CheckResult | None:
     return ("hostPath volumes", _named(names, "volume")) if names else None
 
 
-def _host_ports(_: Object, spec: Object) -> CheckResult | None:
-    used = {name: _ports(container) for name, _, container in _containers(spec)}
-    names = [name for name, ports in used.items() if ports]
-    if not names:
-        return None
-    ports = sorted({port for found in used.values() for port in found})
-    verb = "uses" if len(names) == 1 else "use"
-    return "hostPort", f"{_named(names)} {verb} {_plural('hostPort', len(ports))} {', '.join(ports)}"
-
-
-def _ports(container: Object) -> list[str]:
-    return [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")]
-
-
-def _host_probes(_: Object, spec: Object) -> CheckResult | None:
-    used = {name: _hosts(container) for name, _, container in _containers(spec)}
-    names = sorted(name for name, hosts in used.items() if hosts)
-    if not names:
-        return None
-    hosts = sorted({host for found in used.values() for host in found})
-    verb, what = "uses" if len(names) == 1 else "use", _plural("probe or lifecycle host", len(hosts))
-    return "probe or lifecycle host", f"{_named(names)} {verb} {what} {_quoted(hosts)}"
-
-
 def _hosts(container: Object) -> list[str]:
     lifecycle = container.get("lifecycle") or {}
     handlers = [container.get(probe) for probe in _PROBES] + [lifecycle.get("postStart"), lifecycle.get("preStop")]
@@ -170,61 +190,36 @@ def _hosts(container: Object) -> list[str]:
     return [target["host"] for target in targets if target.get("host")]
 
 
-def _privileged(_: Object, spec: Object) -> CheckResult | None:
-    names = _where(spec, lambda context: context.get("privileged"))
-    return ("privileged", f"{_named(names)} must not set securityContext.privileged=true") if names else None
-
-
-def _proc_mount_baseline(meta: Object, spec: Object) -> CheckResult | None:
-    return None if spec.get("hostUsers") is False else _proc_mount(meta, spec)
-
-
-def _proc_mount(_: Object, spec: Object) -> CheckResult | None:
-    names = _where(spec, lambda context: context.get("procMount") not in (None, "Default"))
-    if not names:
-        return None
-    kinds = {context.get("procMount") or "Default" for _, context, _ in _containers(spec)} - {"Default"}
-    return "procMount", f"{_named(names)} must not set securityContext.procMount to {_quoted(sorted(kinds))}"
-
-
 def _selinux(_: Object, spec: Object) -> CheckResult | None:
     def bad(context: Object) -> bool:
         options = context.get("seLinuxOptions") or {}
         return options.get("type", "") not in _SELINUX_TYPES or bool(options.get("user") or options.get("role"))
 
-    setters = _setters(bad(_context(spec)), _where(spec, bad))
+    setters = _setters(spec, bad)
     if not setters:
         return None
-    contexts = (_context(spec), *(context for _, context, _ in _containers(spec)))
-    options = [context.get("seLinuxOptions") or {} for context in contexts]
+    options = [context.get("seLinuxOptions") or {} for context in _contexts(spec)]
     types = sorted({one.get("type", "") for one in options} - _SELINUX_TYPES)
     data = [f"{_plural('type', len(types))} {_quoted(types)}"] if types else []
     data += [f"{field} may not be set" for field in ("user", "role") if any(one.get(field) for one in options)]
     return "seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}"
 
 
-def _seccomp(context: Object) -> str | None:
+def _seccomp(context: Object) -> Any:
     profile = context.get("seccompProfile")
-    return None if profile is None else str(profile.get("type", ""))
+    return None if profile is None else profile.get("type", "")
 
 
-def _seccomp_baseline(_: Object, spec: Object) -> CheckResult | None:
-    def bad(context: Object) -> bool:
-        return _seccomp(context) not in (None, *_PROFILES)
-
-    setters = _setters(bad(_context(spec)), _where(spec, bad))
-    if not setters:
-        return None
-    kinds = {_seccomp(one) for one in (_context(spec), *(context for _, context, _ in _containers(spec))) if bad(one)}
-    values = _quoted(sorted(str(kind) for kind in kinds))
-    return "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {values}"
+_baseline_seccomp = _forbidden_values(
+    "seccompProfile",
+    lambda one: "" if _seccomp(one) in (None, *_PROFILES) else str(_seccomp(one)),
+    pod=True,
+)
 
 
-def _seccomp_restricted(meta: Object, spec: Object) -> CheckResult | None:
-    if _windows(spec):
-        return None
-    found = _seccomp_baseline(meta, spec)
-    if found is not None or _seccomp(_context(spec)) is not None:
+def _restricted_seccomp(meta: Object, spec: Object) -> CheckResult | None:
+    found = _baseline_seccomp(meta, spec)
+    if found is not None or _seccomp(_contexts(spec)[0]) is not None:
         return found
     names = _where(spec, lambda context: _seccomp(context) is None)
     wanted = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
@@ -232,25 +227,9 @@ def _seccomp_restricted(meta: Object, spec: Object) -> CheckResult | None:
 
 
 def _sysctls(_: Object, spec: Object) -> CheckResult | None:
-    names = [one.get("name", "") for one in _context(spec).get("sysctls") or () if one.get("name") not in _SYSCTLS]
+    listed = [one.get("name", "") for one in _contexts(spec)[0].get("sysctls") or ()]
+    names = [name for name in listed if name not in _SYSCTLS]
     return ("forbidden sysctls", ", ".join(names)) if names else None
-
-
-def _host_process(_: Object, spec: Object) -> CheckResult | None:
-    def bad(context: Object) -> bool:
-        return bool((context.get("windowsOptions") or {}).get("hostProcess"))
-
-    setters = _setters(bad(_context(spec)), _where(spec, bad))
-    wrong = "must not set securityContext.windowsOptions.hostProcess=true"
-    return ("hostProcess", f"{setters} {wrong}") if setters else None
-
-
-def _escalation(_: Object, spec: Object) -> CheckResult | None:
-    if _windows(spec):
-        return None
-    names = _where(spec, lambda context: context.get("allowPrivilegeEscalation") is not False)
-    wanted = "must set securityContext.allowPrivilegeEscalation=false"
-    return ("allowPrivilegeEscalation != false", f"{_named(names)} {wanted}") if names else None
 
 
 def _volumes(_: Object, spec: Object) -> CheckResult | None:
@@ -265,61 +244,61 @@ def _volumes(_: Object, spec: Object) -> CheckResult | None:
 
 
 def _non_root(_: Object, spec: Object) -> CheckResult | None:
-    if spec.get("hostUsers") is False:
-        return None
-    setters = _setters(
-        _context(spec).get("runAsNonRoot") is False, _where(spec, lambda one: one.get("runAsNonRoot") is False)
-    )
+    setters = _setters(spec, lambda one: one.get("runAsNonRoot") is False)
+    names = _where(spec, lambda one: one.get("runAsNonRoot") is None)
     if setters:
         return "runAsNonRoot != true", f"{setters} must not set securityContext.runAsNonRoot=false"
-    if _context(spec).get("runAsNonRoot"):
+    if _contexts(spec)[0].get("runAsNonRoot") or not names:
         return None
-    names = _where(spec, lambda one: one.get("runAsNonRoot") is None)
-    wanted = "must set securityContext.runAsNonRoot=true"
-    return ("runAsNonRoot != true", f"pod or {_named(names)} {wanted}") if names else None
+    return "runAsNonRoot != true", f"pod or {_named(names)} must set securityContext.runAsNonRoot=true"
 
 
-def _root_user(_: Object, spec: Object) -> CheckResult | None:
-    if spec.get("hostUsers") is False:
-        return None
-    setters = _setters(_context(spec).get("runAsUser") == 0, _where(spec, lambda one: one.get("runAsUser") == 0))
-    return ("runAsUser=0", f"{setters} must not set runAsUser=0") if setters else None
+_privileged = _forbidden(
+    "privileged", lambda one: one.get("privileged"), "must not set securityContext.privileged=true"
+)
+_escalation = _forbidden(
+    "allowPrivilegeEscalation != false",
+    lambda one: one.get("allowPrivilegeEscalation") is not False,
+    "must set securityContext.allowPrivilegeEscalation=false",
+)
+_host_process = _forbidden(
+    "hostProcess",
+    lambda one: (one.get("windowsOptions") or {}).get("hostProcess"),
+    "must not set securityContext.windowsOptions.hostProcess=true",
+    pod=True,
+)
+_root_user = _forbidden("runAsUser=0", lambda one: one.get("runAsUser") == 0, "must not set runAsUser=0", pod=True)
+_host_ports = _used(
+    "hostPort",
+    lambda container: [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")],
+    ", ".join,
+)
+_mounts = _forbidden_values("procMount", lambda one: str(one.get("procMount") or "Default").replace("Default", ""))
+_private_mounts = _unless(_has_user_namespace, _mounts)
+_default_capabilities = _added_capabilities(_CAPABILITIES)
 
-
-def _windows(spec: Object) -> bool:
-    return bool((spec.get("os") or {}).get("name") == "windows")
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A check, its level and minor release, and the weaker checks it contains."""
-
-    name: str
-    level: str
-    since: int
-    check: Check
-    contains: tuple[str, ...] = ()
-
-
-# In the order of the real server: by name, the baseline's first.
-_RULES = (
-    _Rule("appArmorProfile", "baseline", 0, _app_armor),
-    _Rule("capabilities_baseline", "baseline", 0, _capabilities_baseline),
-    _Rule("hostNamespaces", "baseline", 0, _host_namespaces),
-    _Rule("hostPathVolumes", "baseline", 0, _host_paths),
-    _Rule("hostPorts", "baseline", 0, _host_ports),
-    _Rule("hostProbesAndHostLifecycle", "baseline", 34, _host_probes),
-    _Rule("privileged", "baseline", 0, _privileged),
-    _Rule("procMount", "baseline", 0, _proc_mount_baseline),
-    _Rule("seLinuxOptions", "baseline", 0, _selinux),
-    _Rule("seccompProfile_baseline", "baseline", 0, _seccomp_baseline),
-    _Rule("sysctls", "baseline", 0, _sysctls),
-    _Rule("windowsHostProcess", "baseline", 0, _host_process),
-    _Rule("allowPrivilegeEscalation", "restricted", 8, _escalation),
-    _Rule("capabilities_restricted", "restricted", 22, _capabilities_restricted, ("capabilities_baseline",)),
-    _Rule("procMount_restricted", "restricted", 35, _proc_mount, ("procMount",)),
-    _Rule("restrictedVolumes", "restricted", 0, _volumes, ("hostPathVolumes",)),
-    _Rule("runAsNonRoot", "restricted", 0, _non_root),
-    _Rule("runAsUser", "restricted", 23, _root_user),
-    _Rule("seccompProfile_restricted", "restricted", 19, _seccomp_restricted, ("seccompProfile_baseline",)),
+# Minor release, check, and the weaker check it contains; in the order of the real server, by names that it gives them.
+_BASELINE: tuple[tuple[int, Check, Check | None], ...] = (
+    (0, _app_armor, None),
+    (0, _default_capabilities, None),
+    (0, _host_namespaces, None),
+    (0, _host_paths, None),
+    (0, _host_ports, None),
+    (34, _used("probe or lifecycle host", _hosts, _quoted), None),
+    (0, _privileged, None),
+    (0, _private_mounts, None),
+    (0, _selinux, None),
+    (0, _baseline_seccomp, None),
+    (0, _sysctls, None),
+    (0, _host_process, None),
+)
+_RESTRICTED = (
+    *_BASELINE,
+    (8, _unless(_is_windows, _escalation), None),
+    (22, _unless(_is_windows, _restricted_capabilities), _default_capabilities),
+    (35, _mounts, _private_mounts),
+    (0, _volumes, _host_paths),
+    (0, _unless(_has_user_namespace, _non_root), None),
+    (23, _unless(_has_user_namespace, _root_user), None),
+    (19, _unless(_is_windows, _restricted_seccomp), _baseline_seccomp),
 )
