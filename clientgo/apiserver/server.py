@@ -320,7 +320,7 @@ def build(
     journal: Journal | None = None,
     commit_together: bool = False,
 ) -> Api:
-    """Build a server without HTTP, with all controllers, on this scheduler (an asyncio loop or a `ManualScheduler`).
+    """Build a server without HTTP, with all controllers, on this scheduler, an asyncio loop or a fake.
 
     The journal commits each write before `Api.answer` returns; with `commit_together`, the writes of one turn of the
     scheduler together, and responses wait for that (see `Store.when_committed`).

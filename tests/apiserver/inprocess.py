@@ -8,9 +8,10 @@ from clientgo.apiserver.apiextensions.crds import KEY as DEFINITION_KEY
 from clientgo.apiserver.handlers.watching import WatchServer
 from clientgo.apiserver.http.messages import HTTPResponse
 from clientgo.apiserver.server import build
-from clientgo.apiserver.state import ManualScheduler, ServerOptions
+from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.stored import Journal
 from clientgo.testing.clock import FakeClock
+from tests.apiserver.scheduling import ManualScheduler
 
 Object = dict[str, Any]
 

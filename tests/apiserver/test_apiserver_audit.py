@@ -13,7 +13,7 @@ from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, DeploymentSi
 from clientgo.apiserver.http.status import internal_error
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer, build
-from clientgo.apiserver.state import ManualScheduler, ServerOptions
+from clientgo.apiserver.state import ServerOptions
 from clientgo.envtest import Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
@@ -22,6 +22,7 @@ from clientgo.rest import Config
 from clientgo.testing.clock import FakeClock
 from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, deployment, foo
 from tests.apiserver.inprocess import DEPLOYMENTS as DEPLOYMENTS_URL
+from tests.apiserver.scheduling import ManualScheduler
 
 Event = dict[str, Any]
 

@@ -11,9 +11,10 @@ from clientgo.apiserver.controllers.deployments import DeploymentSimulation
 from clientgo.apiserver.http.status import internal_error
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import build
-from clientgo.apiserver.state import ManualScheduler, ServerOptions
+from clientgo.apiserver.state import ServerOptions
 from clientgo.testing.clock import FakeClock
 from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, deployment
+from tests.apiserver.scheduling import ManualScheduler
 from tests.budget import examples
 
 NAMESPACES = "/api/v1/namespaces"

@@ -1,5 +1,7 @@
 """Namespaces: the initial ones, and the requirement that an object's namespace exists."""
 
+import uuid
+
 from clientgo.apiserver.http.status import Cause, forbidden, not_found
 from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
@@ -51,7 +53,7 @@ def new_namespace(state: State, name: str) -> Object:
         "kind": "Namespace",
         "metadata": {
             "name": name,
-            "uid": state.new_uid(),
+            "uid": str(uuid.uuid4()),
             "creationTimestamp": timestamp(state.clock),
             "labels": {"kubernetes.io/metadata.name": name},
         },

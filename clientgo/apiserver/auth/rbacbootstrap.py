@@ -5,6 +5,8 @@ system:masters hold cluster-admin. `admin`, `edit` and `view` can be bound, and 
 their label. Roles that a client has changed stay unchanged.
 """
 
+import uuid
+
 from clientgo.apiserver.auth.authorization import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
 from clientgo.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from clientgo.apiserver.controllers.base import Controller
@@ -86,7 +88,7 @@ class AggregationController(Controller):
 def _add(state: State, key: Key, name: str, fields: Object, labels: dict[str, str] | None = None) -> None:
     if state.store.entry(key, "", name) is not None:
         return
-    meta: Object = {"name": name, "uid": state.new_uid(), "creationTimestamp": timestamp(state.clock)}
+    meta: Object = {"name": name, "uid": str(uuid.uuid4()), "creationTimestamp": timestamp(state.clock)}
     meta["labels"] = {"kubernetes.io/bootstrapping": "rbac-defaults", **(labels or {})}
     state.store.put(key, {"apiVersion": f"{GROUP}/v1", "kind": _KINDS[key], "metadata": meta, **fields})
 

@@ -8,7 +8,7 @@ from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import Handle
-from clientgo.apiserver.storage.stored import Key, Name
+from clientgo.apiserver.storage.stored import Key, Name, name_of
 from clientgo.log import get_logger
 
 _log = get_logger(__name__)
@@ -96,7 +96,7 @@ class Controller:
     def _write_status(self, key: Key, obj: Object, patch: Any, kind: str = "merge") -> None:
         """Merge the patch into the object's status; one of kind `json` is for the whole object."""
         body = patch if kind == "json" else {"status": patch}
-        where = place(obj)
+        where = name_of(obj)
         write = self._internal.patch
         self._attempt("write the status", where, lambda: write(key, *where, body, subresource="status", kind=kind))
 
@@ -106,17 +106,12 @@ class Controller:
         for obj in self._store.list(key, namespace):
             meta = obj["metadata"]
             if not meta.get("finalizers"):
-                self._store.remove(key, *place(obj))
+                self._store.remove(key, *name_of(obj))
                 continue
             left = True
             if "deletionTimestamp" not in meta:
                 self._store.put(key, {**obj, "metadata": mark_deleted(meta, self._state.clock)})
         return not left
-
-
-def place(obj: Object) -> Name:
-    """Return the object's namespace and name."""
-    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 def annotation(obj: Object, name: str) -> str:

@@ -14,7 +14,7 @@ a real cluster. With a delay, however short, the order is the real one: the resp
 
 from dataclasses import dataclass
 
-from clientgo.apiserver.controllers.base import Controller, annotation, place
+from clientgo.apiserver.controllers.base import Controller, annotation
 from clientgo.apiserver.controllers.rollout import (
     Stage,
     daemon_set_status,
@@ -28,7 +28,7 @@ from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import Handle
 from clientgo.apiserver.storage.selection import selects
-from clientgo.apiserver.storage.stored import Key
+from clientgo.apiserver.storage.stored import Key, name_of
 
 DEPLOYMENTS: Key = ("apps", "deployments")
 REPLICA_SETS: Key = ("apps", "replicasets")
@@ -70,7 +70,7 @@ class DeploymentSimulation(Controller):
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == NODES and kind != "MODIFIED":
             for obj in self._store.list(DAEMON_SETS):
-                self._schedule(*DAEMON_SETS, *place(obj))
+                self._schedule(*DAEMON_SETS, *name_of(obj))
         if key not in self._sources:
             return
         if new is None:
@@ -83,7 +83,7 @@ class DeploymentSimulation(Controller):
         rollout = self._rollouts.setdefault(meta["uid"], _from_status(new))
         if (generation, held) != (rollout.observed, rollout.held):
             rollout.observed, rollout.held = generation, held
-            self._schedule(*key, *place(new), promptly=not self._ready_seconds)
+            self._schedule(*key, *name_of(new), promptly=not self._ready_seconds)
 
     def _sync(self, *names: str) -> None:
         group, plural, namespace, name = names

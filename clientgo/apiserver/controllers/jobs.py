@@ -5,11 +5,11 @@ A Job is active for as long as replicas take to become available, and completes.
 suspended Job waits, and one with `ttlSecondsAfterFinished` is deleted that long after it finished.
 """
 
-from clientgo.apiserver.controllers.base import Controller, annotation, conditions_of, place
+from clientgo.apiserver.controllers.base import Controller, annotation, conditions_of
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import Handle
-from clientgo.apiserver.storage.stored import Key
+from clientgo.apiserver.storage.stored import Key, name_of
 
 JOBS: Key = ("batch", "jobs")
 OUTCOME = "simulation.clientgo.dev/job"
@@ -36,7 +36,7 @@ class JobSimulation(Controller):
         if new is None:
             self._cancel((old or {})["metadata"]["uid"])
         elif old is None or _desired(old) != _desired(new):
-            self._schedule(*place(new), promptly=not self._seconds)
+            self._schedule(*name_of(new), promptly=not self._seconds)
 
     def _cancel(self, uid: str) -> None:
         timer = self._timers.pop(uid, None)
@@ -93,7 +93,7 @@ class JobSimulation(Controller):
         self._expire(job)
 
     def _expire(self, job: Object) -> None:
-        seconds, uid, where = job["spec"].get("ttlSecondsAfterFinished"), job["metadata"]["uid"], place(job)
+        seconds, uid, where = job["spec"].get("ttlSecondsAfterFinished"), job["metadata"]["uid"], name_of(job)
 
         def delete() -> None:
             self._timers.pop(uid, None)

@@ -6,11 +6,11 @@ are removed at once; `deployments` makes the new ones available.
 
 from typing import Any
 
-from clientgo.apiserver.controllers.base import Controller, annotation, place
+from clientgo.apiserver.controllers.base import Controller, annotation
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo.apiserver.controllers.rollout import template_hash, wanted_replicas
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.storage.stored import Key
+from clientgo.apiserver.storage.stored import Key, name_of
 
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
@@ -26,7 +26,7 @@ class ReplicaSetSimulation(Controller):
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == DEPLOYMENTS and new is not None:
             if old is None or old["metadata"].get("generation") != new["metadata"].get("generation"):
-                self._schedule(*place(new))
+                self._schedule(*name_of(new))
         elif key == REPLICA_SETS and new is None and old is not None:
             for owner in old["metadata"].get("ownerReferences") or ():
                 if owner.get("kind") == "Deployment":
@@ -35,10 +35,10 @@ class ReplicaSetSimulation(Controller):
     def _sync(self, *names: str) -> None:
         deployment = self._store.get(DEPLOYMENTS, *names)
         if deployment is not None and "deletionTimestamp" not in deployment["metadata"]:
-            self._attempt("write replica sets", place(deployment), lambda: self._reconcile(deployment))
+            self._attempt("write replica sets", name_of(deployment), lambda: self._reconcile(deployment))
 
     def _reconcile(self, deployment: Object) -> None:
-        namespace, _ = place(deployment)
+        namespace, _ = name_of(deployment)
         uid, limit = deployment["metadata"]["uid"], deployment["spec"].get("revisionHistoryLimit")
         mine = [
             one
@@ -62,16 +62,16 @@ class ReplicaSetSimulation(Controller):
         for one in earlier:
             self._scale(one, 0, _revision(one))
         for one in earlier[: max(0, len(earlier) - (_DEFAULT_HISTORY if limit is None else int(limit)))]:
-            self._internal.delete(REPLICA_SETS, *place(one), uid=one["metadata"]["uid"])
+            self._internal.delete(REPLICA_SETS, *name_of(one), uid=one["metadata"]["uid"])
         if annotation(deployment, REVISION) != str(revision):
             patch = {"metadata": {"annotations": {REVISION: str(revision)}}}
-            self._internal.patch(DEPLOYMENTS, *place(deployment), patch)
+            self._internal.patch(DEPLOYMENTS, *name_of(deployment), patch)
 
     def _scale(self, replica_set: Object, replicas: int, revision: int) -> None:
         if (wanted_replicas(replica_set), _revision(replica_set)) == (replicas, revision):
             return
         patch = {"metadata": {"annotations": {REVISION: str(revision)}}, "spec": {"replicas": replicas}}
-        self._internal.patch(REPLICA_SETS, *place(replica_set), patch)
+        self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
 
 
 def _replica_set(deployment: Object, digest: str, revision: int) -> Object:

@@ -13,9 +13,8 @@ from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, for
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import as_stored, from_storage, has_its_defaults, prepare
 from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.bucket import Window
 from clientgo.apiserver.storage.selection import SelectionPredicate
-from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name
+from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name, Window
 
 _encode = msgspec.json.Encoder().encode
 _TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105

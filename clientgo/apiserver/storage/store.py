@@ -12,19 +12,22 @@ from collections.abc import Callable
 
 import msgspec
 
-from clientgo.apiserver.http.status import ApiFailure, no_space
+from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.storage.bucket import Bucket, Range, Window
 from clientgo.apiserver.storage.stored import (
+    Bucket,
     Entry,
     ExpiredRevision,
     FutureRevision,
     Journal,
     Key,
     Name,
+    Range,
     StorageEvent,
     StoreListener,
     Watcher,
+    Window,
+    name_of,
 )
 
 DEFAULT_HISTORY = 10_000
@@ -36,9 +39,8 @@ _decode = msgspec.json.Decoder().decode
 Objects = list[Object]
 Entries = list[Entry]
 StorageEvents = list[StorageEvent]
-Listeners = list[StoreListener]
 Watchers = list[Watcher]
-Waiters = list[Callable[[ApiFailure | None], object]]
+Waiter = Callable[[ApiFailure | None], object]
 
 
 class Store:
@@ -58,11 +60,11 @@ class Store:
         self._buckets: dict[Key, Bucket] = {}
         self._history = history
         self._events: deque[StorageEvent] = deque()
-        self._listeners: Listeners = []
+        self._listeners: deque[StoreListener] = deque()
         self._journal = journal
         self._later = later
         self._batch: StorageEvents = []  # in memory, neither committed nor delivered
-        self._waiters: Waiters = []
+        self._waiters: deque[Waiter] = deque()
         self.full = False  # rejects every write, like a full disk
         self.failing = False  # writes were undone, and none committed since
         self.revision = 1
@@ -98,7 +100,7 @@ class Store:
 
     def entries(self, key: Key, namespace: str = "") -> Entries:
         """Return the entries of one namespace (all if empty), by name."""
-        return [*self._bucket(key).present(Range(namespace))]
+        return [*self._bucket(key).window(Range(namespace))]
 
     def window(self, key: Key, namespace: str = "", *, after: Name | None = None, at: int = 0) -> Window:
         """Return the entries, now or at revision `at`, by name after `after`; valid until the next write.
@@ -107,17 +109,14 @@ class Store:
             ExpiredRevision: `at` is older than the history.
             FutureRevision: `at` is newer than the current revision.
         """
-        bucket, within = self._bucket(key), Range(namespace, after)
-        if not at or at == self.revision:
-            return bucket.present(within)
-        self._check(at)
-        return bucket.past(at, within)
+        past = at not in (0, self.revision)
+        if past:
+            self._check(at)
+        return self._bucket(key).window(Range(namespace, after), at if past else None)
 
     def put(self, key: Key, obj: Object) -> Entry:
         """Store the object at a new revision, replacing the one of its name; return the entry."""
-        meta = obj["metadata"]
-        name = (meta.get("namespace", ""), meta["name"])
-        revision = self.revision + 1
+        meta, name, revision = obj["metadata"], name_of(obj), self.revision + 1
         # kind and apiVersion come first, so that lists of built-in kinds can cut them off.
         head = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": None}
         entry = Entry({**head, **obj, "metadata": {**meta, "resourceVersion": str(revision)}}, revision)
@@ -147,7 +146,7 @@ class Store:
         """True if everything readable is committed to the journal, or there is no journal."""
         return not self._batch
 
-    def when_committed(self, waiter: Callable[[ApiFailure | None], object]) -> None:
+    def when_committed(self, waiter: Waiter) -> None:
         """Call `waiter` once the writes of this turn are committed (with None) or undone (with the reason)."""
         self._waiters.append(waiter)
 
@@ -205,10 +204,7 @@ class Store:
         self.oldest = max(self.oldest, floor)
 
     def _bucket(self, key: Key) -> Bucket:
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = Bucket()
-        return bucket
+        return self._buckets.get(key) or self._buckets.setdefault(key, Bucket())
 
     def _check(self, revision: int) -> None:
         if revision < self.oldest:
@@ -218,7 +214,7 @@ class Store:
 
     def _record(self, revision: int, key: Key, name: Name, raw: bytes | None) -> None:
         if self.full:
-            raise no_space()
+            raise ApiFailure(500, "", "etcdserver: mvcc: database space exceeded")  # in etcd's words
         if self._journal is None:
             return
         try:
@@ -251,7 +247,7 @@ class Store:
     def _notify(self, kind: str, event: StorageEvent, old: Entry | None, new: Entry | None) -> None:
         before = old.object if old is not None else None
         after = new.object if new is not None else None
-        for listener in self._listeners[:]:
+        for listener in tuple(self._listeners):
             listener(kind, event.key, before, after)
 
     def _undo(self, error: ApiFailure) -> None:
@@ -263,14 +259,17 @@ class Store:
             if self._events and self._events[-1] is event:
                 self._events.pop()
                 bucket.events.pop()
-            bucket.restore(event)
+            if event.old is not None:
+                bucket.put(event.name, event.old)
+            else:
+                bucket.drop(event.name)
             self.revision = event.revision - 1
             self._notify(_REVERSE[event.type], event, None if event.type == "DELETED" else event.new, event.old)
         self.oldest = min(self.oldest, self.revision)
         self._release(error)
 
     def _release(self, error: ApiFailure | None) -> None:
-        waiters, self._waiters = self._waiters, []
+        waiters, self._waiters = self._waiters, deque()
         for waiter in waiters:
             waiter(error)
 
@@ -284,6 +283,4 @@ class Store:
         self.revision, objects = journal.load()
         for key, raw in objects:
             obj: Object = _decode(raw)
-            meta = obj["metadata"]
-            name = (meta.get("namespace", ""), meta["name"])
-            self._bucket(key).put(name, Entry(obj, int(meta["resourceVersion"]), raw))
+            self._bucket(key).put(name_of(obj), Entry(obj, int(obj["metadata"]["resourceVersion"]), raw))

@@ -7,9 +7,10 @@ from clientgo.apiserver.admission.namespaces import create_initial
 from clientgo.apiserver.api import Api
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, DeploymentSimulation
 from clientgo.apiserver.internal import Internal
-from clientgo.apiserver.state import ManualScheduler, State
+from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
 from clientgo.testing.clock import FakeClock
+from tests.apiserver.scheduling import ManualScheduler
 
 
 class Cluster:

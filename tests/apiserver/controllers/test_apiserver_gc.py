@@ -9,9 +9,10 @@ from clientgo.apiserver.admission.namespaces import create_initial
 from clientgo.apiserver.api import Api
 from clientgo.apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo.apiserver.internal import Internal
-from clientgo.apiserver.state import ManualScheduler, State
+from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
 from clientgo.testing.clock import FakeClock
+from tests.apiserver.scheduling import ManualScheduler
 
 MAPS: Key = ("", "configmaps")
 ROLES: Key = ("rbac.authorization.k8s.io", "clusterroles")

@@ -6,9 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.apiserver.storage.bucket import Range, Window
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.storage.stored import Entry, Name
+from clientgo.apiserver.storage.stored import Entry, Name, Range, Window
 
 KEY = ("", "things")
 NAMESPACES = st.sampled_from(["", "n", "ns", "ns2"])

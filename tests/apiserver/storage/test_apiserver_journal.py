@@ -13,11 +13,12 @@ import urllib3
 
 from clientgo.apiserver.api import Api, result_of
 from clientgo.apiserver.server import BundledServer, build
-from clientgo.apiserver.state import ManualScheduler, ServerOptions
+from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.journal import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo.apiserver.storage.store import Store
 from clientgo.testing.clock import FakeClock
 from tests.apiserver.inprocess import DEFINITIONS, FOOS, definition, foo
+from tests.apiserver.scheduling import ManualScheduler
 
 KEY = ("", "things")
 
