@@ -10,7 +10,6 @@ every connection, a moment after the response.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -35,8 +34,10 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+Run = Callable[[Callable[[], object]], object]
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A fault and the requests it affects.
 
     It affects requests with this `method` (`WATCH` for watches), `resource` (plural), `subresource`, `namespace` and
@@ -80,14 +81,13 @@ class Fault:
         if request.path.startswith("/faults"):
             return False  # so that faults can be removed
         target = parse_path(request.path)
+        watching = target is not None and request.method == "GET" and (target.watch or request.query.flag("watch"))
+        if self.method.upper() not in ("", "WATCH" if watching else request.method):
+            return False
         if target is None:
-            return not (self.resource or self.subresource or self.namespace or self.name) and self._same_method(
-                request.method
-            )
-        watching = request.method == "GET" and (target.watch or request.query.flag("watch"))
+            return not (self.resource or self.subresource or self.namespace or self.name)
         return (
-            self._same_method("WATCH" if watching else request.method)
-            and self.resource in ("", target.plural)
+            self.resource in ("", target.plural)
             and self.subresource in (None, target.subresource)
             and self.namespace in ("", target.namespace)
             and self.name in ("", target.name)
@@ -102,9 +102,6 @@ class Fault:
         if self.retry_after is not None:
             response.headers.append(("Retry-After", str(self.retry_after)))
         return response
-
-    def _same_method(self, method: str) -> bool:
-        return self.method.upper() in ("", method)
 
 
 class ActiveFault:
@@ -149,18 +146,6 @@ class SkewedClock:
         return self._clock.time() + self.skew
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAccess:
-    """Access to the running server, on its loop."""
-
-    store: Store
-    disconnect: Callable[[], object]
-
-    def fill(self, *, full: bool) -> None:
-        """Simulate a full disk, or end it."""
-        self.store.full = full
-
-
 class Faults:
     """Faults of one server; thread-safe. A change applies from the next request."""
 
@@ -168,7 +153,7 @@ class Faults:
         self.clock = SkewedClock(clock)
         self._active: tuple[ActiveFault, ...] = ()
         self._count = 0
-        self._act: Callable[[Callable[[ServerAccess], object]], object] | None = None
+        self._store: Store | None = None
 
     def __repr__(self) -> str:
         return f"<Faults {len(self._active)} active, skew {self.clock.skew}>"
@@ -186,14 +171,10 @@ class Faults:
 
     def clear(self) -> None:
         """Remove all faults, the clock skew and the full disk; dropped history stays dropped."""
-        self.clear_requests()
-        if self._act is not None:
-            self._act(lambda access: access.fill(full=False))
-
-    def clear_requests(self) -> None:
-        """Remove all faults and the clock skew."""
         self._active = ()
         self.clock.skew = 0.0
+        if self._store is not None:
+            self._store.full = False
 
     def skew(self, seconds: float) -> None:
         """Skew the server's time of day by that many seconds."""
@@ -201,91 +182,68 @@ class Faults:
 
     def compact(self) -> None:
         """Drop the history: older versions are answered with 410 Expired. The server must be running."""
-        self._run(lambda access: access.store.compact())
+        self._run(self._running().compact)
 
     def fill_disk(self, *, full: bool = True) -> None:
         """Simulate a full disk, or end it: writes fail with 500, reads succeed."""
-        self._run(lambda access: access.fill(full=full))
+        self._running().full = full
 
     def disconnect(self) -> None:
         """Close every connection abruptly."""
-        self._run(lambda access: access.disconnect())
+        self._run(self._disconnect)
 
-    def bind(self, act: Callable[[Callable[[ServerAccess], object]], object]) -> None:
-        """Set how calls run on the server's loop."""
-        self._act = act
+    def bind(
+        self, store: Store, disconnect: Callable[[], object], run: Callable[[Callable[[], object]], object]
+    ) -> None:
+        """Connect to the running server: its store, how connections are closed, and how calls run on its loop."""
+        self._store, self._disconnect, self._run = store, disconnect, run
 
-    def _run(self, what: Callable[[ServerAccess], object]) -> None:
-        assert self._act is not None, "the server has not been started"
-        self._act(what)
-
-    def active(self) -> tuple[ActiveFault, ...]:
-        """Return the current faults."""
-        return self._active
+    def _running(self) -> Store:
+        assert self._store is not None, "the server has not been started"
+        return self._store
 
     def matching(self, request: HTTPRequest) -> list[Fault]:
         """Return the faults that affect this request."""
         return [one.fault for one in self._active if one.matches(request)]
 
-
-NAME = "faults"
-_FIELDS = {"retryAfter" if name == "retry_after" else name: name for name in Fault.__slots__}
-_DEFAULT = Fault()
-
-
-class FaultsApi:
-    """Handles the requests below `/faults`."""
-
-    def __init__(self, faults: Faults, access: ServerAccess) -> None:
-        self._faults = faults
-        self._access = access
-
-    def __repr__(self) -> str:
-        return f"<FaultsApi {self._faults}>"
-
-    def answer(self, request: HTTPRequest) -> HTTPResponse:
-        """Answer one request.
+    def answer(self, later: Run, request: HTTPRequest) -> HTTPResponse:
+        """Answer a request below `/faults`, on the server's loop; `later` calls back after the response.
 
         Raises:
             ApiFailure: 400 or 405.
             PageNotFound: no such path, or no such fault.
         """
-        rest = request.path.strip("/").removeprefix(NAME).strip("/")
-        if not rest:
-            return self._all(request)
-        if rest == "clock" and request.method == "PUT":
-            self._faults.skew(_number(_body(request), "skewSeconds"))
-            return json_response({"skewSeconds": self._faults.clock.skew})
-        if rest == "compact" and request.method == "POST":
-            self._access.store.compact()
-            return json_response({})
-        if rest == "disconnect" and request.method == "POST":
-            self._access.disconnect()
-            return json_response({})
-        if rest == "disk" and request.method == "PUT":
-            self._access.fill(full=_flag(_body(request), "full"))
-            return json_response({"full": self._access.store.full})
-        if rest.isdecimal() and request.method == "DELETE":
-            return self._remove(int(rest))
-        raise PageNotFound
-
-    def _all(self, request: HTTPRequest) -> HTTPResponse:
-        if request.method == "GET":
-            return json_response({"items": [_fault_json(one) for one in self._faults.active()]})
+        name = request.path.strip("/").removeprefix(NAME).strip("/")
+        body = _body(request) if request.method in ("POST", "PUT") and name in ("", "clock", "disk") else {}
+        route = f"{request.method} {name}"
+        if route == "POST ":
+            return json_response(_fault_json(self.add(_fault(body))), 201)
         if request.method == "DELETE":
-            self._faults.clear_requests()
-            self._access.fill(full=False)
-            return json_response({"items": []})
-        if request.method == "POST":
-            return json_response(_fault_json(self._faults.add(_fault(_body(request)))), 201)
-        raise method_not_allowed()
+            return json_response(self._removed(name))
+        if route == "PUT clock":
+            self.clock.skew = _member(body, "skewSeconds", (int, float), "a number")
+        elif route == "PUT disk":
+            self._running().full = _member(body, "full", (bool,), "true or false")
+        elif route == "POST compact":
+            self._running().compact()
+        elif route == "POST disconnect":
+            later(self._disconnect)
+        elif route != "GET ":
+            raise PageNotFound if name else method_not_allowed()
+        return json_response(body if name else {"items": [_fault_json(one) for one in self._active]})
 
-    def _remove(self, number: int) -> HTTPResponse:
-        for one in self._faults.active():
-            if one.number == number:
-                self._faults.remove(one)
-                return json_response(_fault_json(one))
+    def _removed(self, name: str) -> dict[str, Any]:
+        if not name:
+            self.clear()
+            return {"items": []}
+        for one in self._active:
+            if name == str(one.number):
+                self.remove(one)
+                return _fault_json(one)
         raise PageNotFound
+
+
+NAME = "faults"
 
 
 def _body(request: HTTPRequest) -> dict[str, Any]:
@@ -295,32 +253,24 @@ def _body(request: HTTPRequest) -> dict[str, Any]:
         raise bad_request(f"the body must be a JSON object: {error}") from error
 
 
-def _flag(body: dict[str, Any], field: str) -> bool:
+def _member(body: dict[str, Any], field: str, types: tuple[type, ...], wanted: str) -> Any:
     value = body.get(field)
-    if not isinstance(value, bool):
-        raise bad_request(f"{field} must be true or false")
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise bad_request(f"{field} must be {wanted}")
     return value
 
 
-def _number(body: dict[str, Any], field: str) -> float:
-    value = body.get(field)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise bad_request(f"{field} must be a number")
-    return float(value)
-
-
 def _fault(body: dict[str, Any]) -> Fault:
-    unknown = sorted(set(body) - set(_FIELDS))
+    known = [field.encode_name for field in msgspec.structs.fields(Fault)]
+    unknown = sorted(set(body) - set(known))
     if unknown:
-        raise bad_request(f"unknown field {unknown[0]!r} of a fault: expected one of {', '.join(sorted(_FIELDS))}")
+        raise bad_request(f"unknown field {unknown[0]!r} of a fault: expected one of {', '.join(sorted(known))}")
     try:
-        return msgspec.convert({_FIELDS[field]: value for field, value in body.items()}, Fault)
+        return msgspec.convert(body, Fault)
     except (msgspec.ValidationError, ValueError) as error:
         raise bad_request(f"invalid fault: {error}") from error
 
 
 def _fault_json(active: ActiveFault) -> dict[str, Any]:
     """Return the fault as JSON, without default values."""
-    fields = {field: getattr(active.fault, name) for field, name in _FIELDS.items()}
-    changed = {field: value for field, value in fields.items() if value != getattr(_DEFAULT, _FIELDS[field])}
-    return {"number": active.number, "hits": active.hits, **changed}
+    return {"number": active.number, "hits": active.hits, **msgspec.to_builtins(active.fault)}

@@ -9,7 +9,7 @@ import contextlib
 import ipaddress
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from clientgo.apiserver.controllers.jobs import JobSimulation
 from clientgo.apiserver.controllers.namespaces import NamespaceController
 from clientgo.apiserver.controllers.quotas import QuotaController
 from clientgo.apiserver.controllers.replicasets import ReplicaSetSimulation
-from clientgo.apiserver.faults import NAME, Faults, FaultsApi, ServerAccess
+from clientgo.apiserver.faults import NAME, Faults
 from clientgo.apiserver.http.app import App
 from clientgo.apiserver.http.certificates import ServingCertificates
 from clientgo.apiserver.http.wire import Connection, TlsConnection
@@ -84,7 +84,9 @@ class BundledServer:
         self._audit_file: AuditFile | None = None
         self._host = host
         self._tls = tls
-        self._require_protection()
+        open_to_all = not tls or (self._options.anonymous and self._options.authorization == "AlwaysAllow")
+        if open_to_all and not ipaddress.ip_address(host).is_loopback:
+            raise ConfigError(f"the API server can listen on {host} only with TLS and authentication")
         self._certificates: ServingCertificates | None = None
         self._port = port
         self._simulate = simulate
@@ -136,12 +138,12 @@ class BundledServer:
             listener.bind((self._host, self._port))
             self._open_files()
         except (OSError, DataUnusable):
+            self._close_files()
             listener.close()
             raise
         listener.listen(_BACKLOG)
-        self._address = (
-            f"{'https' if self._tls else 'http'}://{_reachable_host(self._host)}:{listener.getsockname()[1]}"
-        )
+        scheme = "https" if self._tls else "http"
+        self._address = f"{scheme}://{_reachable_host(self._host)}:{listener.getsockname()[1]}"
         self._group.start(self._run, listener, name="apiserver")
         self._ready.wait()
         if self._app is None:
@@ -213,16 +215,10 @@ class BundledServer:
 
         return int(self.run(count))
 
-    def _require_protection(self) -> None:
-        if ipaddress.ip_address(self._host).is_loopback:
-            return
-        if not self._tls or (self._options.anonymous and self._options.authorization == "AlwaysAllow"):
-            raise ConfigError(f"the API server can listen on {self._host} only with TLS and authentication")
-
     def _run(self, listener: socket.socket) -> None:
         connection = TlsConnection if self._tls else Connection
         config = uvicorn.Config(
-            self._serve,
+            lambda scope, receive, send: self._app(scope, receive, send),  # type: ignore[misc]  # made before requests
             interface="asgi3",
             proxy_headers=False,
             http=partial(connection, patience=self._options.stall_seconds),  # type: ignore[arg-type]
@@ -256,38 +252,32 @@ class BundledServer:
         if self._data_dir is not None:
             key = load_or_create_key(self._data_dir, _TOKEN_KEY, lambda: self._options.token_key)
             self._options = replace(self._options, token_key=key)
-        try:
-            self._journal = SqliteJournal(self._data_dir) if self._data_dir is not None else None
-        except DataUnusable:
-            self._close_files()
-            raise
+            self._journal = SqliteJournal(self._data_dir)
 
     def _close_files(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
-        if self._audit_file is not None:
-            self._audit_file.close()
+        for file in (self._journal, self._audit_file):
+            if file is not None:
+                file.close()
 
     async def _main(self, listener: socket.socket) -> None:
         assert self._server is not None, "made before the loop"
         self._loop = asyncio.get_running_loop()
-        clock = self.faults.clock
-        build_on = partial(build, self._loop, self._options, simulate=self._simulate, clock=clock)
-        api = build_on(journal=self._journal, commit_together=True)
-        access = ServerAccess(api.state.store, self._disconnect)
-        self.faults.bind(lambda act: self.run(lambda _: act(access)))
+        api = build(
+            self._loop,
+            self._options,
+            simulate=self._simulate,
+            clock=self.faults.clock,
+            journal=self._journal,
+            commit_together=True,
+        )
+        self.faults.bind(api.state.store, self._disconnect, lambda call: self.run(lambda _: call()))
         if self._enable_faults:
-            # Requests over HTTP run on the loop already, and wait for their response.
-            later = partial(self._loop.call_later, _ANSWER_SECONDS, self._disconnect)
-            api.extra[NAME] = FaultsApi(self.faults, ServerAccess(api.state.store, later)).answer
+            later = partial(self._loop.call_later, _ANSWER_SECONDS)
+            api.extra[NAME] = partial(self.faults.answer, later)
         self._app = App(api, self.faults)
         self._loop.call_soon(self._ready.set)
         await self._server.serve(sockets=[listener])
         api.state.store.commit()
-
-    def _serve(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
-        assert self._app is not None, "made before the first request"
-        return self._app(scope, receive, send)
 
     def _disconnect(self) -> None:
         if self._server is not None:
@@ -307,7 +297,7 @@ def _reachable_host(host: str) -> str:
     """Return the address by which this machine reaches a listener on `host`."""
     address = ipaddress.ip_address(host)
     if address.is_unspecified:
-        return "127.0.0.1" if address.version == 4 else "[::1]"
+        host = "127.0.0.1" if address.version == 4 else "::1"
     return host if address.version == 4 else f"[{host}]"
 
 

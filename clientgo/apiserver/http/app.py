@@ -41,9 +41,9 @@ _CACHE_CONTROL = (_CaseSensitive(b"Cache-Control"), b"no-cache, private")
 class App:
     """Serves one `Api` over ASGI, with fault injection."""
 
-    def __init__(self, api: Api, faults: Faults | None = None) -> None:
+    def __init__(self, api: Api, faults: Faults) -> None:
         self.api = api
-        self._faults = faults if faults is not None else Faults(api.state.clock)
+        self._faults = faults
         self._streams: set[Stream] = set()
         self._ending = False
         self._stalls = StallGuard(api.state.options.stall_seconds)
