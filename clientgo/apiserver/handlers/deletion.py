@@ -5,17 +5,17 @@ from typing import Any
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import is_namespace, terminating
-from clientgo.apiserver.handlers.updating import precondition_failed
+from clientgo.apiserver.handlers.storing import precondition_failed
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import read_body
 from clientgo.apiserver.http.messages import HTTPRequest
-from clientgo.apiserver.http.status import bad_request, not_found, success
+from clientgo.apiserver.http.status import bad_request, details_of, not_found
 from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import current, from_storage, prepare
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate
-from clientgo.apiserver.storage.stored import Entry
+from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.apiserver.suspension import ExternalCall, Paused
 
 _POLICIES = {"Orphan": "orphan", "Foreground": "foregroundDeletion", "Background": ""}
@@ -48,17 +48,16 @@ def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
     if propagation and propagation not in _POLICIES:
-        raise bad_request(
-            f'invalid propagationPolicy "{propagation}": supported values: "Background", "Foreground", "Orphan"'
-        )
+        supported = '"Background", "Foreground", "Orphan"'
+        raise bad_request(f'invalid propagationPolicy "{propagation}": supported values: {supported}')
     dry_run = "All" in (body.get("dryRun") or ()) or query.get("dryRun") == "All"
     return ParsedDeleteOptions(
         conditions.get("uid") or "", conditions.get("resourceVersion") or "", propagation, dry_run
     )
 
 
-def delete(state: State, write: Write, options: ParsedDeleteOptions) -> tuple[Object, int]:
-    """Delete the object of the write's name; return the response and the status code (404, 409)."""
+def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
+    """Delete the object of the write's name; return the object or a Status (404, 409)."""
     resource = write.resource
     entry = state.store.entry(resource.storage, write.namespace, write.name)
     if entry is None:
@@ -69,13 +68,14 @@ def delete(state: State, write: Write, options: ParsedDeleteOptions) -> tuple[Ob
     if held is not None:
         if held is not entry.object and not options.dry_run:
             held = state.store.put(resource.storage, held).object
-        return from_storage(resource, held), 200
+        return from_storage(resource, held)
     last: Entry | None = entry
     if not options.dry_run:
         last = state.store.remove(resource.storage, write.namespace, write.name)
     if resource.returns_deleted and last is not None:
-        return from_storage(resource, last.object), 200
-    return success(resource, write.name, entry.object["metadata"]["uid"]), 200
+        return from_storage(resource, last.object)
+    head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    return {**head, "details": details_of(resource, write.name, uid=entry.object["metadata"]["uid"])}
 
 
 def delete_collection(
@@ -89,14 +89,13 @@ def delete_collection(
     prepare(resource, (entry.object for entry in meant))
     _admit_all(state, write, options, meant)
     for entry in meant:
-        meta = entry.object["metadata"]
         held = _mark(state, resource, entry.object, options)
         if options.dry_run or held is entry.object:
             continue
         if held is not None:
             state.store.put(resource.storage, held)
         else:
-            state.store.remove(resource.storage, meta.get("namespace", ""), meta["name"])
+            state.store.remove(resource.storage, *name_of(entry.object))
     return [from_storage(resource, entry.object) for entry in meant]
 
 
@@ -105,11 +104,10 @@ def _admit_all(state: State, write: Write, options: ParsedDeleteOptions, meant: 
     # anything; and concurrently, or a large collection would exceed the limit of suspensions.
     calls: list[ExternalCall] = []
     for entry in meant:
-        meta = entry.object["metadata"]
+        namespace, name = name_of(entry.object)
         current(write.resource, entry.object)
         try:
-            one = replace(write, name=meta["name"], namespace=meta.get("namespace", ""))
-            _admit(state, one, options, entry)
+            _admit(state, replace(write, name=name, namespace=namespace), options, entry)
         except Paused as paused:
             calls += paused.calls
     if calls:
@@ -125,10 +123,12 @@ def _admit(state: State, write: Write, options: ParsedDeleteOptions, entry: Entr
 
 def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOptions) -> None:
     meta = entry.object["metadata"]
-    if options.uid and options.uid != meta["uid"]:
-        raise precondition_failed(write, "UID", options.uid, meta["uid"])
-    if options.resource_version and options.resource_version != meta["resourceVersion"]:
-        raise precondition_failed(write, "ResourceVersion", options.resource_version, meta["resourceVersion"])
+    for field, member, wanted in (
+        ("UID", "uid", options.uid),
+        ("ResourceVersion", "resourceVersion", options.resource_version),
+    ):
+        if wanted and wanted != meta[member]:
+            raise precondition_failed(write, field, wanted, meta[member])
 
 
 def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> Object | None:
@@ -136,19 +136,13 @@ def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOp
     meta = obj["metadata"]
     if is_namespace(resource):
         return obj if "deletionTimestamp" in meta else terminating(obj, timestamp(state.clock))
-    finalizers = _finalizers(meta.get("finalizers", []), options.propagation)
+    finalizers = meta.get("finalizers", [])
+    if options.propagation:  # the policy sets the finalizers of the garbage collector, others stay
+        wanted = _POLICIES[options.propagation]
+        finalizers = [*(one for one in finalizers if one not in _GC_FINALIZERS), *([wanted] if wanted else [])]
     if not finalizers:
         return None
     if "deletionTimestamp" in meta and finalizers == meta.get("finalizers"):
         return obj
     marked = meta if "deletionTimestamp" in meta else mark_deleted(meta, state.clock)
     return {**current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}
-
-
-def _finalizers(present: list[str], propagation: str) -> list[str]:
-    """Return the finalizers after a deletion: the policy sets those of the garbage collector, others stay."""
-    if not propagation:
-        return present
-    wanted = _POLICIES[propagation]
-    kept = [one for one in present if one not in _GC_FINALIZERS]
-    return [*kept, wanted] if wanted else kept

@@ -1,20 +1,16 @@
 """PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
 
-from collections.abc import Callable
-
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
-from clientgo.apiserver.handlers.creation import filled_in, mutated, read_metadata, store_checked
 from clientgo.apiserver.handlers.patches import Applied, apply, json_patch, rules_of, strategic_merge_patch
-from clientgo.apiserver.handlers.updating import check_name, replace
-from clientgo.apiserver.handlers.writes import Write, report_duplicates, with_entries
+from clientgo.apiserver.handlers.storing import admit_new, replace
+from clientgo.apiserver.handlers.writes import Write, check_name, read_metadata, with_entries
 from clientgo.apiserver.http.decode import media_type, read_json, read_yaml
 from clientgo.apiserver.http.gojson import go_map, json_text
 from clientgo.apiserver.http.nesting import value_error
 from clientgo.apiserver.http.status import bad_request, invalid, not_found, required, unsupported_media_type
-from clientgo.apiserver.registry import metadata
+from clientgo.apiserver.registry.metadata import json_type
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.strategy import drop_status, refine
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.meta.patches import mergepatch
@@ -25,19 +21,14 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-def patch_types(resource: Resource) -> tuple[str, ...]:
-    """Return the patch types of a resource; strategic merge needs Go types, which custom kinds do not have."""
-    if resource.custom:
-        return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
-    return (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
-
-
 def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
     """Patch the object of the write's name; return it as shown, and whether an apply created it."""
     resource = write.resource
     kind = media_type(content_type)
-    if kind not in patch_types(resource):
-        raise unsupported_media_type(patch_types(resource))
+    # Strategic merge needs Go types, which custom kinds do not have.
+    supported = (JSON_PATCH, MERGE_PATCH, *(() if resource.custom else (STRATEGIC_PATCH,)), APPLY_PATCH)
+    if kind not in supported:
+        raise unsupported_media_type(supported)
     if kind == APPLY_PATCH:
         # Errors of an applied configuration are reported like those of an object.
         return _apply(state, write, body)
@@ -49,7 +40,7 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     strategic = kind == STRATEGIC_PATCH
     write.patch = lambda: go_map(read_json(body, resource.kind)) if strategic else json_text(patched)
     if kind != JSON_PATCH:
-        report_duplicates(write, body)
+        write.report_duplicates(body)
     meta = read_metadata(write, patched)
     check_name(write, meta)
     obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
@@ -65,17 +56,15 @@ def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) ->
         if fault:
             raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
     elif not isinstance(value, dict):
-        raise bad_request(
-            f"json: cannot unmarshal {metadata.json_type(value)} into Go value of type map[string]interface {{}}"
-        )
+        why = f"cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"json: {why}")
     elif kind == STRATEGIC_PATCH:
         patched = strategic_merge_patch(shown, value, rules_of(resource))
     else:
         patched = mergepatch.apply(shown, value)
     if not isinstance(patched, dict):
-        raise bad_request(
-            f"json: cannot unmarshal {metadata.json_type(patched)} into Go value of type v1.{resource.kind}"
-        )
+        why = f"cannot unmarshal {json_type(patched)} into Go value of type v1.{resource.kind}"
+        raise bad_request(f"json: {why}")
     return patched
 
 
@@ -87,13 +76,15 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
         if write.subresource:
             raise not_found(resource, write.name)
         webhooks.require_create(state, write)
-        return _create_applied(state, write, config), True
+        require_namespace(state, resource, write.namespace, write.name)
+        applied = _merged(state, write, {}, config)
+        return admit_new(state, write, applied.obj, name=write.name, entries=applied.entries), True
     shown = from_storage(resource, entry.object)
     applied = _merged(state, write, shown, config)
     meta = read_metadata(write, applied.obj)
     meta["resourceVersion"] = config["metadata"].get("resourceVersion", shown["metadata"]["resourceVersion"])
     obj = {**applied.obj, "metadata": with_entries(meta, applied.entries)}
-    return replace(state, write, entry, obj, _keep(applied)), False
+    return replace(state, write, entry, obj, lambda _, __, ___, new: _with_entries(new, applied)), False
 
 
 def _configuration(write: Write, body: bytes) -> Object:
@@ -101,9 +92,8 @@ def _configuration(write: Write, body: bytes) -> Object:
     resource = write.resource
     config = read_yaml(body, resource.kind)
     if not isinstance(config, dict):
-        raise bad_request(
-            f"error decoding YAML: json: cannot unmarshal {metadata.json_type(config)} into Go value of type map"
-        )
+        why = f"cannot unmarshal {json_type(config)} into Go value of type map"
+        raise bad_request(f"error decoding YAML: json: {why}")
     if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
         raise bad_request(
             f"incorrect apiVersion or kind in the applied object: {config.get('apiVersion')}, {config.get('kind')}; "
@@ -127,20 +117,5 @@ def _merged(state: State, write: Write, live: Object, config: Object) -> Applied
     return apply(live, config, write.field_manager("Apply"), rules_of(write.resource), force=write.force, time=time)
 
 
-def _create_applied(state: State, write: Write, config: Object) -> Object:
-    resource = write.resource
-    require_namespace(state, resource, write.namespace, write.name)
-    applied = _merged(state, write, {}, config)
-    new = mutated(state, write, "CREATE", refine(state, write, applied.obj, None), None)
-    new = drop_status(resource, new)
-    meta = filled_in(state, write, new["metadata"])
-    return store_checked(state, write, {**new, "metadata": with_entries(meta, applied.entries)}, name=write.name)
-
-
-def _keep(applied: Applied) -> Callable[[State, Write, Object, Object], Object]:
-    """Return a tracker that keeps the managedFields computed by the apply."""
-
-    def keep(_: State, __: Write, ___: Object, new: Object) -> Object:
-        return {**new, "metadata": with_entries(new["metadata"], applied.entries)}
-
-    return keep
+def _with_entries(new: Object, applied: Applied) -> Object:
+    return {**new, "metadata": with_entries(new["metadata"], applied.entries)}

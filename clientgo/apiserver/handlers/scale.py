@@ -5,8 +5,8 @@ from typing import Any
 from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.apiserver.handlers.reading import get
-from clientgo.apiserver.handlers.updating import check_name, replace
-from clientgo.apiserver.handlers.writes import Write
+from clientgo.apiserver.handlers.storing import replace
+from clientgo.apiserver.handlers.writes import Write, check_name
 from clientgo.apiserver.http.decode import media_type, read_json, read_object
 from clientgo.apiserver.http.status import Cause, bad_request, invalid, modified, unsupported_media_type
 from clientgo.apiserver.registry.metadata import json_type, normalize

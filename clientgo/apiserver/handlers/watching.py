@@ -37,19 +37,11 @@ class WatchServer:
     status = 200
 
     def __init__(
-        self,
-        state: State,
-        resource: Resource,
-        *,
-        namespace: str,
-        query: Query,
-        selection: SelectionPredicate,
-        form: Form,
+        self, state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
     ) -> None:
         self.content_type = "application/json"
         self._state = state
-        self._resource = resource
-        self._namespace = namespace
+        self._resource, self._namespace = place
         self._selection = selection
         self._form = form
         self._include = query.get("includeObject") or "Metadata"
@@ -132,11 +124,12 @@ class WatchServer:
     def _begin(self, query: Query) -> None:
         version = query.get("resourceVersion") or ""
         initial = query.get("sendInitialEvents")
-        if initial is not None and query.get("resourceVersionMatch") != "NotOlderThan":
+        match, why = query.get("resourceVersionMatch"), ""
+        if initial is not None and match != "NotOlderThan":
             why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_field("resourceVersionMatch", why)])
-        if initial is None and query.get("resourceVersionMatch"):
+        elif initial is None and match:
             why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        if why:
             raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_field("resourceVersionMatch", why)])
         since = read_version(version)
         if query.flag("sendInitialEvents") or (initial is None and not since):
@@ -201,12 +194,15 @@ class WatchServer:
     def _encoded(self, kind: str, entry: Entry) -> bytes:
         if not self._form.kind:
             return _frame(kind, raw_of(self._resource, entry))
-        shown = render(self._resource, from_storage(self._resource, entry.object), self._form, self._include)
-        if self._form.kind == "Table" and self._headers_sent:
-            # Columns are sent once per stream.
-            shown = {**shown, "columnDefinitions": None}
+        obj = from_storage(self._resource, entry.object)
+        return _frame(kind, _encode(self._rendered(self._resource, obj, self._form)))
+
+    def _rendered(self, resource: Resource, obj: Object, form: Form) -> Object:
+        shown = render(resource, obj, form, self._include)
+        if form.kind == "Table" and self._headers_sent:
+            shown = {**shown, "columnDefinitions": None}  # columns are sent once per stream
         self._headers_sent = True
-        return _frame(kind, _encode(shown))
+        return shown
 
     def _bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
         meta: Object = {"resourceVersion": str(self._state.store.revision)}
@@ -269,68 +265,40 @@ def _timeout(query: Query, most: float) -> float:
     return float(text)
 
 
-_PLAIN = Form()
 _OBJECTS = ("ADDED", "MODIFIED", "DELETED")
 
 
-class ConvertingWatch:
-    """Watch of stored objects that are converted before they are sent."""
-
-    status = 200
-    content_type = "application/json"
+class ConvertingWatch(WatchServer):
+    """Watch of stored objects that are converted by a webhook before they are sent."""
 
     def __init__(
-        self,
-        state: State,
-        resource: Resource,
-        *,
-        namespace: str,
-        query: Query,
-        selection: SelectionPredicate,
-        form: Form,
+        self, state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
     ) -> None:
-        self._state = state
-        self._resource = resource
-        self._form = form
-        self._include = query.get("includeObject") or "Metadata"
-        self._headers_sent = False
-        stored = dataclasses.replace(resource, converter=StoredForm())
-        self._inner = WatchServer(state, stored, namespace=namespace, query=query, selection=selection, form=_PLAIN)
+        self._shown, self._shown_form = place[0], form
+        stored = dataclasses.replace(place[0], converter=StoredForm())
+        super().__init__(state, (stored, place[1]), query, selection, Form())
 
     def __repr__(self) -> str:
-        return f"<ConvertingWatch {self._inner!r}>"
-
-    def close(self) -> None:
-        """Stop receiving events."""
-        self._inner.close()
+        return f"<ConvertingWatch {self._shown.qualified} {self._namespace}>"
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield frames; a failed conversion is an ERROR, and the last frame."""
-        async for chunk in self._inner.chunks():
+        async for chunk in super().chunks():
             for line in chunk.splitlines():
                 frame = msgspec.json.decode(line)
                 try:
-                    yield await self._encode_frame(frame)
+                    yield await self._converted(frame["type"], frame["object"])
                 except ApiFailure as failure:
-                    yield _frame_line({"type": "ERROR", "object": failure.body})
+                    yield _frame("ERROR", _encode(failure.body))
                     self.close()
                     return
 
-    async def _encode_frame(self, frame: Object) -> bytes:
-        if frame["type"] not in _OBJECTS:
-            return _frame_line(frame)
-        while True:
+    async def _converted(self, kind: str, obj: Object) -> bytes:
+        while kind in _OBJECTS:
             try:
-                obj = from_storage(self._resource, frame["object"])
-                break
+                return _frame(
+                    kind, _encode(self._rendered(self._shown, from_storage(self._shown, obj), self._shown_form))
+                )
             except Paused as paused:
                 await self._state.executor.run_calls(paused.calls)
-        shown = render(self._resource, obj, self._form, self._include)
-        if self._form.kind == "Table" and self._headers_sent:
-            shown = {**shown, "columnDefinitions": None}
-        self._headers_sent = True
-        return _frame_line({**frame, "object": shown})
-
-
-def _frame_line(frame: Object) -> bytes:
-    return msgspec.json.encode(frame) + b"\n"
+        return _frame(kind, _encode(obj))

@@ -1,18 +1,23 @@
-"""Common parts of all writes: options, managedFields, field validation, and storing the changed object."""
+"""Common parts of all writes: options, field validation, decoding by kind, managedFields, and storing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from clientgo.apiserver.apiextensions.cel import cel_errors
+from clientgo.apiserver.apiextensions.schema import schema_errors
+from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.auth.users import ANONYMOUS, User
 from clientgo.apiserver.handlers.patches import rules_of
 from clientgo.apiserver.http.gojson import duplicate_fields
 from clientgo.apiserver.http.messages import HTTPRequest
-from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, not_supported
-from clientgo.apiserver.registry.metadata import timestamp
+from clientgo.apiserver.http.status import Cause, bad_request, invalid, invalid_value, not_supported
+from clientgo.apiserver.registry.defaults import set_defaults
+from clientgo.apiserver.registry.metadata import normalize, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.validation import builtin_errors, clean
 from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.stored import Entry
+from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps
 
 _VALIDATIONS = ("Ignore", "Warn", "Strict")
@@ -47,15 +52,31 @@ class Write:
         """Return the field manager of this write."""
         return FieldManager(self.manager, operation, self.resource.api_version, self.subresource)
 
+    def report(self, problem: str, paths: list[str]) -> None:
+        """Ignore, warn of or reject a problem with these fields, as fieldValidation says (400, 422)."""
+        if not paths or self.validation == "Ignore":
+            return
+        problems = [f'{problem} "{path}"' for path in paths]
+        if self.validation == "Warn":
+            self.warnings.extend(problems)
+            return
+        why = "strict decoding error: " + ", ".join(problems)
+        if self.patch is not None:
+            raise invalid("", "", "", [invalid_value("patch", self.patch(), why)])
+        kind = self.resource.kind
+        raise bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {why}')
+
+    def report_duplicates(self, body: bytes) -> None:
+        """Report fields that occur twice in one object of the body (400)."""
+        if self.validation != "Ignore":
+            self.report("duplicate field", duplicate_fields(body))
+
 
 def read_options(request: HTTPRequest, kind: str) -> tuple[bool, str, str]:
     """Parse dryRun, fieldManager and fieldValidation; `kind` (CreateOptions, ...) is for the message (422)."""
     query = request.query
-    causes = []
-    dry_run = query.get("dryRun", "")
-    if dry_run not in ("", "All"):
-        causes.append(not_supported("dryRun", dry_run, ("All",)))
-    validation = query.get("fieldValidation") or "Warn"
+    dry_run, validation = query.get("dryRun", ""), query.get("fieldValidation") or "Warn"
+    causes = [not_supported("dryRun", dry_run, ("All",))] if dry_run not in ("", "All") else []
     if validation not in _VALIDATIONS:
         causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
     if causes:
@@ -64,32 +85,77 @@ def read_options(request: HTTPRequest, kind: str) -> tuple[bool, str, str]:
     return dry_run == "All", manager[:128], validation
 
 
-def storage_name(write: Write) -> str:
-    """Return etcd's key of the object, as messages about preconditions show it."""
+def read_metadata(write: Write, obj: Object) -> Object:
+    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400)."""
+    meta = normalize(obj.get("metadata"), write.resource.kind, write.unknown)
+    if meta.get("namespace", write.namespace) != write.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    return {**meta, "namespace": write.namespace} if write.namespace else meta
+
+
+def check_name(write: Write, meta: Object) -> None:
+    """Check that the object's name is that of the URL (400)."""
+    name = meta.get("name")
+    if name is None:
+        raise bad_request(f"name must be provided: the name on the URL is {write.name}")
+    if name != write.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
+
+
+def refine(write: Write, obj: Object, old: Object | None) -> Object:
+    """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422)."""
     resource = write.resource
-    prefix = f"{resource.group}/{resource.plural}" if resource.custom else resource.plural
-    place = f"{write.namespace}/{write.name}" if write.namespace else write.name
-    return f"/registry/{prefix}/{place}"
+    if resource.custom:
+        new: Object = apply_defaults(resource.schema, prune(resource.schema, obj, write.unknown))
+    else:
+        new = set_defaults(resource, clean(resource, obj, old, write.unknown), old)
+    write.report("unknown field", write.unknown)
+    return new
+
+
+def validate(resource: Resource, new: Object, old: Object | None) -> list[Cause]:
+    """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
+    if not resource.custom:
+        return builtin_errors(resource, new, old)
+    return schema_errors(resource.schema, new) or cel_errors(resource.schema, new, old)
+
+
+def desired(resource: Resource, obj: Object) -> Any:
+    """Return the part of the object whose changes metadata.generation counts."""
+    if not resource.custom and "spec" in obj:
+        return obj["spec"]
+    left_out = ("metadata", "status") if resource.status else ("metadata",)
+    return {field: value for field, value in obj.items() if field not in left_out}
+
+
+def with_kept_fields(write: Write, new: Object, old: Object) -> Object:
+    """Return the new object with the parts that this kind of update keeps: the status, or all but it."""
+    resource, meta = write.resource, new["metadata"]
+    if write.subresource != "status":
+        return taken(new, old, "status") if resource.status else new
+    # A status update of built-in kinds may change annotations and finalizers, but not labels; of custom kinds none.
+    kept = old["metadata"] if resource.custom else taken({**old["metadata"], **meta}, old["metadata"], "labels")
+    versions = {field: meta[field] for field in ("managedFields", "resourceVersion") if field in meta}
+    return {**taken(old, new, "status"), "metadata": {**kept, **versions}}
+
+
+def taken(target: Object, source: Object, field: str) -> Object:
+    """Return the target with this field of the source, or without it if the source has none."""
+    kept = {name: value for name, value in target.items() if name != field}
+    return {**kept, field: source[field]} if field in source else kept
 
 
 def track(state: State, write: Write, old: Object, new: Object) -> Object:
     """Return the new object with managedFields that record what this update changed."""
-    meta = new["metadata"]
-    entries = after_update(
-        list(meta.get("managedFields", ())),
-        old,
-        new,
-        write.field_manager(),
-        rules=rules_of(write.resource),
-        time=write.now(state),
-    )
+    meta, rules = new["metadata"], rules_of(write.resource)
+    present = list(meta.get("managedFields", ()))
+    entries = after_update(present, old, new, write.field_manager(), rules=rules, time=write.now(state))
     return {**new, "metadata": with_entries(meta, entries)}
 
 
 def with_entries(meta: Object, entries: list[Object]) -> Object:
     """Return the metadata with these managedFields; an empty list removes the field."""
-    kept = {field: value for field, value in meta.items() if field != "managedFields"}
-    return {**kept, "managedFields": entries} if entries else kept
+    return taken(meta, {"managedFields": entries} if entries else {}, "managedFields")
 
 
 def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
@@ -97,48 +163,15 @@ def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
 
     Nothing is written if nothing changed, or in a dry run. An object whose last finalizer was removed is deleted.
     """
-    finished = "deletionTimestamp" in new["metadata"] and not _held(new)
+    meta = new["metadata"]
+    # A namespace has its own list of finalizers.
+    held = meta.get("finalizers") or (new.get("kind") == "Namespace" and (new.get("spec") or {}).get("finalizers"))
+    finished = "deletionTimestamp" in meta and not held
     if equal_ignoring_timestamps(old.object, new) and not finished:
         return old.object
     if write.dry_run:
         return new
     if finished:
-        meta = new["metadata"]
-        removed = state.store.remove(write.resource.storage, meta.get("namespace", ""), meta["name"])
-        revision = removed.revision if removed is not None else old.revision
-        return {**new, "metadata": {**meta, "resourceVersion": str(revision)}}
-    new = {**new, "apiVersion": write.resource.stored_version}
-    return state.store.put(write.resource.storage, new).object
-
-
-def _held(obj: Object) -> bool:
-    """Return whether a finalizer, or a namespace's own list of them, delays deletion."""
-    if obj["metadata"].get("finalizers"):
-        return True
-    return obj.get("kind") == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))
-
-
-def report_unknown(write: Write, unknown: list[str]) -> None:
-    """Report unknown fields (400, 422)."""
-    report(write, [f'unknown field "{path}"' for path in unknown])
-
-
-def report_duplicates(write: Write, body: bytes) -> None:
-    """Report fields that occur twice in one object of the body (400)."""
-    if write.validation != "Ignore":
-        report(write, [f'duplicate field "{path}"' for path in duplicate_fields(body)])
-
-
-def report(write: Write, problems: list[str]) -> None:
-    """Ignore, warn of or reject these problems, as the write's fieldValidation says."""
-    if not problems or write.validation == "Ignore":
-        return
-    if write.validation == "Warn":
-        write.warnings.extend(problems)
-        return
-    why = "strict decoding error: " + ", ".join(problems)
-    if write.patch is not None:
-        raise invalid("", "", "", [invalid_value("patch", write.patch(), why)])
-    resource = write.resource
-    kind = resource.kind
-    raise bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {why}')
+        removed = state.store.remove(write.resource.storage, *name_of(new)) or old
+        return {**new, "metadata": {**meta, "resourceVersion": str(removed.revision)}}
+    return state.store.put(write.resource.storage, {**new, "apiVersion": write.resource.stored_version}).object

@@ -175,22 +175,6 @@ def internal_error(what: str) -> ApiFailure:
     return ApiFailure(500, "InternalError", f"Internal error occurred: {what}", details=details)
 
 
-def no_space() -> ApiFailure:
-    """Return 500: the disk is full, in etcd's words."""
-    return ApiFailure(500, "", "etcdserver: mvcc: database space exceeded")
-
-
-def success(resource: Resource, name: str, uid: str) -> dict[str, Any]:
-    """Return the Status of a completed deletion."""
-    return {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Success",
-        "details": details_of(resource, name, uid=uid),
-    }
-
-
 def _causes(causes: Iterable[Cause]) -> list[dict[str, str]]:
     return [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
 
