@@ -6,7 +6,7 @@ it must on a real cluster, waits one turn of the loop.
 
 from clientgo.apiserver.apiextensions.conversion import converter_of
 from clientgo.apiserver.apiextensions.crdschema import served_resources
-from clientgo.apiserver.controllers.base import Controller, conditions_of
+from clientgo.apiserver.controllers.base import InternalController, conditions_of
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.storage.stored import Key
@@ -15,7 +15,7 @@ KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
-class DefinitionController(Controller):
+class DefinitionController(InternalController):
     """Keeps the registry in sync with the stored definitions."""
 
     def __init__(self, internal: Internal) -> None:

@@ -9,7 +9,7 @@ import uuid
 
 from clientgo.apiserver.auth.authorization import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
 from clientgo.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED
-from clientgo.apiserver.controllers.base import Controller
+from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
@@ -58,7 +58,7 @@ def create_initial_roles(state: State) -> None:
         _add(state, CLUSTER_ROLE_BINDINGS, name, {"subjects": subjects, "roleRef": reference})
 
 
-class AggregationController(Controller):
+class AggregationController(InternalController):
     """Keeps the rules of aggregated roles the union of the roles they select."""
 
     _sources = (CLUSTER_ROLES,)

@@ -14,7 +14,7 @@ from clientgo.log import get_logger
 _log = get_logger(__name__)
 
 
-class Controller:
+class InternalController:
     """Receives every change of the store from `start` to `stop`, on the server's event loop.
 
     `_changed` is called after each commit and must not write; it schedules `_sync` with the names of what has to be

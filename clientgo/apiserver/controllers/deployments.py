@@ -14,7 +14,7 @@ a real cluster. With a delay, however short, the order is the real one: the resp
 
 from dataclasses import dataclass
 
-from clientgo.apiserver.controllers.base import Controller, annotation
+from clientgo.apiserver.controllers.base import InternalController, annotation
 from clientgo.apiserver.controllers.rollout import (
     Stage,
     daemon_set_status,
@@ -54,7 +54,7 @@ class _Rollout:
             self.timer = None
 
 
-class DeploymentSimulation(Controller):
+class DeploymentSimulation(InternalController):
     """Makes the replicas of workloads available, `ready_seconds` plus the object's `minReadySeconds` after a change."""
 
     _sources = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS)

@@ -4,7 +4,7 @@ There are no pods, so a budget counts the replicas of Deployments, StatefulSets 
 template has the labels it selects.
 """
 
-from clientgo.apiserver.controllers.base import Controller, conditions_of
+from clientgo.apiserver.controllers.base import InternalController, conditions_of
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from clientgo.apiserver.controllers.rollout import resolve, wanted_replicas
 from clientgo.apiserver.registry.registry import Object
@@ -15,7 +15,7 @@ BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
 
 
-class DisruptionSimulation(Controller):
+class DisruptionSimulation(InternalController):
     """Keeps the status of every PodDisruptionBudget up to date."""
 
     _sources = (BUDGETS,)

@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.apiserver.controllers.base import Controller
+from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object, Resource
@@ -39,7 +39,7 @@ class _Item:
     uid: str
 
 
-class GarbageCollector(Controller):
+class GarbageCollector(InternalController):
     """Follows owner references through every kind."""
 
     def __init__(self, internal: Internal) -> None:

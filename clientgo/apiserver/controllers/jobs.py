@@ -5,7 +5,7 @@ A Job is active for as long as replicas take to become available, and completes.
 suspended Job waits, and one with `ttlSecondsAfterFinished` is deleted that long after it finished.
 """
 
-from clientgo.apiserver.controllers.base import Controller, annotation, conditions_of
+from clientgo.apiserver.controllers.base import InternalController, annotation, conditions_of
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import Handle
@@ -17,7 +17,7 @@ _SUCCESS = ("CompletionsReached", "Reached expected number of succeeded pods")
 _FAILURE = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 
 
-class JobSimulation(Controller):
+class JobSimulation(InternalController):
     """Runs and finishes every Job, each after `ready_seconds`."""
 
     _sources = (JOBS,)

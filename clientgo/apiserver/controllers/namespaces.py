@@ -1,13 +1,13 @@
 """Namespace deletion: deletes the contents of a terminating namespace, and then the namespace."""
 
 from clientgo.apiserver.admission.namespaces import KEY
-from clientgo.apiserver.controllers.base import Controller
+from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.stored import Key
 
 
-class NamespaceController(Controller):
+class NamespaceController(InternalController):
     """Empties and removes namespaces that are being deleted."""
 
     _sources = (KEY,)

@@ -1,12 +1,12 @@
 """Status of resource quotas: the limits, and what is used of them."""
 
 from clientgo.apiserver.admission.quota import KEY, PODS, usage
-from clientgo.apiserver.controllers.base import Controller
+from clientgo.apiserver.controllers.base import InternalController
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.stored import Key
 
 
-class QuotaController(Controller):
+class QuotaController(InternalController):
     """Keeps the status of every ResourceQuota up to date."""
 
     _sources = (KEY,)

@@ -6,7 +6,7 @@ are removed at once; `deployments` makes the new ones available.
 
 from typing import Any
 
-from clientgo.apiserver.controllers.base import Controller, annotation
+from clientgo.apiserver.controllers.base import InternalController, annotation
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo.apiserver.controllers.rollout import template_hash, wanted_replicas
 from clientgo.apiserver.registry.registry import Object
@@ -18,7 +18,7 @@ _NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", REVISION)
 _DEFAULT_HISTORY = 10  # apps/v1's revisionHistoryLimit
 
 
-class ReplicaSetSimulation(Controller):
+class ReplicaSetSimulation(InternalController):
     """Keeps the ReplicaSets of every Deployment."""
 
     _sources = (DEPLOYMENTS,)
