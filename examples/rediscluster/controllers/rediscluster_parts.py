@@ -23,7 +23,7 @@ from clientgo.kubernetes.types.apps_v1 import (
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Service, ServicePort
 from clientgo.manager import Condition, set_status_condition
-from clientgo.meta import ObjectMeta, replace
+from clientgo.meta import ObjectMeta, change, replace
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterStatus
 
@@ -110,7 +110,7 @@ def has_ended(servers: StatefulSet) -> bool:
 
 
 def _labelled(cluster: RedisCluster, found: P) -> P:
-    return replace(found, metadata=replace(found.metadata, labels={**found.metadata.labels, **labels(cluster)}))
+    return change(found, lambda f: f.metadata.labels).by(lambda old: {**old, **labels(cluster)})
 
 
 def _template(cluster: RedisCluster, found: PodTemplateSpec) -> PodTemplateSpec:

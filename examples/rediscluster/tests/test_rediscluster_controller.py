@@ -8,7 +8,7 @@ from clientgo.errors import NotFound
 from clientgo.kubernetes.types.apps_v1 import StatefulSet
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node, Service
 from clientgo.manager import Client, Finalizer, Manager, Result, find_status_condition, is_status_condition_true
-from clientgo.meta import ApiObject, ObjectMeta, ObjectName, new_controller_ref, object_name, replace
+from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, new_controller_ref, object_name
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterSpec
 from controllers.rediscluster_controller import FINALIZER, RedisClusterReconciler
@@ -143,7 +143,7 @@ def test_scale_subresource_scales_the_cluster(redis: Watched) -> None:
     scale = typed.get_scale("scaled")
     assert scale.status.selector == "app.kubernetes.io/name=redis,app.kubernetes.io/instance=scaled"
 
-    typed.update_scale("scaled", replace(scale, spec=replace(scale.spec, replicas=5)))
+    typed.update_scale("scaled", change(scale, lambda s: s.spec.replicas).to(5))
 
     redis.wait(lambda: redis.is_ready(name) and redis.read(name).status.ready_replicas == 5)
     assert typed.get_scale("scaled").status.replicas == 5

@@ -1,6 +1,6 @@
 import pytest
 from clientgo.manager import Condition, Manager
-from clientgo.meta import ApiObject, ObjectMeta, ObjectName, replace
+from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, replace
 from clientgo.webhook import field
 
 from api.v1 import rediscluster_types as v1
@@ -70,7 +70,7 @@ def test_changes_in_the_other_version_win_and_the_rest_is_restored() -> None:
     assert spoke.spec.memory == 1
     assert spoke.metadata.annotations.keys() == {"by", KEPT_V1}
 
-    grown = to_hub(replace(spoke, spec=replace(spoke.spec, memory=7)))
+    grown = to_hub(change(spoke, lambda s: s.spec.memory).to(7))
     assert grown == replace(hub, spec=v1.RedisClusterSpec(max_memory="7mb", keep_data=True))
 
 
