@@ -9,7 +9,7 @@ import threading
 
 from clientgo.cache import DeletedFinalStateUnknown, MutationCache, last_known, wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.coordination import Coordinator, SingleReplica
+from clientgo.coordination import Coordinator
 from clientgo.errors import NotFound
 from clientgo.kubernetes.clients.apps_v1 import AppsV1
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
@@ -68,7 +68,7 @@ class Controller:
         self._apps = apps
         self._api = foos
         self._recorder = recorder
-        self._coordinator: Coordinator = coordinator if coordinator is not None else SingleReplica()
+        self._coordinator: Coordinator = coordinator if coordinator is not None else Coordinator()
         self._clock = clock
         self._attempts = Attempts("Foo", expected=(ResourceExists,), clock=clock)
         self._lister = foo_informer.lister

@@ -7,7 +7,7 @@
 The controller asks its `Coordinator` the same questions in each case; only the options differ.
 """
 
-from clientgo.coordination.coordinator import Coordinator, SingleReplica, Work, coordinator_for
+from clientgo.coordination.coordinator import Coordinator, Work, coordinator_for
 from clientgo.coordination.options import (
     LeaderElectionOptions,
     ShardingOptions,
@@ -16,6 +16,6 @@ from clientgo.coordination.options import (
 )
 
 __all__ = [
-    "Coordinator", "SingleReplica", "Work", "coordinator_for",
+    "Coordinator", "Work", "coordinator_for",
     "LeaderElectionOptions", "ShardingOptions", "coordination_options", "leader_election_options",
 ]  # fmt: skip

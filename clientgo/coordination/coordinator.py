@@ -1,9 +1,8 @@
-"""The interface through which a controller learns when it may work, and on which objects."""
+"""Coordinator, by which a controller learns when it may work, and on which objects."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.coordination.options import LeaderElectionOptions, ShardingOptions
@@ -15,17 +14,20 @@ Work = Callable[[threading.Event], object]
 """Function that works until the event is set, and returns soon afterwards."""
 
 
-class Coordinator(Protocol):
-    """Decides when this replica may work, and on which objects."""
+class Coordinator:
+    """Decides when this replica may work, and on which objects; this class, that a single replica always may."""
 
     def run(self, work: Work, stop: threading.Event) -> None:
         """Call `work` when this replica may work, until `stop` is set; raise if the work had to end earlier."""
+        work(stop)
 
     def may_write(self) -> bool:
         """Return whether this replica may write now; checked before each write."""
+        return True
 
     def owning(self, uid: str) -> AbstractContextManager[bool]:
         """Yield whether this replica owns the object of that uid, which it then keeps until the block ends."""
+        return nullcontext(True)
 
     def on_change(self, callback: Callable[[], object]) -> None:
         """Call `callback` whenever this replica gains objects that it did not own before."""
@@ -35,31 +37,6 @@ class Coordinator(Protocol):
 
     def describe(self) -> str:
         """Return this replica's role as a text for people."""
-
-
-class SingleReplica:
-    """Coordinator of a program without other replicas."""
-
-    def run(self, work: Work, stop: threading.Event) -> None:
-        """Call `work` at once."""
-        work(stop)
-
-    def may_write(self) -> bool:
-        """Return True."""
-        return True
-
-    def owning(self, uid: str) -> AbstractContextManager[bool]:
-        """Yield True for every object."""
-        return nullcontext(True)
-
-    def on_change(self, callback: Callable[[], object]) -> None:
-        """Ignore `callback`: the objects of a single replica never change."""
-
-    def check(self) -> None:
-        """Return: a single replica depends on no lease."""
-
-    def describe(self) -> str:
-        """Return that there are no other replicas."""
         return "there are no other replicas"
 
 
@@ -80,7 +57,7 @@ def coordinator_for(
         ConfigError: the options are invalid.
     """
     if options is None:
-        yield SingleReplica()
+        yield Coordinator()
         return
     # Loaded here: leader election and sharding take 10 ms, which a single replica need not spend.
     from clientgo.coordination.leases import leased_coordinator  # noqa: PLC0415

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 
 from clientgo.clock import Clock
 from clientgo.coordination.coordinator import Coordinator, Work
@@ -17,15 +17,11 @@ from clientgo.rest.request import Requester
 from clientgo.sharding import Shards
 
 
-class LeaderElected(Leadership):
-    """Coordinator that lets one elected replica work on all objects while the others stand by."""
+class LeaderElected(Leadership, Coordinator):
+    """Coordinator that lets one elected replica work on all objects while the others stand by.
 
-    def owning(self, uid: str) -> AbstractContextManager[bool]:
-        """Yield True: the leader owns every object."""
-        return nullcontext(True)
-
-    def on_change(self, callback: Callable[[], object]) -> None:
-        """Ignore `callback`: the queue of a standby already holds the objects of a new leader."""
+    Ownership never changes: the queue of a standby already holds the objects of a new leader.
+    """
 
     def describe(self) -> str:
         """Return which replica leads."""
@@ -34,7 +30,7 @@ class LeaderElected(Leadership):
         return f"standing by; {self.leader or 'no replica'} leads"
 
 
-class Sharded:
+class Sharded(Coordinator):
     """Coordinator that shares objects among replicas; replicas beyond the shard count wait as standbys.
 
     Raises:
