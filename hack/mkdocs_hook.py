@@ -1,8 +1,8 @@
 """Hook of MkDocs: pages from outside of docs/, pages of the API reference, and links that work here and in the site.
 
 A page links to other pages and to source files by relative paths, so that it can be read in the repository. In the site
-such a link leads to the page made from that file. A link to a file without a page leads to the file below `repo_url`;
-if that is not set, it becomes text.
+such a link leads to the page made from that file. A link to a file without a page leads to the file in the repository
+at `REPO_URL`; if that is not set, it becomes text.
 """
 
 import posixpath
@@ -71,7 +71,7 @@ links = RepositoryLinks()
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Register the Markdown extension."""
-    links.repository = (config.repo_url or "").rstrip("/")
+    links.repository = config.extra["repository"].rstrip("/")
     config.markdown_extensions.append(RepositoryLinksExtension())
     return config
 

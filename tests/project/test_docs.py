@@ -214,11 +214,24 @@ def test_files_and_targets_that_are_named_exist(page: Path) -> None:
     assert sorted(named - targets) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_to_files(page: Path) -> None:
-    prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", prose)
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def prose(page: Path) -> str:
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as code hosts and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\s-]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "examples" / "README.md"], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#?([\w-]*)\)", prose(page))
+    assert [link for link, _ in links if not (page.parent / link).exists()] == []
+    targets = [(page.parent / link if link else page, anchor) for link, anchor in links if anchor]
+    assert [(path.name, anchor) for path, anchor in targets if anchor not in anchors(path)] == []
 
 
 @pytest.mark.e2e

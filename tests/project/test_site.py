@@ -58,6 +58,13 @@ def test_reference_has_every_package_with_a_list_of_public_names() -> None:
     assert {f"clientgo.{package.name}" for package in packages} <= set(MODULES)
 
 
+def test_reference_has_every_module_that_the_guides_import() -> None:
+    text = "\n".join(page.read_text() for page in [ROOT / "README.md", *(DOCS / "guide").glob("*.md")])
+    imported = set(re.findall(r"^from (clientgo\.(?!kubernetes\.)\S+) import", text, re.MULTILINE))
+    assert len(imported) > 20
+    assert sorted(imported - set(MODULES)) == []
+
+
 def test_tools_of_the_site_have_upper_bounds_and_are_not_part_of_dev() -> None:
     parser = configparser.ConfigParser()
     parser.read(ROOT / "setup.cfg")
