@@ -51,7 +51,13 @@ def start(options: Options, stop: threading.Event) -> None:
     on_signals([signal.SIGUSR1], lambda _: dump_stacks(sys.stderr))
     show_bodies(options.verbosity or 0)
     if not options.embedded:
-        run(load_config(kubeconfig=options.kubeconfig, master=options.master, context=options.context), options, stop)
+        config = load_config(
+            kubeconfig=options.kubeconfig,
+            master=options.master,
+            context=options.context,
+            hint="give --kubeconfig FILE, or run without a cluster: --embedded",
+        )
+        run(config, options, stop)
         return
     try:
         # Loaded here because a controller on a real cluster needs neither the server nor its libraries.

@@ -381,4 +381,9 @@ class Reflector(Generic[T]):
         # Repetitions of the same error are logged at level debug.
         level = logging.DEBUG if str(error) == self._logged else level
         self._logged = str(error)
-        log.log(level, message, extra={"reflector": self.name, "err": error})
+        facts = {"reflector": self.name, "err": error}
+        if isinstance(error, ClientGoError) and error.request:
+            facts["request"] = error.request
+        if isinstance(error, NotFound):
+            facts["hint"] = "install its CustomResourceDefinition"
+        log.log(level, message, extra=facts)

@@ -78,7 +78,8 @@ class ManagerFlags(LoggingFlags, ServingFlags, LeaderElectionFlags, ClientFlags)
         Raises:
             ConfigError: there is none, or it is invalid.
         """
-        config = load_config(kubeconfig=self.kubeconfig, master=self.master, context=self.context)
+        hint = "give --kubeconfig FILE"
+        config = load_config(kubeconfig=self.kubeconfig, master=self.master, context=self.context, hint=hint)
         return replace(config, qps=self.qps, burst=self.burst)
 
 

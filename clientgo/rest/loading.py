@@ -22,10 +22,7 @@ NOT_IN_CLUSTER = (
 )
 """client-go's message, which users search for."""
 
-
-NOTHING_FOUND = (
-    "no Kubernetes configuration found: give --kubeconfig FILE, set KUBECONFIG, or run without a cluster: --embedded"
-)
+NOTHING_FOUND = "no Kubernetes configuration found: set KUBECONFIG or create ~/.kube/config"
 
 
 def load_config(
@@ -33,13 +30,15 @@ def load_config(
     kubeconfig: str | None = None,
     master: str | None = None,
     context: str | None = None,
+    hint: str = "",
     environ: Mapping[str, str] = os.environ,
     service_account: str = SERVICE_ACCOUNT,
 ) -> Config:
     """Return the first configuration of: `kubeconfig`, KUBECONFIG, the pod's service account, ~/.kube/config.
 
     `master` overrides the server's address; without any configuration it is used without credentials. `context` selects
-    a context of the kubeconfigs. `environ` and `service_account` default to those of this process.
+    a context of the kubeconfigs. `hint` tells the user of this program another remedy for a missing configuration.
+    `environ` and `service_account` default to those of this process.
 
     Raises:
         ConfigError: no configuration was found, or it is invalid.
@@ -47,7 +46,7 @@ def load_config(
     found = _find(kubeconfig or "", context or "", environ, service_account)
     if found is None:
         if not master:
-            raise ConfigError(NOTHING_FOUND)
+            raise ConfigError(f"{NOTHING_FOUND}, or {hint}" if hint else NOTHING_FOUND)
         return Config(master)
     # The TLS server name belongs to the overridden address (clientcmd's overrides).
     return replace(found, host=master, server_name="") if master else found

@@ -42,7 +42,7 @@ def namespaces() -> tuple[str, ...]:
 def manager_of(options: argparse.Namespace) -> Manager:
     """Create the manager with all controllers, configured by the flags."""
     manager = Manager(
-        load_config(kubeconfig=options.kubeconfig),
+        load_config(kubeconfig=options.kubeconfig, hint="start a cluster: make cluster"),
         options=Options(
             name="ippool",
             cache=CacheOptions(namespaces=namespaces()),

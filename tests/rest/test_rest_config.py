@@ -52,6 +52,7 @@ class Home:
             kubeconfig=options.get("kubeconfig"),
             master=options.get("master"),
             context=options.get("context"),
+            hint=options.get("hint", ""),
             environ=self.environ,
             service_account=str(self.service_account),
         )
@@ -76,9 +77,12 @@ def test_configuration_sources_are_tried_in_order(home: Home) -> None:
 
 
 @pytest.mark.feature("B-CFG-03")
-def test_missing_configuration_error_lists_the_options(home: Home) -> None:
-    with pytest.raises(ConfigError, match=r"^no Kubernetes configuration found: .*--kubeconfig.*--embedded$"):
+def test_missing_configuration_error_lists_the_options_and_those_of_the_program(home: Home) -> None:
+    found = "no Kubernetes configuration found: set KUBECONFIG or create ~/.kube/config"
+    with pytest.raises(ConfigError, match=f"^{found}$"):
         home.load()
+    with pytest.raises(ConfigError, match=f"^{found}, or run: make cluster$"):
+        home.load(hint="run: make cluster")
 
 
 @pytest.mark.feature("B-CFG-05")
