@@ -26,6 +26,7 @@ from clientgo.lifecycle import exit_code
 from clientgo.manager import ClusterOptions, ManagerFlags, Reconciler, stop_on_signals
 from clientgo.manager.program import run_manager
 from clientgo.meta.scheme import api_of
+from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config
 
 
@@ -97,12 +98,12 @@ def _embedded_cluster(found: Iterable[type[Reconciler[Any]]]) -> Iterator[Config
     problems = Problems()
     used = {kind for cls in found for kind in cls.declaration.kinds() if not is_built_in(kind)}
     kinds = read_modules(sorted({kind.__module__ for kind in used}), problems)
-    texts = crds(kinds, SchemaMaker(problems), problems)
+    files = crds(kinds, SchemaMaker(problems), problems)
     for problem in problems:
         raise CommandError(problem)
     with TemporaryDirectory() as folder:
-        for name, (text, _) in texts.items():
-            Path(folder, name).write_text(text, encoding="utf-8")
+        for name, (documents, _) in files.items():
+            Path(folder, name).write_text(to_yaml(documents[0]), encoding="utf-8")
         with local_cluster([Path(folder)]) as (config, kubeconfig):
             plurals = ",".join(dict.fromkeys(api_of(own.cls).plural for own in kinds))
             print_guide(config, kubeconfig, [f"kubectl get {plurals}"] if plurals else [])

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from clientgo.codegen.config import CodegenConfigError, read_config
-from clientgo.codegen.files import NoHeader, complain, finish, header_of
-from clientgo.codegen.generate import Output, generate
+from clientgo.codegen.files import NoHeader, Output, complain, finish, header_of
+from clientgo.codegen.generate import generate
 from clientgo.codegen.options import add_options, chosen, path
 from clientgo.codegen.problems import Problems, shown_text
 
@@ -57,21 +57,19 @@ def _options(arguments: Sequence[str], config: Path | None, number: int) -> tupl
 
 
 def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
-    problems, whole = Problems(), Output()
+    problems = Problems()
     try:
-        outputs = [_output(options, generators, problems) for options, generators in runs]
-        header = header_of(runs[0][0])
+        whole = Output(header_of(runs[0][0]))
+        for options, generators in runs:
+            output = _output(options, generators, problems)
+            for file in sorted(whole.paths & output.paths):
+                problems.at_module(str(file), 0, "two outputs write this file: change the folder of one")
+            whole.texts |= output.texts
+            whole.folders += output.folders
+            whole.patched |= output.patched
     except NoHeader as error:
         return complain([str(error)])
-    for output in outputs:
-        for file in sorted((whole.texts.keys() | whole.patched) & (output.texts.keys() | output.patched)):
-            problems.at_module(str(file), 0, "two outputs write this file: change the folder of one")
-        whole.texts |= output.texts
-        whole.folders += output.folders
-        whole.patched |= output.patched
-    if problems:
-        return complain(problems)
-    return finish(whole.texts, whole.folders, runs[0][0], header, patched=whole.patched)
+    return complain(problems) if problems else finish(whole, runs[0][0])
 
 
 def _output(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:

@@ -10,12 +10,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clientgo.codegen.problems import reason_of, shown_text
 from clientgo.codegen.render.source import escaped
 from clientgo.codegen.render.templatefiles import Text
+from clientgo.meta.yamlio import to_yaml
 
 _HEAD_BYTES = 4096
 
@@ -59,23 +61,19 @@ def stale_files(folders: Iterable[Path], texts: Mapping[Path, str], header: Head
 
 def difference(texts: Mapping[Path, str], stale: Sequence[Path], root: Path) -> Iterator[str]:
     """Yield the lines of a unified diff of what writing would change."""
-    for path, text in sorted(texts.items()):
+    for path, new in (*sorted(texts.items()), *((path, "") for path in stale)):
         old = path.read_text(encoding="utf-8") if path.exists() else ""
-        if old != text:
-            yield from _diff(below(root, path), old, text)
-    for path in stale:
-        yield from _diff(below(root, path), path.read_text(encoding="utf-8"), "")
+        if old != new:
+            before, after = (
+                f"a/{below(root, path)}" if old else "/dev/null",
+                f"b/{below(root, path)}" if new else "/dev/null",
+            )
+            yield from difflib.unified_diff(old.splitlines(), new.splitlines(), before, after, lineterm="")
 
 
 def below(root: Path, path: Path) -> Path:
     """Return a path relative to `root` if possible."""
     return path.relative_to(root) if path.is_relative_to(root) else path
-
-
-def _diff(name: Path, old: str, new: str) -> Iterator[str]:
-    before = "/dev/null" if not old else f"a/{name}"
-    after = "/dev/null" if not new else f"b/{name}"
-    yield from difflib.unified_diff(old.splitlines(), new.splitlines(), before, after, lineterm="")
 
 
 def write_all(
@@ -166,28 +164,56 @@ def header_of(options: argparse.Namespace) -> Header:
     return Header(boilerplate, options.command)
 
 
-def with_header(texts: Iterable[Text], root: Path, header: Header) -> dict[Path, str]:
-    """Return the modules with their headers, by path."""
-    return {root / text.path: header.of(text.sources) + text.body for text in texts}
+Manifests = Mapping[str, tuple[Sequence[Mapping[str, Any]], Iterable[str]]]
+"""YAML documents and inputs by file name."""
 
 
-def finish(
-    texts: Mapping[Path, str],
-    folders: Iterable[Path],
-    options: argparse.Namespace,
-    header: Header,
-    *,
-    patched: Mapping[Path, str],
-) -> int:
-    """Write or verify, and return the exit code; `patched` are hand-written files that are changed."""
-    wrong = list(faults({str(file): text for file, text in texts.items() if file.suffix == ".py"}))
+@dataclass(slots=True)
+class Output:
+    """Contents of generated files, and of hand-written files that are patched."""
+
+    header: Header
+    texts: dict[Path, str] = field(default_factory=dict)
+    folders: list[Path] = field(default_factory=list)
+    """Folders of generated files, from which stale ones are removed."""
+    patched: dict[Path, str] = field(default_factory=dict)
+
+    def add_modules(self, texts: Iterable[Text], root: Path) -> None:
+        """Add modules with their headers."""
+        self.texts.update({root / text.path: self.header.of(text.sources) + text.body for text in texts})
+
+    def add_manifests(self, folder: Path, files: Manifests) -> None:
+        """Add a folder of manifests, with a kustomization.yaml that lists them, unless there is a hand-written one."""
+        self.folders.append(folder)
+        place = folder / "kustomization.yaml"
+        if files and (not place.exists() or self.header.marks(place)):
+            kustomization = {
+                "apiVersion": "kustomize.config.k8s.io/v1beta1",
+                "kind": "Kustomization",
+                "resources": sorted(files),
+            }
+            files = {**files, place.name: ([kustomization], {one for _, sources in files.values() for one in sources})}
+        for name, (documents, sources) in files.items():
+            text = "---\n".join(to_yaml(document) for document in documents)
+            self.texts[folder / name] = self.header.of(sorted(set(sources))) + text
+
+    @property
+    def paths(self) -> set[Path]:
+        """All files."""
+        return self.texts.keys() | self.patched.keys()
+
+
+def finish(output: Output, options: argparse.Namespace) -> int:
+    """Write or verify the output, and return the exit code."""
+    wrong = list(faults({str(file): text for file, text in output.texts.items() if file.suffix == ".py"}))
     if wrong:
         return complain(wrong)
+    texts = {**output.texts, **output.patched}
     try:
-        stale = stale_files(folders, texts, header)
+        stale = stale_files(output.folders, output.texts, output.header)
         if options.verify:
-            return _report(list(difference({**texts, **patched}, stale, options.root)), options.command)
-        changed = write_all({**texts, **patched}, stale, header, others=patched)
+            return _report(list(difference(texts, stale, options.root)), options.command)
+        changed = write_all(texts, stale, output.header, others=output.patched)
     except ForeignFile as error:
         return complain([str(error)])
     except OSError as error:

@@ -16,8 +16,8 @@ SUBPACKAGES = {
 }
 """Generators of modules, and the subpackages that they write."""
 
-_FOLDERS = {"crd": "crd_dir", "rbac": "rbac_dir", "webhook": "webhook_dir", "openapi": "openapi_dir"}
-GENERATORS = tuple(dict.fromkeys((*SUBPACKAGES, *_FOLDERS)))
+FOLDERS = {"crd": "crd_dir", "rbac": "rbac_dir", "webhook": "webhook_dir", "openapi": "openapi_dir"}
+GENERATORS = tuple(dict.fromkeys((*SUBPACKAGES, *FOLDERS)))
 
 
 def path(text: str) -> Path:
@@ -76,7 +76,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     add("--output-package", type=dotted, metavar="PACKAGE", help="dotted name of the generated package")
     add("--generators", metavar="NAMES", help=f"some of {','.join(GENERATORS)} (default: all with an output"
         " folder)")  # fmt: skip
-    for name, option in _FOLDERS.items():
+    for name, option in FOLDERS.items():
         add(f"--{option.replace('_', '-')}", type=path, metavar="DIR", help=f"output folder of the generator {name}")
     add(
         "--patch-schema", type=path, action="append", default=[], metavar="FILE",
@@ -91,7 +91,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 
 def chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> set[str]:
     """Return the generators to run; exit if the options conflict."""
-    possible = {name for name, option in _FOLDERS.items() if getattr(options, option) is not None}
+    possible = {name for name, option in FOLDERS.items() if getattr(options, option) is not None}
     if options.output_package is not None:
         possible |= set(SUBPACKAGES)
     if not possible and not options.patch_schema and not options.built_in:
@@ -102,7 +102,7 @@ def chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> set[
     for name in sorted(wanted - possible):
         if name in SUBPACKAGES:
             parser.error(f"--generators {name} requires --output-package")
-        if name in _FOLDERS:
-            parser.error(f"--generators {name} requires --{_FOLDERS[name].replace('_', '-')}")
+        if name in FOLDERS:
+            parser.error(f"--generators {name} requires --{FOLDERS[name].replace('_', '-')}")
         parser.error(f"unknown generator {name!r}: expected some of {', '.join(GENERATORS)}")
     return wanted

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from clientgo.codegen.builtin.groups import EXPANSIONS, METHODS, OFFICIAL_VERSION, installed_release, plain_name
 from clientgo.codegen.builtin.modules import apply_module, type_module
 from clientgo.codegen.builtin.survey import Survey, survey
-from clientgo.codegen.files import header_of, with_header
-from clientgo.codegen.generate import Output
+from clientgo.codegen.files import Output, header_of
 from clientgo.codegen.model import Expansions, Kind, Method
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.applyconfigurations import package_text
@@ -38,17 +37,18 @@ def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
     """Return the files of the package, or report a problem if another release of the official client is installed.
 
     Raises:
-        OSError: the header cannot be read.
+        NoHeader: the header cannot be read.
     """
-    installed = installed_release()
+    output, installed = Output(header_of(options)), installed_release()
     if installed != OFFICIAL_VERSION:
         told = f"the built-in kinds are made from kubernetes {OFFICIAL_VERSION} and {installed} is installed"
         problems.at_module(
             "clientgo/codegen/builtin/groups.py", 0, f"{told}: install that one, or raise OFFICIAL_VERSION here"
         )
-        return Output()
-    texts = with_header(builtin_texts(survey()), options.root, header_of(options))
-    return Output(texts, [options.root / "clientgo/kubernetes"])
+        return output
+    output.add_modules(builtin_texts(survey()), options.root)
+    output.folders.append(options.root / "clientgo/kubernetes")
+    return output
 
 
 def builtin_texts(found: Survey) -> Iterator[Text]:

@@ -4,9 +4,8 @@ A column `Age` is appended to custom columns, because these replace kubectl's de
 `.metadata.creationTimestamp` to place it elsewhere.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import deepcopy
-from functools import partial
 from typing import Any
 
 from clientgo.codegen.crd.checks import check_version
@@ -15,9 +14,6 @@ from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.model import non_empty
 from clientgo.codegen.problems import Problems
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
-from clientgo.meta.yamlio import to_yaml
-
-SchemaOf = Callable[[type[Any]], Schema]
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 _TOP: dict[str, Schema] = {
@@ -31,36 +27,30 @@ _TOP: dict[str, Schema] = {
 
 
 def crds(
-    kinds: Iterable[OwnKind], maker: SchemaMaker, problems: Problems, *, max_description: int | None = None
-) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Return YAML text and inputs by file name, for every resource of `kinds`.
-
-    `max_description` limits descriptions, at the end of a sentence if possible; 0 removes them.
-    """
+    kinds: Iterable[OwnKind], maker: SchemaMaker, problems: Problems
+) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
+    """Return the definition, as one document, and the inputs by file name, for every resource of `kinds`."""
     resources: dict[tuple[str, str], list[OwnKind]] = {}
     for own in kinds:
-        if not own.kind.api.crd:
-            continue
-        resources.setdefault((own.kind.api.group, own.kind.api.plural), []).append(own)
-    texts = {}
-    for (group, plural), members in sorted(resources.items()):
-        manifest = _manifest(members, partial(whole_schema, maker, limit=max_description), problems)
-        sources = tuple(sorted({own.kind.source for own in members}))
-        texts[f"{group}_{plural}.yaml"] = (to_yaml(manifest), sources)
-    return texts
+        if own.kind.api.crd:
+            resources.setdefault((own.kind.api.group, own.kind.api.plural), []).append(own)
+    return {
+        f"{group}_{plural}.yaml": ([_manifest(members, maker, problems)], [own.kind.source for own in members])
+        for (group, plural), members in sorted(resources.items())
+    }
 
 
-def whole_schema(maker: SchemaMaker, cls: type[Any], *, limit: int | None = None) -> Schema:
-    """Return the schema of a kind's objects, with descriptions of at most `limit` characters."""
+def whole_schema(maker: SchemaMaker, cls: type[Any]) -> Schema:
+    """Return the schema of a kind's objects, with short descriptions if the maker limits them."""
     schema = top_schema(maker.of_class(cls))
-    if limit is None:
+    if maker.max_description is None:
         return schema
     own = deepcopy(schema)  # its parts are shared
-    _shorten(own, limit)
+    _shorten(own, maker.max_description)
     return own
 
 
-def _manifest(members: list[OwnKind], make: SchemaOf, problems: Problems) -> dict[str, Any]:
+def _manifest(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
     stored = next((own for own in members if own.kind.api.storage), members[0]).kind.api
     metadata = {
         "name": f"{stored.plural}.{stored.group}",
@@ -71,7 +61,7 @@ def _manifest(members: list[OwnKind], make: SchemaOf, problems: Problems) -> dic
     spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
     if stored.conversion is not None:
         spec["conversion"] = _conversion(stored.conversion)
-    spec["versions"] = [_version(own, make, problems) for own in members]
+    spec["versions"] = [_version(own, maker, problems) for own in members]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -126,8 +116,8 @@ def _names(api: ApiType) -> dict[str, Any]:
     })  # fmt: skip
 
 
-def _version(own: OwnKind, make: SchemaOf, problems: Problems) -> dict[str, Any]:
-    api, schema = own.kind.api, make(own.cls)
+def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
+    api, schema = own.kind.api, whole_schema(maker, own.cls)
     subresources: dict[str, Any] = {"status": {}} if api.status else {}
     if api.scale is not None:
         paths = {

@@ -9,8 +9,8 @@ from pathlib import Path
 import yaml
 
 from clientgo.codegen.crd.checks import check_version
-from clientgo.codegen.crd.manifest import SchemaOf
-from clientgo.codegen.crd.schema import Schema
+from clientgo.codegen.crd.manifest import whole_schema
+from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.problems import Problems, reason_of
 from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
@@ -19,13 +19,13 @@ _KEY = "openAPIV3Schema"
 
 
 def patched_files(
-    paths: Iterable[Path], kinds: Sequence[OwnKind], make: SchemaOf, problems: Problems
+    paths: Iterable[Path], kinds: Sequence[OwnKind], maker: SchemaMaker, problems: Problems
 ) -> dict[Path, str]:
-    """Return the files with the schemas of the kinds that they define; `make` returns the schema of a class."""
-    return {path: _patched(path, kinds, make, problems) for path in paths}
+    """Return the files with the schemas of the kinds that they define."""
+    return {path: _patched(path, kinds, maker, problems) for path in paths}
 
 
-def _patched(path: Path, kinds: Sequence[OwnKind], make: SchemaOf, problems: Problems) -> str:
+def _patched(path: Path, kinds: Sequence[OwnKind], maker: SchemaMaker, problems: Problems) -> str:
     try:
         text = path.read_text(encoding="utf-8")
         read_yaml(text)  # enforces limits before composing
@@ -47,7 +47,7 @@ def _patched(path: Path, kinds: Sequence[OwnKind], make: SchemaOf, problems: Pro
             line = version.start_mark.line + 1
             problems.at_module(str(path), line, "the version has no schema: add `schema: {openAPIV3Schema: {}}` here")
             continue
-        made = make(own.cls)
+        made = whole_schema(maker, own.cls)
         check_version(own, made, problems)
         text = _replaced(text, parent, schema, made)
     return text

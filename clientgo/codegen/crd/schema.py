@@ -61,9 +61,20 @@ def own_of(schema: Schema) -> Schema:
 
 
 class SchemaMaker:
-    """Makes the schemas of classes; errors go to `problems`."""
+    """Makes the schemas of classes; errors go to `problems`.
 
-    def __init__(self, problems: Problems, *, allow_floats: bool = False, embedded_meta: bool = False) -> None:
+    `max_description` limits descriptions in CRDs, at the end of a sentence if possible; 0 removes them.
+    """
+
+    def __init__(
+        self,
+        problems: Problems,
+        *,
+        allow_floats: bool = False,
+        embedded_meta: bool = False,
+        max_description: int | None = None,
+    ) -> None:
+        self.max_description = max_description
         self._problems = problems
         self._allow_floats = allow_floats
         self._embedded_meta = embedded_meta

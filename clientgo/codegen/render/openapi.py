@@ -5,7 +5,7 @@ module `shared`. A third-party kind is one definition, as its owner wrote it.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -238,6 +238,21 @@ DEEPEST = 150
 
 class Unpublishable(ValueError):
     """The schema cannot be a definition; the message has the reason."""
+
+
+def published_schemas(
+    foreign: Iterable[ForeignKind], kinds: Iterable[Kind], problems: Problems
+) -> dict[Kind, dict[str, Any]]:
+    """Return the schemas of third-party kinds; errors go to `problems`."""
+    found = {}
+    by_name = {kind.api.gvk: kind for kind in foreign}
+    for kind in kinds:
+        try:
+            found[kind] = published_schema(by_name[kind.api.gvk])
+        except Unpublishable as error:
+            message = f"the schema of {kind.api.gvk} cannot be an OpenAPI definition: {error}"
+            problems.at_module(kind.source, 0, f"{message}; remove openapi from --generators")
+    return found
 
 
 def published_schema(kind: ForeignKind) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any
 
 import pytest
-import yaml
 
 from clientgo.codegen.crd.manifest import crds
 from clientgo.codegen.crd.rules import cel_name
@@ -240,9 +239,10 @@ def test_field_names_are_escaped_as_in_cel(name: str, escaped: str) -> None:
 def definition(module: str, **options: Any) -> Any:
     problems = Problems()
     kinds = read_modules([f"tests.codegen.kinds.{name}" for name in module.split()], problems)
-    made = crds(kinds, SchemaMaker(problems), problems, **options)
+    made = crds(kinds, SchemaMaker(problems, **options), problems)
     assert list(problems) == []
-    return yaml.safe_load(next(iter(made.values()))[0])
+    ((manifest,), _) = next(iter(made.values()))
+    return manifest
 
 
 @pytest.mark.feature("D-55", "D-57", "D-58", "D-59")
