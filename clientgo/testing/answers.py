@@ -73,6 +73,7 @@ def _patch(tracker: Tracker, action: Action) -> Object:
 def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object]) -> Object:
     def owned(old: Object) -> Object:
         new = change(old)
+        _check_status(tracker, action, old)
         if tracker.lifecycle and tracker.has_status(old):
             new = apply_subresource_rules(old, new, action.subresource)
         return updated(old, new, _writer(tracker, action, old))
@@ -83,6 +84,7 @@ def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object
 def _apply(tracker: Tracker, action: Action) -> Object:
     def merged(live: Object) -> Object:
         config = _configuration(action)
+        _check_status(tracker, action, config)
         if tracker.lifecycle and not action.subresource and tracker.has_status(config):
             config = {key: value for key, value in config.items() if key != "status"}
         return applied(live, config, _writer(tracker, action, config), force="force" in action.options)
@@ -91,6 +93,11 @@ def _apply(tracker: Tracker, action: Action) -> Object:
         return tracker.change(action.resource, action.namespace, action.name, merged, dry_run=action.dry_run)
     except NotFound:
         return tracker.create(action.resource, merged({}), action.namespace, dry_run=action.dry_run)
+
+
+def _check_status(tracker: Tracker, action: Action, obj: Object) -> None:
+    if tracker.lifecycle and action.subresource == "status" and not tracker.has_status(obj, unknown=True):
+        raise NotFound(f"{obj.get('kind', '')} has no status subresource: its class is marked with status=False")
 
 
 def _configuration(action: Action) -> Object:
@@ -146,7 +153,13 @@ def _scale(tracker: Tracker, action: Action) -> Object:
     def scaled(obj: Object) -> Object:
         rules = rules_of(None, "Scale")
         wanted = _submitted(action) if action.verb == "update" else patched(_scale_of(obj), action, rules)
-        return {**obj, "spec": {**obj.get("spec", {}), "replicas": wanted.get("spec", {}).get("replicas", 0)}}
+        meta, version = obj["metadata"], wanted.get("metadata", {}).get("resourceVersion")
+        replicas = wanted.get("spec", {}).get("replicas", 0)
+        return {
+            **obj,
+            "metadata": {**meta, "resourceVersion": version} if version else meta,
+            "spec": {**obj.get("spec", {}), "replicas": replicas},
+        }
 
     return _scale_of(_changed(tracker, action, scaled))
 

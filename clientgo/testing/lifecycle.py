@@ -1,4 +1,4 @@
-"""Object lifecycle of a tracker with `lifecycle=True`, as pure functions: status subresource, finalizers."""
+"""Object lifecycle of a tracker with `lifecycle=True`, as pure functions: status, generation, finalizers."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,12 +7,16 @@ from clientgo.errors import Invalid
 
 Object = dict[str, Any]
 
-_DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")
+_SYSTEM = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation")
+"""Fields that the server sets."""
 
 
-def created(obj: Object, *, has_status: bool) -> Object:
-    """Return a new object without deletion fields, and without status if that is a subresource."""
-    meta = {key: value for key, value in obj["metadata"].items() if key not in _DELETION}
+def created(obj: Object, at: float, *, has_status: bool) -> Object:
+    """Return a new object with the fields that the server sets, and without status if that is a subresource."""
+    meta = {key: value for key, value in obj["metadata"].items() if key not in _SYSTEM}
+    meta["creationTimestamp"] = _timestamp(at)
+    if has_status:
+        meta["generation"] = 1
     return {key: value for key, value in {**obj, "metadata": meta}.items() if not (has_status and key == "status")}
 
 
@@ -40,21 +44,33 @@ def has_finalizers(obj: Object) -> bool:
 
 def mark_deleted(obj: Object, at: float) -> Object:
     """Return the object with its deletion requested at that time (seconds since the epoch)."""
-    when = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {**obj, "metadata": {**obj["metadata"], "deletionTimestamp": when, "deletionGracePeriodSeconds": 0}}
+    meta = {**obj["metadata"], "deletionTimestamp": _timestamp(at), "deletionGracePeriodSeconds": 0}
+    return {**obj, "metadata": meta}
 
 
-def keep_deletion(old: Object, new: Object) -> Object:
-    """Return `new` with the deletion fields of `old`: an update neither starts nor cancels a deletion.
+def updated(old: Object, new: Object, *, has_status: bool) -> Object:
+    """Return `new` with the fields that the server sets: an update neither starts nor cancels a deletion.
+
+    The generation is incremented if something besides metadata and status changes.
 
     Raises:
         Invalid: `old` is being deleted, and `new` adds finalizers.
     """
-    meta = {key: value for key, value in new["metadata"].items() if key not in _DELETION}
-    meta |= {key: old["metadata"][key] for key in _DELETION if key in old["metadata"]}
+    meta = {key: value for key, value in new["metadata"].items() if key not in _SYSTEM}
+    meta |= {key: old["metadata"][key] for key in _SYSTEM if key in old["metadata"]}
+    if has_status and _desired(old) != _desired(new):
+        meta["generation"] = old["metadata"].get("generation", 0) + 1
     added = set(meta.get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
     if is_deleting(old) and added:
         name = old["metadata"].get("name", "")
         why = "no new finalizers can be added if the object is being deleted"
         raise Invalid(f'{new.get("kind", "")} "{name}" is invalid: metadata.finalizers: Forbidden: {why}')
     return {**new, "metadata": meta}
+
+
+def _desired(obj: Object) -> Object:
+    return {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+
+
+def _timestamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,8 +3,8 @@
 Names are unique, absent objects are NotFound, and lists have a version from which a watch continues without a gap. As
 in client-go's tracker there is no defaulting, validation or garbage collection; a status update is a full update, and
 objects keep the resourceVersion they were given. A tracker with `versioned=True` sets resourceVersions and rejects
-stale updates with a Conflict. With `lifecycle=True` the status is written only through its subresource, and finalizers
-delay deletion.
+stale updates with a Conflict. With `lifecycle=True` the status is written only through its subresource, the generation
+counts the other changes, and finalizers delay deletion.
 
 Every change is kept in order. A watch is a cursor into that order, not a buffer, so an unread watch costs nothing and
 no watch can overflow or lose an event.
@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound, StatusDetails
+from clientgo.errors import AlreadyExists, BadRequest, Conflict, InternalError, Invalid, NotFound, StatusDetails
 from clientgo.meta.codec import ObjectList, to_dict
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.meta.readonly import read_only
 from clientgo.meta.scheme import Scheme, api_of, plural_of
 from clientgo.testing.changes import EVERYTHING, Change, ChangeLog, Selection, TrackerWatch
-from clientgo.testing.lifecycle import created, has_finalizers, is_deleting, keep_deletion, mark_deleted
+from clientgo.testing.lifecycle import created, has_finalizers, is_deleting, mark_deleted, updated
 
 Object = dict[str, Any]
 Name = tuple[str, str]
@@ -102,12 +102,13 @@ class Tracker:
 
         Raises:
             AlreadyExists: an object of that name exists.
-            BadRequest: its namespace differs, or the tracker is versioned and it has a resourceVersion.
+            BadRequest: its namespace differs.
+            InternalError: the tracker is versioned, and it has a resourceVersion.
             Invalid: it has neither a name nor a generateName.
         """
         obj = _named(obj, namespace)
         if self._versioned and obj["metadata"].get("resourceVersion"):
-            raise BadRequest("resourceVersion should not be set on objects to be created")
+            raise InternalError("resourceVersion should not be set on objects to be created")
         with self._changed:
             if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
                 self._generated += 1
@@ -119,7 +120,7 @@ class Tracker:
             if name in self._objects.get(gvr, {}):
                 raise AlreadyExists(f'{gvr.group_resource} "{name[1]}" already exists', details=_details(gvr, name[1]))
             if self.lifecycle:
-                obj = created(obj, has_status=self.has_status(obj))
+                obj = created(obj, self.clock.time(), has_status=self.has_status(obj))
             return obj if dry_run else self._put(gvr, obj)
 
     def update(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
@@ -157,9 +158,10 @@ class Tracker:
                     f"the name of the object ({_name_of(obj)[1]}) does not match the name on the URL ({name})"
                 )
             if self.lifecycle:
-                obj = keep_deletion(old, obj)
+                obj = updated(old, obj, has_status=self.has_status(old))
             if self._versioned:
                 _check_version(gvr, old, obj)
+                _check_preconditions(gvr, old, {"uid": obj["metadata"].get("uid")})
                 if _same(old, obj):
                     return old
             if self.lifecycle and is_deleting(obj) and not has_finalizers(obj):
@@ -226,10 +228,10 @@ class Tracker:
         group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
         return self._scheme.class_of(GroupVersionKind(group, version, str(obj.get("kind", ""))))
 
-    def has_status(self, obj: Object) -> bool:
-        """Return whether the object's kind has a status subresource, as far as its class is known."""
+    def has_status(self, obj: Object, *, unknown: bool = False) -> bool:
+        """Return whether the object's kind has a status subresource; `unknown` if its class is not known."""
         cls = self.class_of(obj)
-        return cls is not None and api_of(cls).status
+        return unknown if cls is None else api_of(cls).status
 
     def _resource_of(self, obj: object, plain: Object) -> GroupVersionResource:
         if not isinstance(obj, Mapping):

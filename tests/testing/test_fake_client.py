@@ -2,7 +2,7 @@
 
 import pytest
 
-from clientgo.errors import ApiError, BadRequest, Conflict, Forbidden, NotFound
+from clientgo.errors import ApiError, Conflict, Forbidden, InternalError, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.manager import Client, Finalizer, OperationResult, create_or_patch, set_controller_reference
@@ -67,7 +67,7 @@ def test_objects_have_a_uid_and_a_version_and_stale_writes_conflict() -> None:
     assert second.metadata.resource_version != first.metadata.resource_version
     with pytest.raises(Conflict, match="the object has been modified"):
         client.update(first)
-    with pytest.raises(BadRequest, match="resourceVersion should not be set on objects to be created"):
+    with pytest.raises(InternalError, match="resourceVersion should not be set on objects to be created"):
         client.create(replace(second, metadata=replace(second.metadata, name="copy")))
 
 

@@ -199,8 +199,9 @@ def _child(parent: Json, step: str) -> Json:
 
 
 def _not_found(parent: Json, step: str) -> PatchError:
-    name = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
-    return PatchError(f"path not found: {step!r} (parent is {name.get(type(parent), 'a number')})")
+    names = ((dict, "an object"), (list, "a list"), (str, "a string"), (bool, "a boolean"), (type(None), "null"))
+    name = next((name for cls, name in names if isinstance(parent, cls)), "a number")
+    return PatchError(f"path not found: {step!r} (parent is {name})")
 
 
 def _index(step: str, length: int) -> int:
