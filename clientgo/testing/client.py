@@ -31,7 +31,7 @@ List = list  # the class below has a method named list
 class FakeClient(FakeControls, Client):
     """Client that reads and writes the given objects in memory (controller-runtime's fake client).
 
-    As on a server, objects have a uid, a version and a generation, a stale update is a `Conflict`, the status is written
+    As on a server, objects have a uid, version and generation, a stale update is a `Conflict`, the status is written
     only through its subresource, finalizers delay a deletion, and field managers own what they apply. There is no
     validation, defaulting, admission or garbage collection: the objects of a deleted owner remain.
     """
