@@ -78,9 +78,11 @@ class TypedClient(CreateClient[T]):
         request = self._request("watch", query=options.query(), retry_lagging=options.retry_lagging)
         return DecodedWatch(self._requester.watch(request), self._codec)
 
-    def update(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
+    def update(self, obj: T, *, field_manager: str = "", subresource: str = "", dry_run: bool = False) -> T:
         """Replace the object of that name; raise `Conflict` if it changed since `obj` was read."""
-        return self._update(obj, "", field_manager=field_manager, dry_run=dry_run)
+        body = self._codec.encode(obj)
+        query = write_query(field_manager=field_manager, dry_run=dry_run)
+        return self._one(self._request("update", _name_in(obj, body), subresource=subresource, query=query, body=body))
 
     def patch(
         self,
@@ -100,14 +102,30 @@ class TypedClient(CreateClient[T]):
         query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
         return self._one(self._patching(name, patch, content_type, subresource, query))
 
-    def apply(self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False, dry_run: bool = False) -> T:
+    def apply(
+        self,
+        obj: T | Mapping[str, Any],
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> T:
         """Set the fields in `obj` by server-side apply; `field_manager` then owns them.
 
         Raises:
             Conflict: another manager owns one of them, and `force` is not set.
             ValueError: `obj` has no name.
         """
-        return self._apply(obj, "", field_manager=field_manager, force=force, dry_run=dry_run)
+        if isinstance(obj, Mapping):
+            body = encode_value({"apiVersion": self._api.api_version, "kind": self._api.kind, **obj})
+        else:
+            body = self._codec.encode(obj)
+        name = _name_in(obj, body)
+        if not name:
+            raise ValueError(f"{self._api.kind}: metadata.name is required for apply")
+        query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
+        return self._one(self._patching(name, body, APPLY_PATCH, subresource, query))
 
     def delete(self, name: str, options: DeleteOptions | None = None) -> None:
         """Delete the object of that name; raise `NotFound` if it does not exist. Finalizers may delay the deletion."""
@@ -132,38 +150,13 @@ class TypedClient(CreateClient[T]):
         timeout, retry = float(options.timeout_seconds) or None, options.retry_lagging
         return self._request(verb, query=options.query(), body=body, timeout=timeout, retry_lagging=retry)
 
-    def _update(self, obj: T, subresource: str, *, field_manager: str, dry_run: bool) -> T:
-        body = self._codec.encode(obj)
-        query = write_query(field_manager=field_manager, dry_run=dry_run)
-        return self._one(self._request("update", _name_in(obj, body), subresource=subresource, query=query, body=body))
-
-    def _apply(
-        self, obj: T | Mapping[str, Any], subresource: str, *, field_manager: str, force: bool, dry_run: bool
-    ) -> T:
-        if isinstance(obj, Mapping):
-            body = encode_value({"apiVersion": self._api.api_version, "kind": self._api.kind, **obj})
-        else:
-            body = self._codec.encode(obj)
-        name = _name_in(obj, body)
-        if not name:
-            raise ValueError(f"{self._api.kind}: metadata.name is required for apply")
-        return self.patch(
-            name,
-            body,
-            content_type=APPLY_PATCH,
-            field_manager=field_manager,
-            subresource=subresource,
-            force=force,
-            dry_run=dry_run,
-        )
-
 
 class StatusClient(TypedClient[T]):
     """A client of a kind with a status subresource."""
 
     def update_status(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
         """Replace only the status; raise `Conflict` if the object changed since `obj` was read."""
-        return self._update(obj, "status", field_manager=field_manager, dry_run=dry_run)
+        return self.update(obj, field_manager=field_manager, subresource="status", dry_run=dry_run)
 
     def patch_status(
         self,
@@ -183,7 +176,7 @@ class StatusClient(TypedClient[T]):
         self, obj: T | Mapping[str, Any], *, field_manager: str, force: bool = False, dry_run: bool = False
     ) -> T:
         """Set fields of the status by server-side apply."""
-        return self._apply(obj, "status", field_manager=field_manager, force=force, dry_run=dry_run)
+        return self.apply(obj, field_manager=field_manager, subresource="status", force=force, dry_run=dry_run)
 
 
 def _name_in(obj: object, body: bytes) -> str:
