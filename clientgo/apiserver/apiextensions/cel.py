@@ -21,7 +21,7 @@ from cel_expr_python.ext import (  # type: ignore[import-untyped, unused-ignore]
     ext_strings,
 )
 
-from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_name, join, member_schemas, subschemas
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_hidden, required
 
 Schema = dict[str, Any]
@@ -29,10 +29,6 @@ Schema = dict[str, Any]
 RULES = "x-kubernetes-validations"
 _OLD = re.compile(r"\boldSelf\b")
 _QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
-_RESERVED = frozenset((
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-    "let", "loop", "package", "namespace", "return", "var", "void", "while",
-))  # fmt: skip
 _VALUES, _CONDITION, _MATCHED = ("self", "oldSelf"), ("object", "oldObject", "request"), ("pattern", "text")
 _MATCHES = "text.matches(pattern)"
 # Words of Go where those of RE2 in C++ differ.
@@ -45,7 +41,6 @@ _GO_ERRORS = {
     "missing ]": "missing closing ]",
     "trailing \\": "trailing backslash at end of expression",
 }
-_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
 def cel_errors(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
@@ -176,22 +171,13 @@ def _bound(schema: Schema, value: Any) -> Any:
     if isinstance(value, dict):
         properties, known = schema.get("properties") or {}, member_schemas(schema)
         return {
-            _escaped(field) if field in properties else field: _bound(known(field) or {}, child)
+            cel_name(field) if field in properties else field: _bound(known(field) or {}, child)
             for field, child in value.items()
         }
     if isinstance(value, list):
         items = schema.get("items")
         return [_bound(items if isinstance(items, dict) else {}, child) for child in value]
     return value
-
-
-def _escaped(field: str) -> str:
-    if field in _RESERVED:
-        return f"__{field}__"
-    if any(mark in field for mark, _ in _ESCAPES):
-        for mark, escape in _ESCAPES:
-            field = field.replace(mark, escape)
-    return field
 
 
 @lru_cache(maxsize=1024)

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+from clientgo.apiserver.apiextensions.structural import cel_name
 from clientgo.codegen.crd.builtinfacts import is_built_in
 from clientgo.codegen.crd.celcost import CRD_LIMIT, RULE_LIMIT, cel_type, cost_of, is_choice
-from clientgo.codegen.crd.rules import cel_name, unchanging
+from clientgo.codegen.crd.rules import unchanging
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.fields import members, unwrap
 from clientgo.codegen.problems import Problems

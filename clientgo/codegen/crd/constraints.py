@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clientgo.codegen.crd.re2 import NotRE2, check_re2
 from clientgo.codegen.crd.rules import rule_entry, unchanging
+from clientgo.codegen.crd.serverchecks import pattern_errors
 from clientgo.meta.constraints import Meta
 
 _NUMBERS = ("integer", "number")
@@ -132,10 +132,7 @@ def _is_scalar(schema: dict[str, Any]) -> bool:
 
 def _noted(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
     if meta.pattern is not None:
-        try:
-            check_re2(meta.pattern)
-        except NotRE2 as error:
-            yield f"invalid pattern {meta.pattern!r}: {error}: write RE2 syntax, or a CEL rule (rules=)"
+        yield from pattern_errors(meta.pattern)
     schema.update({key: value for name, key in _NOTES.items() if (value := getattr(meta, name)) is not None})
     if meta.preserve_unknown is False:
         del schema[_NOTES["preserve_unknown"]]  # only true is allowed

@@ -3,13 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from clientgo.apiserver.apiextensions.structural import cel_name
 from clientgo.meta.constraints import Meta, Rule
-
-_RESERVED = frozenset({
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-    "loop", "package", "namespace", "return", "var", "void", "while",
-})  # fmt: skip
-_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
 def rule_entry(rule: Rule) -> dict[str, Any]:
@@ -62,12 +57,3 @@ def _counted(json_names: Sequence[str], comparison: str) -> str:
     if comparison == ">= 1":
         return " || ".join(f"has(self.{cel_name(name)})" for name in json_names)
     return " + ".join(f"(has(self.{cel_name(name)}) ? 1 : 0)" for name in json_names) + f" {comparison}"
-
-
-def cel_name(json_name: str) -> str:
-    """Return the CEL name of a property, with invalid characters and reserved words escaped."""
-    if json_name in _RESERVED:
-        return f"__{json_name}__"
-    for text, escape in _ESCAPES:
-        json_name = json_name.replace(text, escape)
-    return json_name

@@ -6,20 +6,17 @@ come from `Annotated[..., Meta(...)]`. Types without a structural schema are rej
 
 import dataclasses
 import enum
-import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.apiserver.apiextensions.schema import schema_errors
-from clientgo.apiserver.apiextensions.structural import prune
 from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts, is_built_in
 from clientgo.codegen.crd.constraints import apply_constraints
 from clientgo.codegen.crd.rules import choice_rules, kept, rule_entry
+from clientgo.codegen.crd.serverchecks import default_errors
 from clientgo.codegen.inputs.fields import Member, members, unwrap
 from clientgo.codegen.problems import Problems
 from clientgo.meta.constraints import Meta, Rule, constraints_of
@@ -147,7 +144,7 @@ class SchemaMaker:
         if default is msgspec.UNSET:
             default = member.default
         if default is not msgspec.UNSET:
-            self._complain(place, *(f"invalid default {default!r}: {why}" for why in _default_faults(schema, default)))
+            self._complain(place, *default_errors(schema, default))
             schema["default"] = default
         return schema
 
@@ -240,15 +237,6 @@ def _is_required(member: Member) -> bool:
 
 def _is_immutable(member: Member) -> bool:
     return any(meta.immutable for meta in unwrap(member.hint)[1])
-
-
-def _default_faults(schema: Schema, default: Any) -> Iterator[str]:
-    """Yield what the API server has against a default."""
-    wrapped, unknown = {"type": "object", "properties": {"default": schema}}, list[str]()
-    prune(wrapped, {"default": default}, unknown)
-    yield from (f"unknown field {path}" for path in unknown)
-    with suppress(re.error):  # RE2 has syntax that Python has not
-        yield from (f"{fault.field}: {fault.message}" for fault in schema_errors(wrapped, {"default": default}))
 
 
 def _own_doc(cls: type[Any]) -> str:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import pytest
 
+from clientgo.apiserver.apiextensions.structural import cel_name
 from clientgo.codegen.crd.manifest import crds
-from clientgo.codegen.crd.rules import cel_name
 from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import read_modules
 from clientgo.codegen.problems import Problems
