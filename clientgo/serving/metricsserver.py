@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
+from prometheus_client import REGISTRY
+
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.kubernetes.clientset import Clientset
@@ -33,6 +35,8 @@ def metrics_server(
 ) -> Callable[[ExitStack], Server]:
     """Set the metrics provider, and return a function that creates the server and registers its cleanup with the stack.
 
+    The server also exports the default registry of prometheus-client, in which programs register their own metrics.
+
     That function raises `ConfigError` if the certificate in `cert_dir` is invalid, or if there is none and none can be
     created.
 
@@ -46,7 +50,7 @@ def metrics_server(
     set_provider(metrics)
 
     def create(stack: ExitStack) -> Server:
-        routes: dict[str, Handler] = {"/metrics": metrics_route(metrics.registry), **pages()}
+        routes: dict[str, Handler] = {"/metrics": metrics_route(metrics.registry, REGISTRY), **pages()}
         if not protected or config is None:
             return Server(address, routes, name="metrics")
         certificate = serving_certificate(cert_dir)

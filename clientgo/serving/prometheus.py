@@ -115,17 +115,18 @@ class _Family(Generic[M]):
     labels: frozenset[str]
 
 
-def metrics_route(registry: Collector, *, before: Iterable[Callable[[], object]] = (update_unfinished_work,)) -> Route:
+def metrics_route(*registries: Collector, before: Iterable[Callable[[], object]] = (update_unfinished_work,)) -> Route:
     """Return the route of the metrics, in text format or OpenMetrics, compressed if the client accepts gzip.
 
-    `before` are called before each scrape, to update metrics measured at that moment; by default those of work queues.
+    Of metrics with the same name the first registry's is exported. `before` are called before each scrape, to update
+    metrics measured at that moment; by default those of work queues.
     """
 
     def show(request: ServingRequest) -> Response:
         for update in before:
             update()
         accepts_openmetrics = "application/openmetrics-text" in request.headers.get("accept", "")
-        shown = _WithoutCreated(registry)
+        shown = _Exported(registries)
         response = (
             Response(200, _openmetrics(shown), OPENMETRICS)
             if accepts_openmetrics
@@ -136,21 +137,26 @@ def metrics_route(registry: Collector, *, before: Iterable[Callable[[], object]]
     return Route(show)
 
 
-class _WithoutCreated:
-    """Registry without the `_created` series.
+class _Exported:
+    """Union of registries, without the `_created` series.
 
-    They double the series of every counter, and no dashboard uses them. They are filtered here, because
+    These double the series of every counter, and no dashboard uses them. They are filtered here, because
     prometheus-client can disable them only for the whole process.
     """
 
-    def __init__(self, registry: Collector) -> None:
-        self._registry = registry
+    def __init__(self, registries: Sequence[Collector]) -> None:
+        self._registries = registries
 
     def collect(self) -> Iterable[Metric]:
-        for metric in self._registry.collect():
-            created = f"{metric.name}_created"
-            metric.samples = [sample for sample in metric.samples if sample.name != created]
-            yield metric
+        # A page with two metrics of one name is invalid, and each registry has metrics of the process.
+        exported: set[str] = set()
+        for registry in self._registries:
+            metrics = [metric for metric in registry.collect() if metric.name not in exported]
+            exported.update(metric.name for metric in metrics)
+            for metric in metrics:
+                created = f"{metric.name}_created"
+                metric.samples = [sample for sample in metric.samples if sample.name != created]
+                yield metric
 
 
 def _compressed(response: Response, request: ServingRequest) -> Response:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from prometheus_client import REGISTRY, Gauge
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientgo.cache.state import InformerState
@@ -98,6 +99,17 @@ def test_metrics_count_what_is_created_after_the_diagnostics() -> None:
         status, text = get(diagnostics.urls["metrics"], "/metrics")
     samples = {s.name: s.value for f in text_string_to_metric_families(text) for s in f.samples if s.labels.get("name")}
     assert (status, samples["workqueue_adds_total"], samples["workqueue_depth"]) == (200, 1, 1)
+
+
+def test_metrics_in_the_default_registry_of_prometheus_client_are_served() -> None:
+    gauge = Gauge("of_the_program", "Registered as prometheus-client's documentation says")
+    try:
+        gauge.set(3)
+        with serving(METRICS) as diagnostics:
+            _, text = get(diagnostics.urls["metrics"], "/metrics")
+    finally:
+        REGISTRY.unregister(gauge)
+    assert "\nof_the_program 3.0\n" in text
 
 
 def test_debug_pages_show_flags_queues_caches_facts_and_stacks() -> None:

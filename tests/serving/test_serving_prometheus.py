@@ -75,6 +75,15 @@ def test_created_series_are_dropped_but_not_metrics_with_that_suffix() -> None:
     assert {name for name in names if name.endswith("_created")} == {"pod_created"}
 
 
+def test_metrics_of_further_registries_are_exported_unless_their_name_is_taken() -> None:
+    first, second = CollectorRegistry(), CollectorRegistry()
+    for value, registry in ((1, first), (2, second)):
+        PrometheusProvider(registry, process=False).gauge("level", "The level", {}).set(value)
+    PrometheusProvider(second, process=False).counter("mine_total", "Things", {}).inc()
+    page = metrics_route(first, second)(ServingRequest("GET", "/metrics"))
+    assert samples(text_of(page)) == {("level",): 1.0, ("mine_total",): 1.0}
+
+
 def test_openmetrics_is_used_if_accepted(provider: PrometheusProvider) -> None:
     provider.counter("things_total", "Things", {}).inc()
     response = scrape(
