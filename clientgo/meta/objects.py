@@ -68,6 +68,12 @@ class StructWithListsMeta(msgspec.StructMeta):
 class StructWithLists(msgspec.Struct, frozen=True, metaclass=StructWithListsMeta):
     """Struct whose constructor converts lists to tuples. Decoding costs no more: it does not call constructors."""
 
+    if not TYPE_CHECKING:  # checkers derive the parameters from the fields
+
+        def __replace__(self, /, **changes: Any) -> Any:
+            """Return a copy with some attributes changed."""
+            return msgspec.structs.replace(self, **with_tuples(type(self), changes))
+
 
 class MicroTime(datetime):
     """A time with exactly six fractional digits, as Go's metav1.MicroTime requires."""
